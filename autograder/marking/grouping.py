@@ -25,7 +25,8 @@ from autograder.formulas import Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes import floats
 from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
-from autograder.formulas.notation.parse import parse_canonical, parse_relation
+from autograder.formulas.notation.parse import parse_canonical
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
@@ -371,7 +372,7 @@ def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
 def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
     """The relations that an item grants."""
     vocabulary = rubric.vocabulary()
-    return [parse_relation(rubric.assignment.assume[name], vocabulary) for name in names]
+    return [parse_single(rubric.assignment.assume[name], vocabulary) for name in names]
 
 
 def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:

@@ -23,7 +23,8 @@ from autograder.formulas.nodes import (
     children,
     symbols,
 )
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from tests.formulas.examples import VOCABULARY
 
 
@@ -94,7 +95,7 @@ def relation_mutants(formula: Formula) -> dict[Relation, str]:
     """Every equation with one mistake on one side."""
     found: dict[Relation, str] = {}
     for text in formula.written:
-        relation = parse_relation(text, VOCABULARY)
+        relation = parse_single(text, VOCABULARY)
         for kind, side in _anywhere(relation.right):
             found.setdefault(Relation(relation.left, side), kind)
         for kind, side in _anywhere(relation.left):

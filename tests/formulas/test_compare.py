@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import FormulaError, Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, Tuple
-from autograder.formulas.notation.parse import parse, parse_relation, parse_tuple
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import NAMES, VOCABULARY, polynomials
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = COMPARER.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
+HEADS = COMPARER.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 
 
 def equal(first: str, second: str, comparer: Comparer = COMPARER) -> bool:
@@ -144,9 +145,7 @@ def test_an_assumption_does_not_merge_everything() -> None:
 
 def test_chained_assumptions_are_settled_in_any_order() -> None:
     """One assumption may use a symbol that another defines."""
-    relations = [
-        parse_relation(text, VOCABULARY) for text in ("d_ff = 4*d_model", "d_model = n_heads*d_head")
-    ]
+    relations = [parse_single(text, VOCABULARY) for text in ("d_ff = 4*d_model", "d_model = n_heads*d_head")]
     for order in (relations, relations[::-1]):
         assert equal("2*d*d_ff", "8*(h*d_k)^2", COMPARER.under(order))
 
@@ -163,7 +162,7 @@ def test_chained_assumptions_are_settled_in_any_order() -> None:
 def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
     """An assumption defines one symbol by a rational formula, without circles."""
     with pytest.raises(FormulaError):
-        COMPARER.under([parse_relation(text, VOCABULARY) for text in texts])
+        COMPARER.under([parse_single(text, VOCABULARY) for text in texts])
 
 
 @pytest.mark.parametrize(
@@ -189,16 +188,16 @@ def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
 )
 def test_relations_are_equal_in_every_arrangement(text: str, same: bool) -> None:
     """A relation between symbols may be solved for any of them, or for none."""
-    right = parse_relation("d_model = n_heads*d_head", VOCABULARY)
-    assert same == COMPARER.equal(parse_relation(text, VOCABULARY), right)
-    assert same == COMPARER.equal(right, parse_relation(text, VOCABULARY))
+    right = parse_single("d_model = n_heads*d_head", VOCABULARY)
+    assert same == COMPARER.equal(parse_single(text, VOCABULARY), right)
+    assert same == COMPARER.equal(right, parse_single(text, VOCABULARY))
 
 
 def test_relations_with_the_same_solutions_are_left_open() -> None:
     """The squared relation has the same positive solutions; that is a human's job."""
-    right = parse_relation("d_model = n_heads*d_head", VOCABULARY)
+    right = parse_single("d_model = n_heads*d_head", VOCABULARY)
     with pytest.raises(Undecided):
-        COMPARER.equal(parse_relation("d_model^2 = n_heads^2*d_head^2", VOCABULARY), right)
+        COMPARER.equal(parse_single("d_model^2 = n_heads^2*d_head^2", VOCABULARY), right)
 
 
 def test_tuples_are_equal_entry_by_entry() -> None:

@@ -7,7 +7,7 @@ import pytest
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Tuple
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.text import to_text
@@ -20,7 +20,7 @@ DOMAINS = {
 }  # fmt: skip
 VOCABULARY = Vocabulary({name: Symbol(domain) for name, domain in DOMAINS.items()})
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = COMPARER.under([parse_relation("d = h*k", VOCABULARY)])
+HEADS = COMPARER.under([parse_single("d = h*k", VOCABULARY)])
 
 
 def accepts(answer: str, right: str, comparer: Comparer = COMPARER) -> bool:

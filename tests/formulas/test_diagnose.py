@@ -14,7 +14,8 @@ from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Add, Fn, Mul, Node, Relation, walk
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
 from autograder.messages import languages, render, sentences
@@ -38,7 +39,7 @@ class Case:
     """A formula's diagnosis under its readings, and its wrong mutants."""
 
     def __init__(self, formula: Formula, *, granted: bool) -> None:
-        relations = [parse_relation(text, VOCABULARY) for text in formula.assume] if granted else []
+        relations = [parse_single(text, VOCABULARY) for text in formula.assume] if granted else []
         self.readings = [RAW, RAW.under(relations)] if relations else [RAW]
         written = [parse(text, VOCABULARY) for text in formula.written]
         self.right = [tree for tree in written if self.equal(tree, written[0])]
@@ -125,7 +126,7 @@ def written(formula: Node) -> set[str]:
 
 def relations() -> Iterator[tuple[Relation, str, Difference | None]]:
     """Every wrong mutant of the relation in (e), its kind, and what is said about it."""
-    right = [parse_relation(text, VOCABULARY) for text in RELATION.written]
+    right = [parse_single(text, VOCABULARY) for text in RELATION.written]
     diagnosis = RelationDiagnosis(right[0], RAW)
     for mutant, kind in relation_mutants(RELATION).items():
         try:

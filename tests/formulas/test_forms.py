@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.forms.flaws import FORMS, flaw, occurring
 from autograder.formulas.forms.polynomials import Ring
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from tests.formulas.examples import functions, polynomials
 
@@ -109,7 +110,7 @@ def test_the_offending_part_is_quoted(form: str, text: str, params: dict[str, st
 
 def test_names_that_occur() -> None:
     """Symbols by their declared names, functions and constants."""
-    assert {"n", "d", "sqrt", "pi"} == occurring(parse_relation("sqrt(n) = pi*d", VOCABULARY))
+    assert {"n", "d", "sqrt", "pi"} == occurring(parse_single("sqrt(n) = pi*d", VOCABULARY))
 
 
 small_polynomials = st.lists(

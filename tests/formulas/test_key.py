@@ -7,7 +7,8 @@ import pytest
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Tree
-from autograder.formulas.notation.parse import parse, parse_relation, parse_tuple
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.kinds.general.symbolic.answer_key import NamedAnswer
 from autograder.messages import sentences
@@ -15,7 +16,7 @@ from tests.formulas.examples import VOCABULARY
 from tests.formulas.verdicts import JudgingKey, Verdict
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
+HEADS = RAW.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 
 
@@ -126,12 +127,12 @@ def test_doubt_is_not_a_verdict() -> None:
 def test_relations_and_tuples_have_keys() -> None:
     """Equations and shapes are looked up like formulas."""
     relations = JudgingKey(
-        [parse_relation("d_model = n_heads*d_head", VOCABULARY)],
+        [parse_single("d_model = n_heads*d_head", VOCABULARY)],
         [RAW],
-        [NamedAnswer("equal-widths", parse_relation("d_head = d_model", VOCABULARY), (RAW,))],
+        [NamedAnswer("equal-widths", parse_single("d_head = d_model", VOCABULARY), (RAW,))],
     )
-    assert relations.verdict(parse_relation("d_head = d/h", VOCABULARY)).right
-    assert relations.verdict(parse_relation("d/d_k = 1", VOCABULARY)).named == 0
+    assert relations.verdict(parse_single("d_head = d/h", VOCABULARY)).right
+    assert relations.verdict(parse_single("d/d_k = 1", VOCABULARY)).named == 0
     shapes = JudgingKey(
         [parse_tuple("(3*d, 4*d)", VOCABULARY)],
         [RAW],

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import FormulaError, Unreadable
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Num, Pow, Relation, Sym, Tuple
-from autograder.formulas.notation.parse import parse, parse_relation, parse_sides, parse_tuple
+from autograder.formulas.notation.parse import parse, parse_sides, parse_tuple
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import NOTATIONS, VOCABULARY
@@ -182,7 +183,7 @@ def test_latex_in_an_ordinary_python_string() -> None:
 
 def test_relations() -> None:
     """One equals sign makes a relation; a chain gives its sides."""
-    assert Relation(D, Mul((H, Sym("d_head")))) == parse_relation("d_model = n_heads*d_head", VOCABULARY)
+    assert Relation(D, Mul((H, Sym("d_head")))) == parse_single("d_model = n_heads*d_head", VOCABULARY)
     assert parse_sides("d = h == n", VOCABULARY) == (D, H, N)
 
 
@@ -190,7 +191,7 @@ def test_relations() -> None:
 def test_a_relation_has_one_equals_sign(text: str) -> None:
     """None or two equals signs are refused."""
     with pytest.raises(Unreadable) as caught:
-        parse_relation(text, VOCABULARY)
+        parse_single(text, VOCABULARY)
     assert caught.value.code == "relation-expected"
 
 
@@ -225,7 +226,7 @@ def test_commas_separate_in_tuples() -> None:
 def _offset(text: str) -> int:
     """Where each reader gives up; 0 where none does."""
     offsets = [0]
-    for reader in (parse_sides, parse_tuple, parse_relation):
+    for reader in (parse_sides, parse_tuple, parse_single):
         try:
             reader(text, VOCABULARY)
         except Unreadable as error:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Sym
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import VOCABULARY
 
@@ -38,6 +39,9 @@ def equal(first: str, second: str) -> bool:
         ("floor(floor(n/2)/3)", "floor(n/6)"),
         ("16*d^2//2", "8*d^2"),
         ("floor(n)", "n"),
+        ("n*(n - 1)//2", "n*(n - 1)/2"),
+        ("ceil(n*(n + 1)*(n + 2)/6)", "n*(n + 1)*(n + 2)/6"),
+        ("(n^3 - n)*d//3", "(n^3 - n)*d/3"),
         ("n*d//d + n//2", "n + n//2"),
         ("ceil(7/2)*d", "4d"),
         ("ceil(log2(n))", "ceil(log2(n))"),
@@ -99,7 +103,7 @@ def test_what_is_not_proven_is_left_open(first: str, second: str) -> None:
 
 def test_assumptions_hold_inside_the_brackets() -> None:
     """Under d_model = n_heads*d_head the quotient is whole."""
-    heads = COMPARER.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
+    heads = COMPARER.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
     assert heads.equal(parse("d_model//n_heads", VOCABULARY), parse("d_head", VOCABULARY))
     assert not equal("d_model//n_heads", "d_head")
 

@@ -13,7 +13,8 @@ from autograder.checks.values.shape_differences import FAMILIES, ShapeDifference
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.formulas.values.points import Points
@@ -31,7 +32,7 @@ VOCABULARY = Vocabulary(
     }
 )
 COMPARER = Comparer(
-    Points(VOCABULARY.domains, b"a test"), [parse_relation("d_model = n_heads*d_head", VOCABULARY)]
+    Points(VOCABULARY.domains, b"a test"), [parse_single("d_model = n_heads*d_head", VOCABULARY)]
 )
 NAMES = {"batch": ["batch"], "n_heads": ["n_heads"]}
 QUERY = tuple(map(Sym, ("batch", "n_heads", "seq", "d_head")))

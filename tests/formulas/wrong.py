@@ -12,7 +12,8 @@ from msgspec import Struct
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
 from autograder.formulas.nodes import Node
-from autograder.formulas.notation.parse import parse, parse_relation
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 
@@ -66,5 +67,5 @@ def question(right: str, domains: dict[str, str], assume: Sequence[str] = ()) ->
     vocabulary = Vocabulary({name: Symbol(domain=domain) for name, domain in domains.items()})
     comparer = Comparer(Points(vocabulary.domains, b"a test"))
     tree = parse(right, vocabulary)
-    granted = [comparer.under([parse_relation(text, vocabulary) for text in assume])] if assume else []
+    granted = [comparer.under([parse_single(text, vocabulary) for text in assume])] if assume else []
     return Question(tree, vocabulary, (comparer, *granted), Diagnosis([tree], [comparer, *granted]))

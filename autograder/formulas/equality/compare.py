@@ -153,10 +153,11 @@ class Comparer:
         if isinstance(answer, Relation) and isinstance(right, Relation):  # assumptions are not applied
             return find_gap(excess(answer), excess(right), self.points)
         pairs = zip(_formulas(answer), _formulas(right), strict=False)
-        gaps = (find_gap(*pair, self.points, self._put_assumptions, self._allows) for pair in pairs)
+        gaps = (find_gap(*pair, self.points, self.expanded, self._allows) for pair in pairs)
         return next((gap for gap in gaps if gap is not None), None)
 
-    def _put_assumptions(self, node: Node) -> Node:
+    def expanded(self, node: Node) -> Node:
+        """Return a formula with the assumptions put in."""
         for name, formula in reversed(self.assumptions):
             node = substitute(node, name, formula)
         return node
@@ -206,7 +207,7 @@ class Comparer:
         known = self._irrational.get(id(node))
         if known is not None and known[0] is node:
             return known[1]
-        settled = self._put_assumptions(node)
+        settled = self.expanded(node)
         found = _Settled(settled, has_cases(settled), rounds(settled))
         if len(self._irrational) >= RECENT:
             self._irrational.clear()

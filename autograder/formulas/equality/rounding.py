@@ -146,12 +146,12 @@ def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
 
 
 def _is_whole_quotient(node: Node, domains: Mapping[str, str]) -> bool:
-    """Whether a formula in lowest terms certainly has whole values, as ``16*d^2/2`` and ``n*d/d``."""
+    """Whether a formula certainly has whole values, as ``16*d^2/2``, ``n*d/d`` and ``n*(n - 1)/2``."""
     if is_whole(node, domains):
         return True
     try:
         ring = Ring((node,))
-        return ring.is_integral(node) and all(is_whole(part, domains) for part in ring.generators)
+        return ring.is_whole_valued(node) and all(is_whole(part, domains) for part in ring.generators)
     except Undecided:
         return False
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from flint import Ordering, fmpz_mpoly_ctx
@@ -20,6 +21,8 @@ from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_va
 MAX_GENERATORS = 10
 MAX_TERMS = 120
 MAX_DEGREE = 24
+MAX_CLASSES = 64
+"""Classes of remainders that are looked at one by one."""
 MAX_BITS = 256
 """Size of a coefficient."""
 
@@ -99,13 +102,19 @@ class Ring:
         common = above.gcd(below)
         return str(_without_number(above / common)), str(_without_number(below / common))
 
-    def is_integral(self, node: Node) -> bool:
-        """Whether a formula in lowest terms is a polynomial with whole coefficients."""
+    def is_whole_valued(self, node: Node) -> bool:
+        """Whether a formula has whole values for whole values of its generators, as ``n*(n - 1)/2`` has."""
         above, below = self.quotient(node)
         if not above:
             return True
-        rest = below / above.gcd(below)
-        return bool(rest.is_constant()) and abs(int(rest.coeffs()[0])) == 1
+        common = above.gcd(below)
+        above, below = above / common, below / common
+        divisor, count = abs(int(below.coeffs()[0])), max(len(self._places), 1)
+        if not below.is_constant() or divisor**count > MAX_CLASSES:
+            return False
+        return all(
+            int(above(*remainders)) % divisor == 0 for remainders in product(range(divisor), repeat=count)
+        )
 
     def content(self, polynomial: Polynomial) -> Node | None:
         """What can be taken out of every term: a number and powers; None when that is 1."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.changes import product
-from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, substitute, symbols
+from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, symbols
 from autograder.formulas.terms import terms
 from autograder.formulas.values.evaluate import Rational
 from autograder.formulas.values.points import BITS
@@ -165,14 +165,7 @@ class Base(Struct, frozen=True, eq=False):
 
     def lacks(self, formula: Node, name: str) -> bool:
         """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""
-        return name not in symbols(expanded(formula, self.comparer))
-
-
-def expanded(node: Node, comparer: Comparer) -> Node:
-    """A formula with the assumptions put in."""
-    for name, formula in reversed(comparer.assumptions):
-        node = substitute(node, name, formula)
-    return node
+        return name not in symbols(self.comparer.expanded(formula))
 
 
 def collected(

@@ -1,8 +1,4 @@
-"""Says how a wrong relation differs from the right one.
-
-Equations are solved for the same symbol first. Of inequalities one side is compared where the other one and
-the sign are right.
-"""
+"""Says how a wrong equation differs from the right one: both are solved for the same symbol first."""
 
 from __future__ import annotations
 
@@ -11,55 +7,26 @@ from collections.abc import Iterator
 import msgspec
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.equality.relations import solved, with_sign
-from autograder.formulas.errors import Undecided
+from autograder.formulas.equality.relations import solved
 from autograder.formulas.mistakes.bases import Monomial, Recogniser
 from autograder.formulas.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
-from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols
-
-_STRICT = ("<", ">")
+from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, symbols
 
 
 class RelationDiagnosis:
     """What can be said about wrong arrangements of one relation. Its tables are made when needed."""
 
-    __slots__ = ("_comparer", "_made", "_main", "_recogniser", "_right")
+    __slots__ = ("_comparer", "_made", "_recogniser", "_right")
 
     def __init__(self, right: Relation, comparer: Comparer) -> None:
         """Solve the right relation for each symbol for which that is possible by looking at it."""
-        self._comparer, self._main = comparer, right
+        self._comparer = comparer
         self._recogniser = Recogniser(comparer)
-        self._right = self.arranged(right) if right.sign == "=" else {}
+        self._right = self.arranged(right)
         self._made: dict[str, Diagnosis] = {}
 
     def difference(self, wrong: Relation) -> Difference | None:
-        """The first explanation that fits; None when none does."""
-        if "=" in (wrong.sign, self._main.sign):
-            return self._of_equation(wrong) if wrong.sign == self._main.sign else None
-        return self._of_inequality(wrong)
-
-    def _of_inequality(self, wrong: Relation) -> Difference | None:
-        """How one side differs where the other side and the sign are right."""
-        if (self._main.sign in _STRICT) is not (wrong.sign in _STRICT):
-            return None
-        mine, theirs = (children(with_sign(one, "<")) for one in (self._main, wrong))
-        for side, other in ((0, 1), (1, 0)):
-            if self._same(mine[other], theirs[other]):
-                name = ("smaller", "larger")[side]
-                if name not in self._made:
-                    self._made[name] = Diagnosis([mine[side]], [self._comparer])
-                found = self._made[name].difference(theirs[side])
-                note = "" if found is None else f"the {name} side: {found.note}"
-                return None if found is None else msgspec.structs.replace(found, note=note)
-        return None
-
-    def _same(self, first: Node, second: Node) -> bool:
-        try:
-            return self._comparer.equal(first, second)
-        except Undecided:
-            return False
-
-    def _of_equation(self, wrong: Relation) -> Difference | None:
+        """The first explanation that fits; None when none does, and for inequalities."""
         last: Difference | None = None
         for name, formula in self.arranged(wrong).items():
             right = self._right.get(name)
@@ -77,7 +44,12 @@ class RelationDiagnosis:
         return last
 
     def arranged(self, relation: Relation) -> dict[str, Node]:
-        """The relation as ``symbol = formula``, for several symbols; as it was written first."""
+        """The relation as ``symbol = formula``, for several symbols; as it was written first.
+
+        Of inequalities nothing is said.
+        """
+        if relation.sign != "=":
+            return {}
         found: dict[str, Node] = {}
         as_written = solved(relation)
         if as_written is not None:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes import floats
-from autograder.formulas.mistakes.bases import expanded
 from autograder.formulas.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total
 from autograder.formulas.nodes import (
     Add,
@@ -148,11 +147,11 @@ class Target(Struct, frozen=True, eq=False):
 
     def present(self, formula: Node) -> frozenset[str]:
         """The symbols that stand in a formula, assumptions put in."""
-        return symbols(expanded(formula, self.comparer))
+        return symbols(self.comparer.expanded(formula))
 
     def depends(self, formula: Node, name: str) -> bool:
         """Whether the value of a formula changes with a symbol that no assumption settles."""
-        whole = expanded(formula, self.comparer)
+        whole = self.comparer.expanded(formula)
         for at in self.points:
             here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
             if not floats.near(here, there):

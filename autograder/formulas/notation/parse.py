@@ -78,18 +78,6 @@ def _sides(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
     return tuple(sides)
 
 
-def parse_relation(text: str, vocabulary: Vocabulary) -> Relation:
-    """Read an equation with one equals sign.
-
-    Raises:
-        Unreadable: see `parse`; ``relation-expected`` when there is not exactly one equals sign.
-    """
-    sides = parse_sides(text, vocabulary)
-    if len(sides) != 2:
-        raise Unreadable("relation-expected", len(text))
-    return Relation(sides[0], sides[1])
-
-
 def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     """Read ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
 

@@ -1,1 +1,1 @@
-"""Tuples of sizes, and numbers with units."""
+"""Shapes, and whole numbers."""

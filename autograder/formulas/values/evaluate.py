@@ -69,17 +69,6 @@ def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
     return value
 
 
-def value_of_difference(whole: Rational | None, part: Rational | None) -> Rational | None:
-    """The exact value of a formula less another one, from theirs; None where it is beyond the limits."""
-    if whole is None or part is None:
-        return None
-    rest = whole - part
-    for value in (whole, rest):
-        if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
-            return None
-    return rest
-
-
 def constant_value(node: Node) -> Rational | None:
     """The value of a formula without symbols; None when it has symbols or is not rational.
 

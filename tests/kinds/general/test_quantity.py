@@ -11,8 +11,7 @@ import pytest
 
 from autograder.checks.base import Evidence, HasTolerance
 from autograder.errors import RubricError
-from autograder.formulas.sizes import quantities, units
-from autograder.kinds.general.quantity import sentences
+from autograder.kinds.general.quantity import quantities, sentences, units
 from autograder.kinds.general.quantity.tolerance import DIFFERENCES
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.formulas.sizes.quantities import Quantity, of_number, read_quantity
-from autograder.formulas.sizes.units import only_unit
+from autograder.kinds.general.quantity.quantities import Quantity, of_number, read_quantity
 from autograder.kinds.general.quantity.tolerance import (
     DIFFERENCES,
     Tolerance,
@@ -20,6 +19,7 @@ from autograder.kinds.general.quantity.tolerance import (
     half_a_unit,
     significant_digits,
 )
+from autograder.kinds.general.quantity.units import only_unit
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"

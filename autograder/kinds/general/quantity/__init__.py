@@ -21,7 +21,7 @@ from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError, inside
 from autograder.formulas import Unreadable
-from autograder.formulas.sizes.quantities import (
+from autograder.kinds.general.quantity.quantities import (
     DecimalMark,
     Quantity,
     ReadQuantity,
@@ -29,7 +29,6 @@ from autograder.formulas.sizes.quantities import (
     read_quantity,
     write_quantity,
 )
-from autograder.formulas.sizes.units import Unit, only_unit
 from autograder.kinds.general.quantity.tolerance import (
     DIFFERENCES,
     Tolerance,
@@ -37,6 +36,7 @@ from autograder.kinds.general.quantity.tolerance import (
     difference,
     right_in_some_unit,
 )
+from autograder.kinds.general.quantity.units import Unit, only_unit
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import convert

@@ -8,8 +8,8 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.formulas.sizes.quantities import Quantity
-from autograder.formulas.sizes.units import PREFIXES, Dimension
+from autograder.kinds.general.quantity.quantities import Quantity
+from autograder.kinds.general.quantity.units import PREFIXES, Dimension
 
 FLOAT = Fraction(1, 1 << 50)
 """How far, relatively, a float may be from what it was computed to be: some units in its last place."""

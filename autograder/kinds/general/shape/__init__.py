@@ -22,7 +22,7 @@ from autograder.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.formulas.notation.parse import parse_relation
+from autograder.formulas.notation.several import parse_single
 from autograder.formulas.sizes.shapes import Axes, read_shape, read_size
 from autograder.formulas.values.points import Points
 from autograder.messages.reading import unreadable
@@ -198,7 +198,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             known = ", ".join(self._relations) or "none"
             raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
         try:
-            return parse_relation(self._relations[name], self._vocabulary)
+            return parse_single(self._relations[name], self._vocabulary)
         except Unreadable as error:
             raise RubricError(f"[assignment.assume] {name}: not readable: {error}", where) from error
 

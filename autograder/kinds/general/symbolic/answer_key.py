@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import TypeVar, cast
 
@@ -13,7 +14,7 @@ from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Add, Neg, Node, Relation, Tree, Tuple
-from autograder.formulas.values.evaluate import Rational, value_of_difference
+from autograder.formulas.values.evaluate import EXACT_BITS, Rational
 
 _T = TypeVar("_T")
 
@@ -158,7 +159,7 @@ class Facts:
             value = comparer.fingerprint(self.answer)
         else:
             whole, part = self._less
-            value = value_of_difference(cast("Rational | None", whole.value(comparer)), comparer.value(part))
+            value = _subtract(cast("Rational | None", whole.value(comparer)), comparer.value(part))
         self._values[comparer] = value
         return value
 
@@ -339,3 +340,14 @@ def _differs(value: Hashable | None, known: _Known) -> bool:
 def _is_none(value: Hashable | None, known: _Known) -> bool:
     """Whether an answer is proven to be nothing that is known under a comparer."""
     return _differs(value, known) and not known.slow and value not in known.named
+
+
+def _subtract(whole: Rational | None, part: Rational | None) -> Rational | None:
+    """The exact value of a formula less another one, from theirs; None where it is beyond the limits."""
+    if whole is None or part is None:
+        return None
+    rest = whole - part
+    for value in (whole, rest):
+        if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
+            return None
+    return rest

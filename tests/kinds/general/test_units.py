@@ -7,7 +7,14 @@ from fractions import Fraction
 import pytest
 
 from autograder.formulas.errors import Unreadable
-from autograder.formulas.sizes.units import PREFIXES, UnitReading, base_text, only_unit, possible, read_unit
+from autograder.kinds.general.quantity.units import (
+    PREFIXES,
+    UnitReading,
+    base_text,
+    only_unit,
+    possible,
+    read_unit,
+)
 
 LONG = {
     "k": "kilo", "M": "mega", "G": "giga", "T": "tera", "P": "peta", "E": "exa",

@@ -18,7 +18,14 @@ from msgspec import Struct
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.printing.text import decimal
 from autograder.formulas.sizes.numerals import MAX_BITS, NUMERALS, plain_numerals, value_of
-from autograder.formulas.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit
+from autograder.kinds.general.quantity.units import (
+    Dimension,
+    Unit,
+    UnitReading,
+    base_text,
+    possible,
+    read_unit,
+)
 
 MAX_CHARS = 300
 MOST_WRITTEN_BITS = 200

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.formulas.errors import Unreadable
-from autograder.formulas.sizes.quantities import Quantity, of_number, read_quantity, write_quantity
-from autograder.formulas.sizes.units import PREFIXES, only_unit
+from autograder.kinds.general.quantity.quantities import Quantity, of_number, read_quantity, write_quantity
+from autograder.kinds.general.quantity.units import PREFIXES, only_unit
 
 UNITS = (
     "", "%", "parameters", "M parameters", "tokens", "B", "bit", "kB", "KiB", "MB", "MiB", "GB",
