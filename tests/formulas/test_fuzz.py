@@ -17,7 +17,7 @@ def test_no_verdict_is_wrong() -> None:
     for outcomes in check_pairs(PAIRS, SEED).values():
         assert 0 == outcomes["wrong"]
         assert outcomes["right"] > PAIRS // 20
-        assert outcomes["undecided of equal"] < PAIRS // 100
+        assert outcomes["undecided of equal"] < PAIRS // 50
         assert outcomes["refused"] < PAIRS // 50
 
 

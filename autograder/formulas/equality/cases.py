@@ -146,7 +146,8 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
             if inside and _differ(left, right, at):
                 return False
             is_open = True  # they may agree at whole numbers, say
-    if is_open or any(_idle(first, seen[0], ())) or any(_idle(second, seen[1], ())):
+    decided = not any(_idle(first, seen[0], ())) and not any(_idle(second, seen[1], ()))
+    if (is_open or not decided) and not _is_reordered(first, second, remembered):
         raise Undecided("a maximum or minimum of which not every case could be decided")
     return True
 
@@ -193,6 +194,27 @@ def _differ(left: Node, right: Node, at: Point) -> bool:
         return differ_somewhere(left, right, [at])
     except Undefined:
         return False
+
+
+def _is_reordered(first: Node, second: Node, equal: Equal) -> bool:
+    """Whether two formulas are the same but for the order of what is added, multiplied or compared."""
+    if not any(map(_is_maximum, (*walk(first), *walk(second)))):
+        return equal(first, second)
+    if type(first) is not type(second) or (
+        isinstance(first, Fn) and isinstance(second, Fn) and first.name != second.name
+    ):
+        return False
+    left, right = children(first), list(children(second))
+    if len(left) != len(right):
+        return False
+    if not isinstance(first, Add | Mul) and not _is_maximum(first):
+        return all(_is_reordered(*pair, equal) for pair in zip(left, right, strict=True))
+    for one in left:
+        place = next((place for place, other in enumerate(right) if _is_reordered(one, other, equal)), None)
+        if place is None:
+            return False
+        del right[place]
+    return True
 
 
 def _without_idle(node: Node, domains: Mapping[str, str]) -> Node:
