@@ -92,8 +92,9 @@ def cases(sdist: Path) -> Iterator[Case]:
                 for node in ast.walk(ast.parse(file.read())):
                     if isinstance(node, ast.Tuple) and len(node.elts) == 3:
                         values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
-                        if list(map(type, values)) in ([str, str, int], [str, str, bool]):
-                            yield Case(values[0], values[1], bool(values[2]))
+                        match values:
+                            case [str(gold), str(answer), int(same)]:
+                                yield Case(gold, answer, bool(same))
 
 
 def is_formula(text: str) -> bool:
