@@ -139,6 +139,7 @@ class Base(Struct, frozen=True, eq=False):
         recogniser: tells monomials from other values there.
         monomial: the formula as one monomial; None for a sum.
         parts: its terms, like ones collected, as monomials with their values; empty where one is none.
+        without: exact value → the term without which the formula has it; empty for a single term.
     """
 
     right: Node
@@ -147,6 +148,7 @@ class Base(Struct, frozen=True, eq=False):
     recogniser: Recogniser
     monomial: Monomial | None
     parts: tuple[tuple[Monomial, Rational], ...]
+    without: dict[Rational, Node]
 
     @classmethod
     def of(cls, right: Node, comparer: Comparer) -> Base | None:
@@ -161,7 +163,11 @@ class Base(Struct, frozen=True, eq=False):
             return None
         recogniser = Recogniser(comparer)
         parts = collected(terms(right), comparer, recogniser)
-        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts)
+        without: dict[Rational, Node] = {}
+        for part in (*terms(right), *(part.tree() for part, _ in parts)) if len(parts) > 1 else ():
+            if (at := comparer.value(part)) is not None:
+                without.setdefault(value - at, part)
+        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, without)
 
     def lacks(self, formula: Node, name: str) -> bool:
         """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""

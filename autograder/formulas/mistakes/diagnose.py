@@ -108,7 +108,7 @@ class Difference(Struct, frozen=True):
 
 
 MOST_REMEMBERED = 500
-"""Wrong answers whose search is not repeated."""
+"""Wrong answers that are not explained anew."""
 
 
 class Diagnosis:
@@ -129,7 +129,7 @@ class Diagnosis:
         self._targets: tuple[Target, ...] | None = None
         self._held: dict[tuple[int, int], tuple[Node, frozenset[frozenset[tuple[str, int]]]]] = {}
         self._found: dict[Node, tuple[Difference | None]] = {}
-        """What was searched for last: many of a class make the same mistake."""
+        """What was asked for last: many of a class make the same mistake."""
 
     def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
         """The most telling explanation that is proven; None when none is.
@@ -138,6 +138,15 @@ class Diagnosis:
             wrong: a wrong formula.
             values: its exact values under the readings, where they are known already.
         """
+        known = self._found.get(wrong)  # as a whole: other threads forget what they like
+        if known is None:
+            known = (self._explain(wrong, values),)
+            if len(self._found) >= MOST_REMEMBERED:
+                self._found.clear()
+            self._found[wrong] = known
+        return known[0]
+
+    def _explain(self, wrong: Node, values: Sequence[Rational | None]) -> Difference | None:
         known = len(values) == len(self._readings)
         written = symbols(wrong)
         weak: Difference | None = None
@@ -154,7 +163,7 @@ class Diagnosis:
                     return difference
             if extra is not None:
                 return extra
-        return self._searched(wrong) or weak or self._symbols(wrong)
+        return self._search(wrong) or weak or self._symbols(wrong)
 
     def may_hold(self, answer: Node, part: Node) -> bool:
         """Whether each term of a part stands in an answer with some number; True where unknown."""
@@ -177,15 +186,6 @@ class Diagnosis:
             self._held.clear()
         self._held[place] = tree, powers
         return powers
-
-    def _searched(self, wrong: Node) -> Difference | None:
-        known = self._found.get(wrong)  # as a whole: other threads forget what they like
-        if known is None:
-            known = (self._search(wrong),)
-            if len(self._found) >= MOST_REMEMBERED:
-                self._found.clear()
-            self._found[wrong] = known
-        return known[0]
 
     def _search(self, wrong: Node) -> Difference | None:
         if self._targets is None:
@@ -233,12 +233,10 @@ class _Comparison(Struct, frozen=True):
     def difference(self) -> Difference | None:
         """What single change makes the right formula the wrong one."""
         value, base = self.value, self.base
-        if len(base.parts) > 1:
-            parts = (*terms(base.right), *(part.tree() for part, _ in base.parts))
-            missing = next((one for one in parts if base.comparer.value(one) == base.value - value), None)
-            if missing is not None:
-                tree = Add((base.right, Neg(missing)))
-                return Difference("missing-term", {}, "{} is missing", tree, (missing,))
+        missing = base.without.get(value)
+        if missing is not None:
+            tree = Add((base.right, Neg(missing)))
+            return Difference("missing-term", {}, "{} is missing", tree, (missing,))
         monomial = base.recogniser.monomial(value)
         if monomial is not None and base.monomial is not None:
             return self._factors(base.monomial, monomial)
