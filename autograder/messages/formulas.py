@@ -149,12 +149,14 @@ _FORMULAS: dict[str, str] = {
         "A factor or divisor belongs to everything that is added, not to one term only. Are brackets missing?"
 
     ),
+    "brackets-too-wide": "A factor or divisor belongs to one term only, not to everything in the brackets.",
     "belongs-inside.part": (
 
         "{part} stands outside, but belongs inside of the function, the power or the fraction beside it."
 
     ),
     "product-for-power": "You multiplied by what belongs into the exponent.",
+    "sum-for-power": "You added what belongs into the exponent.",
     "product-for-quotient": "You multiplied by what has to be divided by.",
     "base-and-exponent": "Base and exponent of a power are swapped.",
     "function-forgotten": (

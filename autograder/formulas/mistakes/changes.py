@@ -114,6 +114,8 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
         if not (_neutral(first) or _neutral(second)):
             both = Mul((first, second))
             yield Change("sum-for-product", total((*terms[:index], both, *terms[index + 2 :])))
+            for power in (Pow(first, second), Pow(second, first)):
+                yield Change("sum-for-power", total((*terms[:index], power, *terms[index + 2 :])))
     for cut in range(2, len(terms) - 1):
         yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
     for index, term in enumerate(terms):
@@ -176,6 +178,9 @@ def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
     for index, factor in enumerate(factors):
         others = (*factors[:index], *factors[index + 1 :])
         yield Change("extra-factor", product(others), factor, "part")
+        for place, term in enumerate(factor.terms) if isinstance(factor, Add) else ():
+            rest = (*factor.terms[:place], *factor.terms[place + 1 :])
+            yield Change("brackets-too-wide", total((Mul((product(others), term)), *rest)))
         for inside in _multiplied_in(factor, product(others)):
             yield Change("belongs-inside", inside, product(others), "part")
         for place, other in enumerate(others) if len(others) > 1 else ():
