@@ -178,8 +178,9 @@ def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
     for index, factor in enumerate(factors):
         others = (*factors[:index], *factors[index + 1 :])
         yield Change("extra-factor", product(others), factor, "part")
-        for place, term in enumerate(factor.terms) if isinstance(factor, Add) else ():
-            rest = (*factor.terms[:place], *factor.terms[place + 1 :])
+        terms = factor.terms if isinstance(factor, Add) else ()
+        for place, term in enumerate(terms):
+            rest = (*terms[:place], *terms[place + 1 :])
             yield Change("brackets-too-wide", total((Mul((product(others), term)), *rest)))
         for inside in _multiplied_in(factor, product(others)):
             yield Change("belongs-inside", inside, product(others), "part")
