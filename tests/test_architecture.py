@@ -18,13 +18,13 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
-    {"paths", "checking"},
-    {"wording"},
+    {"paths", "checking", "formulas"},
+    {"wording", "numbers"},
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},
     {"lateness"},
-    {"limits", "tables", "timestamps", "syntax", "algebra", "installed"},
+    {"limits", "tables", "timestamps", "syntax", "installed"},
     {"mutation"},
     {"variants"},
     {"rubric"},
@@ -46,13 +46,14 @@ LAYERS = (
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
 SUBLAYERS = {
-    "algebra": (
-        {"nodes", "greek"},
+    "formulas": (
+        {"nodes", "greek", "errors"},
         {"terms", "values", "printing"},
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},
-        {"key", "reading"},
+        {"reading"},
+        {"library"},
     ),
     "grading": (
         {"harmless"},
@@ -155,7 +156,7 @@ def part(module: str) -> str:
 
 
 def sublayer(module: str) -> str:
-    """The sublayer of a module: ``autograder.algebra.notation.parse`` → ``notation``."""
+    """The sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
     return module.split(".")[2]
 
 
@@ -204,9 +205,9 @@ def test_imports_go_down_only() -> None:
 
 
 def test_formulas_stand_alone() -> None:
-    """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
-    known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
-    assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
+    """The library of formulas knows nothing of the rest."""
+    known = {part(module) for name in OURS if part(name) == "formulas" for module in imports(name)}
+    assert {"formulas"} == known & set().union(*LAYERS)
 
 
 def test_checking_stands_alone() -> None:

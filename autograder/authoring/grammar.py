@@ -9,17 +9,16 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.algebra.greek import GREEK
-from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import FUNCTIONS
-from autograder.algebra.notation import descent, parse, tokens
-from autograder.algebra.notation.characters import rewrite
-from autograder.algebra.notation.several import parse_single
-from autograder.algebra.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS, Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values import evaluate
-from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
+from autograder.formulas import Unreadable, Vocabulary, to_text
+from autograder.formulas.greek import GREEK
+from autograder.formulas.mistakes.diagnose import CODES
+from autograder.formulas.nodes import FUNCTIONS
+from autograder.formulas.notation import descent, parse, tokens
+from autograder.formulas.notation.characters import rewrite
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
+from autograder.formulas.values import evaluate
 from autograder.messages import filled, sentences, template
 from autograder.messages.reading import unreadable
 from autograder.rubric import RubricSymbol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.records import Message
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.nodes import Node, Num, Tree, Tuple
-from autograder.algebra.notation.tokens import MAX_DIGITS
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.reading import read_text
-from autograder.algebra.sizes.answers import read_number
-from autograder.algebra.sizes.quantities import keep_whole, read_whole, write_quantity
-from autograder.algebra.sizes.shapes import read_shape, read_size
-from autograder.algebra.sizes.units import only_unit
-from autograder.errors import AutograderError, Unreadable
+from autograder.formulas.errors import FormulaError, Unreadable
+from autograder.formulas.nodes import Node, Num, Tree, Tuple
+from autograder.formulas.notation.tokens import MAX_DIGITS
+from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.printing.mathml import to_mathml
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.reading import read_text
+from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.messages.catalogue import sentence, sentences
 from autograder.messages.reading import unreadable, unreadable_number
+from autograder.numbers.answers import read_number
+from autograder.numbers.quantities import keep_whole, read_whole, write_quantity
+from autograder.numbers.units import only_unit
 from autograder.wording import decimal_comma
 
 MAX_ELEMENTS = 100
@@ -125,7 +125,7 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     for one in ANY_FORM[:-1]:
         try:
             return read_text(text, one, vocabulary)
-        except AutograderError:
+        except FormulaError:
             continue
     return read_text(text, ANY_FORM[-1], vocabulary)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.messages.catalogue import sentence
 from autograder.student.given import (
     gaps,

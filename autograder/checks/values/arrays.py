@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.algebra.sizes.quantities import read_whole
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
+from autograder.numbers.quantities import read_whole
 from autograder.records import Opaque, Tensor
 
 MAX_WHOLE_BITS = 4096

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.algebra.sizes import answers, quantities, units
-from autograder.algebra.sizes.tolerance import DIFFERENCES
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
+from autograder.numbers import answers, quantities, units
 from autograder.kinds.general.number import sentences
 from autograder.messages import languages, render
+from autograder.numbers.tolerance import DIFFERENCES
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
 from autograder.student.report import PROBLEM, READY, examine
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value

@@ -11,25 +11,6 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.algebra.sizes.answers import read_number
-from autograder.algebra.sizes.quantities import (
-    DecimalMark,
-    Quantity,
-    ReadQuantity,
-    keep_whole,
-    of_number,
-    read_quantity,
-    write_quantity,
-)
-from autograder.algebra.sizes.tolerance import (
-    DIFFERENCES,
-    Tolerance,
-    agrees,
-    can_differ,
-    difference,
-    right_in_some_unit,
-)
-from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, unread
@@ -38,8 +19,28 @@ from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import read_scalar
 from autograder.checks.values.quoting import quote, type_name
-from autograder.errors import RubricError, Unreadable, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import Unreadable
 from autograder.messages.reading import unreadable_number
+from autograder.numbers.answers import read_number
+from autograder.numbers.quantities import (
+    DecimalMark,
+    Quantity,
+    ReadQuantity,
+    keep_whole,
+    of_number,
+    read_quantity,
+    write_quantity,
+)
+from autograder.numbers.tolerance import (
+    DIFFERENCES,
+    Tolerance,
+    agrees,
+    can_differ,
+    difference,
+    right_in_some_unit,
+)
+from autograder.numbers.units import Unit, only_unit
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import convert

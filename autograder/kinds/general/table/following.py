@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from autograder.algebra.nodes import Node
-from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.base import Evidence
 from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
 from autograder.checks.options import place, plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.tables import Matched
 from autograder.errors import RubricError
+from autograder.formulas.nodes import Node
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.options import TableQuestion
 from autograder.records import Call, Message, Scenario, Status
