@@ -6,9 +6,6 @@
     │   └── SourceError        one archive or folder cannot be collected from; others can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
     ├── NotebookError          the bytes handed in are not a notebook we can grade
-    ├── AlgebraError
-    │   ├── Unreadable         a formula is not in the grammar; carries an offset into the text
-    │   └── Undecided          two formulas could not be proven equal or different: a human's job
     ├── GradebookError         the store refused, or disagrees with the rubric
     └── SandboxError
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
@@ -17,6 +14,8 @@
         │   ├── BoxLost        a box was ended, and nothing else of ours, by all signs from outside
         │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
+
+Errors about formulas have a tree of their own: `autograder.formulas.errors`.
 
 Messages name the thing, what was expected, what came and what to do.
 """
@@ -107,30 +106,6 @@ class NotebookError(AutograderError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class AlgebraError(AutograderError):
-    """Base of the errors about formulas."""
-
-
-class Unreadable(AlgebraError):
-    """A formula is not in the grammar.
-
-    Attributes:
-        code: stable name of the fault, e.g. ``"unknown-name"``; also the key of its sentence.
-        offset: where in the text, in characters; -1 when no place can be named.
-        params: what the sentence mentions, e.g. ``{"name": "dmodel", "suggestion": "d_model"}``.
-    """
-
-    def __init__(self, code: str, offset: int = -1, **params: str) -> None:
-        super().__init__(f"{code} at {offset}: {params}" if params else f"{code} at {offset}")
-        self.code = code
-        self.offset = offset
-        self.params = params
-
-
-class Undecided(AlgebraError):
-    """Two formulas could be proven neither equal nor different within the limits."""
 
 
 class GradebookError(AutograderError):

@@ -396,7 +396,7 @@ class ItemResult(Struct, frozen=True):
     code: str = ""
     """Stable name of the named mistake or fault, for statistics."""
     reading: str = ""
-    """How a formula was read, as canonical plain text of the algebra; empty for other kinds."""
+    """How a formula was read, as canonical plain text of the formula; empty for other kinds."""
     chosen: tuple[str, ...] = ()
     """Ids of the options that were chosen; empty for kinds without options."""
     remark: str = ""

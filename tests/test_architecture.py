@@ -18,13 +18,13 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
-    {"paths", "checking"},
-    {"wording"},
+    {"paths", "checking", "formulas"},
+    {"wording", "numbers"},
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},
     {"lateness"},
-    {"limits", "tables", "timestamps", "syntax", "algebra", "installed"},
+    {"limits", "tables", "timestamps", "syntax", "installed"},
     {"mutation"},
     {"variants"},
     {"rubric"},
@@ -46,13 +46,14 @@ LAYERS = (
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
 SUBLAYERS = {
-    "algebra": (
-        {"nodes", "greek"},
+    "formulas": (
+        {"nodes", "greek", "errors"},
         {"terms", "values", "printing"},
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},
-        {"key", "reading"},
+        {"reading"},
+        {"library"},
     ),
     "grading": (
         {"harmless"},
@@ -82,7 +83,6 @@ SUBLAYERS = {
         {"planning"},
         {"itemwise"},
         {"compared"},
-        {"tabular"},
     ),
 }
 """The sublayers of a part that is too large for one, from the ground up, with the same rule between them."""
@@ -146,7 +146,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.kinds.general.value`` → ``kinds``.
+    """The part of autograder a module belongs to: ``autograder.kinds.general.shape`` → ``kinds``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """
@@ -156,7 +156,7 @@ def part(module: str) -> str:
 
 
 def sublayer(module: str) -> str:
-    """The sublayer of a module: ``autograder.algebra.notation.parse`` → ``notation``."""
+    """The sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
     return module.split(".")[2]
 
 
@@ -205,9 +205,9 @@ def test_imports_go_down_only() -> None:
 
 
 def test_formulas_stand_alone() -> None:
-    """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
-    known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
-    assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
+    """The library of formulas knows nothing of the rest."""
+    known = {part(module) for name in OURS if part(name) == "formulas" for module in imports(name)}
+    assert {"formulas"} == known & set().union(*LAYERS)
 
 
 def test_checking_stands_alone() -> None:
@@ -234,7 +234,7 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
 
 
 def kind_of(module: str) -> str:
-    """The kind a module belongs to, ``general.value`` for ``autograder.kinds.general.value``; or none."""
+    """The kind a module belongs to, ``general.shape`` for ``autograder.kinds.general.shape``; or none."""
     parts = module.split(".")
     return ".".join(parts[2:4]) if parts[:2] == ["autograder", "kinds"] and len(parts) > 3 else ""
 

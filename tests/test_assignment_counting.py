@@ -274,6 +274,28 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
     assert told.count("counting.several") <= 0.25 * len(told), told
 
 
+@pytest.mark.parametrize(
+    "question", [one for one in QUESTIONS if one.kind == "number"], ids=lambda question: question.id
+)
+def test_a_mistake_in_several_numbers_costs_points_once(question: Question) -> None:
+    """Whoever forgets the router in one number forgets it in all; another mistake costs its own points."""
+    task, known = KNOWN[question.id]
+    setting = setting_of(question)
+    right = task(setting)
+    unit = {"cache": " bytes", "activations": " bytes", "work": " FLOPs"}.get(question.id, "")
+    tried = 0
+    for mistake in known:
+        wrong = wrong_numbers(task, setting, mistake)
+        written = {name: f"{number}{unit}" for name, number in {**right, **wrong}.items()}
+        results = graded(question, f"{question.answer} = {written!r}")
+        lost = [one for one in results if one.points < one.possible]
+        charged = [one for one in results if one.code == "answer.same-mistake"]
+        asked = [item.id for item in question.items if item.id in wrong]
+        assert (min(1, len(asked)), max(0, len(asked) - 1)) == (len(lost), len(charged)), mistake.code
+        tried += len(charged)
+    assert tried
+
+
 def test_a_right_zero_does_not_make_a_sum_of_own_rows() -> None:
     """Where only the head, which has no parameters of its own, is right, a consistent total earns nothing."""
     question = ASKED["llama-parts"][0]

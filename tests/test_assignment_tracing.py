@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 
 def test_the_questions_are_code_and_tables_of_shapes() -> None:
     kinds = {question.kind for question in RUBRIC.questions}
-    assert {"code", "tracing"} == kinds <= set(registered())
+    assert {"code", "table"} == kinds <= set(registered())
 
 
 @pytest.mark.parametrize("answer", trials.CONFIGS)
@@ -50,7 +50,7 @@ def test_the_locked_cell_is_what_is_run(name: str) -> None:
 def test_every_line_of_the_listings_that_is_asked_exists() -> None:
     """The rows of a question are lines of its listing."""
     for question in RUBRIC.questions:
-        if question.kind == "tracing":
+        if question.kind == "table":
             lines = trials.traced(plain(question.options["config"]))["right"]
             assert {row["id"] for row in question.options["row"]} <= set(lines)
 

@@ -27,7 +27,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     files = dict(re.findall(r"^```python\n# (\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
     rubric = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
     sources = f"assignments/{NAME}"
-    references = {f"reference/{NAME}.py", "reference/checks/pairs.py"}
+    references = {"reference/checks/pairs.py", "reference/checks/probabilities.py"}
     assert {f"{sources}/lm.py", f"{sources}/tools/words.py", *references} == set(files)
     files |= {
         f"rubrics/{NAME}.toml": rubric,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.printing.text import to_text
 from autograder.authoring import grammar
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.printing.text import to_text
 
 PAGE = (Path(__file__).parents[1] / "docs" / "formulas.md").read_text("utf-8")
 

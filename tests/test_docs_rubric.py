@@ -10,10 +10,10 @@ import pytest
 
 from autograder.authoring.schema import reachable
 from autograder.checks.judging.manual import ManualItem
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
-from autograder.checks.tabular import TableRow
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake
 from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
+from autograder.kinds.general.table.options import TableRow
 from autograder.rubric import ConstructorArguments, Rubric, Visible, parse, scales
 from autograder.rubric.exam import Exam, Task
 from autograder.rubric.files import NotebookFile, ResultFile
@@ -40,7 +40,6 @@ RECORDS = (
         ResultFile,
         ConstructorArguments,
         Visible,
-        Rules,
         Mistake,
         AnswerItem,
         ComparedOptions,

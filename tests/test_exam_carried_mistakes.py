@@ -64,6 +64,8 @@ def points(**of: str) -> dict[str, Decimal]:
 
 MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
     "nothing wrong": ({}, {}),
+    "the relation of (e) used in (c)": ({"c": "d_model^2"}, {}),
+    "the relation of (e) used in (c), with biases": ({"c": "d_model^2 + d_model"}, {}),
     "the hidden width squared in (b)": (
         {
             "b": "16*d_model^2",

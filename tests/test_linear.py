@@ -25,7 +25,7 @@ from autograder.notebook import cell_types, closed, document, language, match, o
 from autograder.records import Cell
 from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
-from autograder.student.reading import read_count, read_value, vocabulary_of
+from autograder.student.reading import read_number_text, read_value, vocabulary_of
 from tests.support.pace import slowness
 
 pytestmark = pytest.mark.apart
@@ -174,7 +174,7 @@ def test_time_grows_with_the_length_of_the_text(name: str) -> None:
     assert {} == slow
 
 
-@pytest.mark.parametrize("kind", ["symbolic", "shape", "count"])
+@pytest.mark.parametrize("kind", ["symbolic", "shape", "number"])
 def test_a_formula_is_read_with_little_work(kind: str) -> None:
     """Formulas are cut at 2000 characters; the longest are read with little work, whatever stands there."""
     vocabulary = vocabulary_of(SYMBOLS, ["en", "de"])
@@ -184,8 +184,8 @@ def test_a_formula_is_read_with_little_work(kind: str) -> None:
             text = before + piece * (1990 // len(piece)) + after
             taken = seconds(
                 lambda text: (
-                    read_count(text, "en")
-                    if kind == "count"
+                    read_number_text(text, "x", "en", is_whole=True)
+                    if kind == "number"
                     else read_value(text, kind, "any", vocabulary, "en")
                 ),
                 text,

@@ -60,7 +60,7 @@ value = [8, 12, 128, 128]
 axes = ["batch", "heads", "queries", "keys"]
 [[question]]
 id = "memory"
-kind = "quantity"
+kind = "number"
 points = 1
 answer = "memory"
 unit = "MB"
@@ -72,7 +72,7 @@ text = { en = "Memory of the weights" }
 value = 497.759232
 [[question]]
 id = "share"
-kind = "quantity"
+kind = "number"
 points = 1
 answer_cell = "share"
 answer = "share"
@@ -165,6 +165,6 @@ def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
     assert [
         ("queries", "order", Decimal("0.5"), "(batch, seq, n_heads, d_head)"),
         ("scores", "shape.missing", Decimal(0), ""),
-        ("memory", "quantity.digits", Decimal(0), "474.7 MiB"),
-        ("share", "quantity.percent", Decimal(0), "0.31 %"),
+        ("memory", "number.digits", Decimal(0), "474.7 MiB"),
+        ("share", "number.percent", Decimal(0), "0.31 %"),
     ] == [(item.question, item.code, item.points, item.reading) for item in items]

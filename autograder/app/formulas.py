@@ -10,15 +10,13 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.algebra.nodes import Tree
-from autograder.algebra.printing.latex import to_latex
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.algebra.printing.text import to_text
 from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.checks.values.literal import NoFormula
 from autograder.course import Course
-from autograder.errors import RubricError, Unreadable
+from autograder.errors import RubricError
 from autograder.feedback.typeset import caret
+from autograder.formulas import Unreadable, to_latex, to_mathml, to_text
+from autograder.formulas.nodes import Tree
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.kinds.general.symbolic.answers import read
 from autograder.kinds.general.symbolic.key import prepare

@@ -9,17 +9,16 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.algebra.greek import GREEK
-from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import FUNCTIONS
-from autograder.algebra.notation import descent, parse, tokens
-from autograder.algebra.notation.characters import rewrite
-from autograder.algebra.notation.several import parse_single
-from autograder.algebra.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS, Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values import evaluate
-from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
+from autograder.formulas import Unreadable, Vocabulary, to_text
+from autograder.formulas.greek import GREEK
+from autograder.formulas.mistakes.diagnose import CODES
+from autograder.formulas.nodes import FUNCTIONS
+from autograder.formulas.notation import descent, parse, tokens
+from autograder.formulas.notation.characters import rewrite
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
+from autograder.formulas.values import evaluate
 from autograder.messages import filled, sentences, template
 from autograder.messages.reading import unreadable
 from autograder.rubric import RubricSymbol
@@ -122,7 +121,7 @@ ordinary blank does so if there are two groups or more, because a sign may be mi
 
 EXACT = """\
 Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
-are to be handed in, ask for a quantity with a tolerance. Percent signs are not read. A minus before `//`
+are to be handed in, ask for a number with a tolerance. Percent signs are not read. A minus before `//`
 belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
 
 An answer is equal to the right one if both have equal values for all values of the symbols, each from its

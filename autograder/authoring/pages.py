@@ -42,7 +42,7 @@ def _pages_of(kind: Kind) -> dict[str, str]:
 
 
 def _row(name: str, section: str) -> str:
-    """A line of the list, from a heading such as ``# `count`: whole numbers, exactly``."""
+    """A line of the list, from a heading such as ``# `shape`: sizes, axis by axis``."""
     heading = section.partition("\n")[0].removeprefix(f"# `{name}`: ")
     return f"| [`{name}`](kinds/{name}.md) | {heading} |"
 

@@ -1,6 +1,6 @@
 """Writes a new assignment, and a new course around it where the folder is empty.
 
-Rubric, reference module and source notebook are texts that are meant to be changed.
+Rubric, checks and source notebook are texts that are meant to be changed.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Started(Struct, frozen=True):
 
 
 def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
-    """Write the rubric, the notebook and the reference of a new assignment. Nothing is ever replaced.
+    """Write the rubric, the notebook and the checks of a new assignment. Nothing is ever replaced.
 
     Args:
         folder: of a course, or empty, or not there yet.
@@ -135,7 +135,6 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     folder = folder.resolve()
     begun = _is_new(folder)
     templates = chosen(kinds, module)
-    reference = reference_file(name, templates)
     text = rubric_file(name, templates)
     checks = {
         f"reference/checks/{one.question['checks']}": f"{one.checks}\n" for one in templates if one.checks
@@ -143,12 +142,9 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     files = {
         f"rubrics/{name}.toml": text,
         f"assignments/{name}/{name}.ipynb": notebook(_parse(text, checks), templates),
-        **({f"reference/{module}.py": reference} if reference else {}),
         **checks,
     }
-    taken = [
-        path for path in (*files, f"assignments/{name}", f"reference/{module}") if (folder / path).exists()
-    ]
+    taken = [path for path in (*files, f"assignments/{name}") if (folder / path).exists()]
     if taken:
         raise CourseError(
             f"{folder / taken[0]} is there already, and nothing is replaced; choose another name"
@@ -278,23 +274,3 @@ def rubric_file(name: str, templates: Sequence[Template]) -> str:
 def _inline(options: dict[str, Any]) -> str:
     inside = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
     return f"{{ {inside} }}" if inside else "{}"
-
-
-def reference_file(name: str, templates: Sequence[Template]) -> str:
-    """One module for all questions, its imports first; empty where no question needs one."""
-    imports: dict[str, None] = {}
-    bodies = []
-    for template in templates:
-        lines = template.reference.split("\n")
-        imports |= dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
-        body = "\n".join(line for line in lines if line not in imports).strip("\n")
-        bodies += [body] if body else []
-    if not bodies:
-        return ""
-    head = f'"""Right solutions of {name}, and wrong ones to try the checks on. Students never get this."""'
-    above = "\n\n".join(filter(None, (head, "\n".join(sorted(imports, key=_import_order)))))
-    return "\n\n\n".join((above, *bodies)) + "\n"
-
-
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from "), line

@@ -8,10 +8,9 @@ A template's blocks are named by the first line of their fence::
     ```python given        code that students get; may be missing
     ```python answer       the answer cell, solution between markers (or ``markdown answer``)
     ```markdown ID         the answer key of a manually graded cell with this id; may be missing
-    ```python reference    for the reference folder; may be missing
-    ```python checks       the checks of the question there; may be missing
+    ```python checks       the checks of the question, for reference/checks; may be missing
 
-``MODULE`` stands for the module of the reference folder.
+``MODULE`` stands for the assignment in names of such files.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ class Template(Struct, frozen=True):
     """The answer is a text cell, not code."""
     assignment: Mapping[str, Any] = {}
     given: str = ""
-    reference: str = ""
     checks: str = ""
     written: Mapping[str, str] = {}
     """Key of each further text cell, by its id."""
@@ -63,11 +61,11 @@ def known_kinds() -> tuple[str, ...]:
 
 
 def load(word: str, module: str) -> Template:
-    """The template that a word asks for, for a reference module.
+    """Return the template that a word asks for.
 
     Args:
         word: a kind's name or alias.
-        module: of the reference folder.
+        module: the assignment's name in those of files.
 
     Raises:
         CourseError: there is no such kind (with a suggestion).
@@ -95,7 +93,6 @@ def _template(kind: str, module: str) -> Template:
         text_answer=("markdown", "answer") in blocks,
         assignment=tomllib.loads(named.get("assignment", "")),
         given=named.get("given", ""),
-        reference=named.get("reference", ""),
         checks=named.get("checks", ""),
         written={
             name: body

@@ -176,8 +176,6 @@ class Check(ABC):
     """The record of the options of its items."""
     runs_tests: ClassVar[bool] = False
     """Its items are tests, which run while the notebook stands at their place; see `cell_tests`."""
-    asks_again: ClassVar[bool] = False
-    """The reference is asked about single answers; see `second_round`."""
 
     @abstractmethod
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -190,6 +188,11 @@ class Check(ABC):
         (`Question.answer`).
         """
         return ()
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the reference is asked about single answers; see `second_round`."""
+        return False
 
     def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
         """Return further calls in the reference's box, which follow from the student's answers.

@@ -1,4 +1,4 @@
-"""What the kinds ``count``, ``shape``, ``value`` and ``quantity`` share: read, compare, name the mistake."""
+"""What the kinds ``number`` and ``shape`` share: read, compare, name the mistake."""
 
 from __future__ import annotations
 
@@ -227,6 +227,36 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             raise RubricError(f"{mistake.when!r} is right", where)
         return wrong
 
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item; a mistake that the reference knows costs points once."""
+        charged: list[set[str]] = []
+        results = []
+        for item, one in zip(self.question.items, super().judge(evidence), strict=True):
+            codes = self._list_mistakes(item, evidence) if one.status is Status.FAILED else set()
+            earlier = next((before for before in charged if before & codes), None)
+            if earlier is not None:
+                earlier &= codes
+                message = Message("answer.same-mistake", {"what": self.targets.of_item(item)})
+                staff = f"{one.staff}; the same mistake as before: {', '.join(sorted(earlier))}"
+                passed = result(self.question, item, None)
+                told = {"student": message, "staff": staff, "code": message.code, "reading": one.reading}
+                results.append(msgspec.structs.replace(passed, **told))
+                continue
+            charged += [codes] if codes else []
+            results.append(one)
+        return tuple(results)
+
+    def _list_mistakes(self, item: Item, evidence: Evidence) -> set[str]:
+        """Return the codes of the reference's mistakes that lead to the value of an item."""
+        options = self.items[item.id]
+        name = self.targets.of_item(item)
+        target, found = ValueTarget(name), self.targets.value(name, options.key, evidence)
+        given, finding = (None, found.finding) if found.finding else self.read(found.value, item, target)
+        if finding is not None:
+            return set()
+        wrongs = self.targets.said(options.key, evidence).wrong
+        return {one.code for one in self._list_fitting(given, wrongs, item, target)}
+
     def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
         """What is wrong with an item's value, with how it was read."""
         compared = self._compare(item, options, evidence)
@@ -269,6 +299,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         if open_ones:  # it may yet be right
             return Compared(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
+        telling = next((one for one in differences if one.is_unread), telling)
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
         return Compared(self._named(given, telling, item, target) or telling, reading)
 
@@ -276,15 +307,20 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The known mistake that leads to this value, or what all those that do have in common."""
-        fitting = []
+        fitting = self._list_fitting(given, wrongs, item, target)
+        others = difference.code not in self.vague
+        params = {"what": target.what, "value": difference.message.params.get("value", "")}
+        return mistake_finding(fitting, difference.staff, params, others=others)
+
+    def _list_fitting(
+        self, given: Any, wrongs: Sequence[MistakeValue], item: Item, target: ValueTarget
+    ) -> Iterator[MistakeValue]:
+        """Yield the known mistakes that lead to a value."""
         for wrong in wrongs:
             value, finding = self.read_right(wrong.value, item, target)
             apart = finding or self.differs(given, value, item, target)
             if apart is None or apart.code in self.form_only:
-                fitting.append(wrong)
-        others = difference.code not in self.vague
-        params = {"what": target.what, "value": difference.message.params.get("value", "")}
-        return mistake_finding(fitting, difference.staff, params, others=others)
+                yield wrong
 
     def _named(self, given: Any, difference: Finding, item: Item, target: ValueTarget) -> Finding | None:
         wrong_values = self._read[item.id][1]

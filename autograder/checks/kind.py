@@ -8,12 +8,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Form = Literal[
-    "", "symbolic", "count", "shape", "value", "quantity", "choice", "table", "code", "listing", "written"
-]
+Form = Literal["", "symbolic", "number", "shape", "choice", "table", "code", "listing", "written"]
 """How an answer looks, on paper and to the check that students run; empty: nothing is said of it.
 
-Formulas, whole numbers, shapes, values, quantities and choices are written into blanks; a table has a grid;
+Formulas, numbers, shapes and choices are written into blanks; a table has a grid;
 ``code`` is a function or class of the student's, a ``listing`` code that was handed out to be repaired;
 ``written`` is a text for a person.
 """

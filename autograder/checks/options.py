@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -24,25 +24,12 @@ MOST_PARTS = 1000
 """Parts of points that are stated as a float are told from one another up to this denominator."""
 
 
-class Rules(Struct, frozen=True, forbid_unknown_fields=True):
-    """When two arrays count as equal: the table ``compare`` of a question or an item."""
-
-    rtol: float = 1e-6
-    atol: float = 1e-8
-    dtype: Literal["exact", "kind", "any"] = "kind"
-    """``exact``: float32 is not float64; ``kind``: integer, floating, complex or boolean must agree."""
-    nan: Literal["refuse", "equal"] = "refuse"
-    """``refuse``: NaN in the answer is wrong unless expected there is NaN and this is ``equal``."""
-    device: str = ""
-    """The device a tensor must be on, e.g. ``"cpu"``; empty: any."""
-
-
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """A named mistake: what it gives away is worth ``points`` and the student reads ``text``."""
 
     code: str
     when: Any
-    """The wrong answer: an integer, a shape, numbers or an option, as the kind has it."""
+    """The wrong answer: a number, a shape or an option, as the kind has it."""
     text: dict[str, str]
     points: Decimal = Decimal(0)
 

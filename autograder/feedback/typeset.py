@@ -9,14 +9,9 @@ from collections.abc import Mapping
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
-from autograder.algebra.nodes import Tree
-from autograder.algebra.notation.landau import parse_landau
-from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.several import parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.errors import AlgebraError, RubricError
 from autograder.feedback.sanitise import clean_mathml, printable_text
+from autograder.formulas import FormulaError, Vocabulary, parse, to_mathml
+from autograder.formulas.nodes import Tree
 from autograder.rubric import RubricSymbol
 from autograder.wording import Phrase
 
@@ -33,7 +28,7 @@ class Typesetter:
 
     def __init__(self, symbols: Mapping[str, RubricSymbol]) -> None:
         self._vocabulary: Vocabulary | None = None
-        with contextlib.suppress(RubricError):
+        with contextlib.suppress(FormulaError):
             self._vocabulary = Vocabulary(symbols)
 
     def markup(self, reading: str) -> Markup | None:
@@ -48,9 +43,9 @@ class Typesetter:
     def _tree(self, reading: str) -> Tree | None:
         if self._vocabulary is None or len(reading) > MOST_READING:
             return None
-        for read in (parse, parse_single, parse_tuple, parse_landau):
-            with contextlib.suppress(AlgebraError):
-                return read(reading, self._vocabulary)
+        for form in ("formula", "relation", "tuple", "asymptotic"):
+            with contextlib.suppress(FormulaError):
+                return parse(reading, self._vocabulary, form)
         return None
 
 

@@ -19,16 +19,15 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import fingerprint
-from autograder.algebra.mistakes import floats
-from autograder.algebra.nodes import Add, Neg, Num, Relation, Tree, Tuple
-from autograder.algebra.notation.parse import parse_canonical, parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.values import prose
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas import Undecided, Unreadable, Vocabulary
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes import floats
+from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
+from autograder.formulas.notation.parse import parse_canonical
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.values.points import Points
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
@@ -241,7 +240,7 @@ class _FormulaClasses:
         exact: dict[Hashable, list[str]] = defaultdict(list)
         slow = []
         for reading in sorted(trees):
-            value = fingerprint(trees[reading], self._comparer)
+            value = self._comparer.fingerprint(trees[reading])
             if value is None:
                 slow.append(reading)
             else:
@@ -294,7 +293,7 @@ class _FormulaClasses:
         comparer = self._comparer
         try:
             return (
-                comparer.equal(first, second, searching=False)
+                comparer.equal(first, second)
                 and comparer.find_gap(first, second) is None  # ``sqrt(x)^2`` is not marked like ``x``
                 and comparer.find_gap(second, first) is None
             )
@@ -333,7 +332,7 @@ def formula_groups(
             them can write formulas that only look equal.
     """
     classes: dict[tuple[str, str], str] = {}
-    vocabulary = Vocabulary(rubric.symbols(question))
+    vocabulary = rubric.vocabulary(question)
     points = Points(vocabulary.domains, derived(Draw.for_question(secret, rubric, question).seed, "groups"))
     read = _readings(results.values())
     for item in question.items:
@@ -372,8 +371,8 @@ def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
 
 def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
     """The relations that an item grants."""
-    vocabulary = Vocabulary(rubric.assignment.symbols)
-    return [parse_relation(rubric.assignment.assume[name], vocabulary) for name in names]
+    vocabulary = rubric.vocabulary()
+    return [parse_single(rubric.assignment.assume[name], vocabulary) for name in names]
 
 
 def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:

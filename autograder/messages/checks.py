@@ -26,6 +26,9 @@ _GENERAL = {
         "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
         "notebook was run without it. The remark at that cell says why."
     ),
+    "answer.same-mistake": (
+        "{what}: not right, but by the mistake that has cost points above. It costs none here."
+    ),
     "answer.not-python": (
         "The answer cell is not valid Python, so nothing of it was run. Line {line}: {reason}."
     ),
@@ -99,32 +102,8 @@ _GENERAL = {
 }
 
 _VALUES = {
-    "value.form": "{what}{place}: “{form}” is not the kind of value that is asked for.",
     "value.entry": "{what} has no entry {entry}.",
     "value.entries": "{what} has the type {form}; expected a dictionary, a list or a tuple.",
-    "value.extra": "{what} has entries that are not asked for: {entries}",
-    "value.length": "{what} has the length {count}; another one is asked for.",
-    "value.text": "{what} is another text.",
-    "value.number": "{what} is not the right number.",
-    "value.differs": "{what} has the right shape, but {count} of {total} numbers differ.",
-    "value.nan": "{what}: {count} of {total} numbers are NaN. Look for 0/0, or a softmax over only −∞.",
-    "value.dtype": "{what} has the dtype {dtype}; the question asks for another one.",
-    "value.device": "{what} is on the device {device}; the question asks for {wanted}.",
-    "value.dimensions": "{what} has the shape {shape}: the number of axes, {count}, is not right.",
-    "value.axes": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
-    "value.shape": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
-}
-
-_COUNTS = {
-    "count.wrong": "{what}: {value} is not right.",
-    "count.bool": "{what} is {value}; a number is asked for.",
-    "count.fraction": "{what} is {value}; a whole number is asked for.",
-    "count.huge": "{what} is far too large a number.",
-    "count.text": "{what}: “{value}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
-    "count.ambiguous": (
-        "{what}: is “{value}” {first} or {second}? Write it so that it can only be read in one way."
-    ),
-    "count.form": "{what} is a “{form}”; a whole number is asked for.",
 }
 
 _CHOICES = {
@@ -277,7 +256,6 @@ _PHRASES = {
 SENTENCES = {
     **_GENERAL,
     **_VALUES,
-    **_COUNTS,
     **_CHOICES,
     **_FORBIDDEN,
     **_COUNTING,

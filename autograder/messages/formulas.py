@@ -8,7 +8,7 @@ the student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.fi
 
 from __future__ import annotations
 
-from autograder.errors import Unreadable
+from autograder.formulas import Unreadable
 from autograder.messages.reading import code_of
 
 _AT = "Your formula could not be read at {mark} in “{excerpt}”: "
@@ -139,43 +139,26 @@ _FORMULAS: dict[str, str] = {
     "number.number": "The number {number} is not right.",
     "number-forgotten.part": "{part} still has to be multiplied by a number, or divided by one.",
     "sign-of-part.part": "The sign before {part} is not right.",
-    "sign-outside.part": "The minus inside of {part} belongs outside.",
-    "sign-inside.part": "The minus before {part} belongs inside of its brackets.",
-    "swapped-symbols": "It looks as if two symbols were swapped.",
     "swapped-symbols.first": "It looks as if {first} and {second} were swapped.",
-    "symbol-replaced": "A symbol stands where something else belongs.",
     "symbol-replaced.symbol": "{symbol} stands where something else belongs.",
     "part-replaced.part": "{part} stands where something else belongs.",
     "sum-for-product": "You added what has to be multiplied.",
     "product-for-sum": "You multiplied what has to be added.",
-    "sum-for-extreme": "You added values of which only one counts.",
     "brackets": (
 
         "A factor or divisor belongs to everything that is added, not to one term only. Are brackets missing?"
 
     ),
     "brackets-too-wide": "A factor or divisor belongs to one term only, not to everything in the brackets.",
-    "power-too-wide.part": "The exponent belongs to {part} alone, not to everything in the brackets.",
-    "power-too-narrow.part": (
-
-        "The exponent belongs to everything that is added, not to {part} alone. Are brackets missing?"
-
-    ),
     "belongs-inside.part": (
 
         "{part} stands outside, but belongs inside of the function, the power or the fraction beside it."
 
     ),
-    "belongs-outside.part": "{part} stands inside of a function, a power or a fraction, and belongs outside.",
     "product-for-power": "You multiplied by what belongs into the exponent.",
     "sum-for-power": "You added what belongs into the exponent.",
     "product-for-quotient": "You multiplied by what has to be divided by.",
-    "quotient-for-product": "You divided by what has to be multiplied by.",
-    "product-for-difference": "You multiplied where a difference belongs.",
-    "quotient-for-difference": "You divided where a difference belongs.",
-    "difference-for-quotient": "You subtracted where a quotient belongs.",
     "base-and-exponent": "Base and exponent of a power are swapped.",
-    "extra-exponent.part": "{part} should not stand there as an exponent.",
     "function-forgotten": (
 
         "Your formula is right but for a function that still has to be applied to all of it."
@@ -190,29 +173,14 @@ _FORMULAS: dict[str, str] = {
     "function-too-much.name": "Look at {name} again: does the question call for it?",
     "function-replaced.name": "Look at {name} again: another function belongs there.",
     "log-base": "The base of the logarithm is not right.",
-    "power-base": "The base of the power is not right.",
     "rounding": "You rounded in the wrong direction.",
     "rounding-forgotten": "The result still has to be rounded.",
     "rounding-forgotten.all": "Something in your formula still has to be rounded.",
     "rounding-forgotten.part": "{part} still has to be rounded.",
-    "arguments-swapped.name": "The arguments of {name} stand in the wrong order.",
-    "extra-argument.part": "{part} should not be one of the values that are compared there.",
-    "argument-forgotten.name": "In {name} a value is missing that has to be compared as well.",
-    "comparison-forgotten": (
-
-        "Your formula uses one value where several are to be compared: the largest or smallest counts."
-
-    ),
     "power-for-product": "You wrote a power where a product belongs.",
     "off-by-one": "The result is off by one.",
     "off-by-one.symbol": "{symbol} is off by one somewhere.",
     "off-by-one.part": "{part} is off by one.",
-    "relation-misread": "It looks as if a relation between the symbols was used otherwise than it is stated.",
-    "relation-misread.symbol": (
-
-        "It looks as if the relation for {symbol} was used otherwise than it is stated."
-
-    ),
     "symbol-one": "Your formula is right where a symbol that it lacks is 1, but not in general.",
     "symbol-zero": "Your formula is right where a symbol that it lacks is 0, but not in general.",
     "symbol-missing": "Your formula does not depend on everything that it should depend on.",
@@ -225,11 +193,7 @@ _IN_TERMS: dict[str, str] = {
     "sign-in-term": "the sign is not right.",
     "power-in-term": "a factor is missing.",
     "power-in-term.symbol": "the power of {symbol} is not right.",
-    "extra-factor-in-term": "there is a factor too many.",
     "extra-factor-in-term.symbol": "there is a factor too many: does {symbol} belong there?",
-    "swapped-in-term": "two symbols are swapped.",
-    "swapped-in-term.first": "the symbols {first} and {second} are swapped.",
-    "symbol-replaced": "a symbol stands where something else belongs.",
     "symbol-replaced.symbol": "the symbol {symbol} stands where something else belongs.",
 }  # fmt: skip
 

@@ -1,9 +1,14 @@
-"""The message about a formula that cannot be read. It travels with the check that students run."""
+"""The message about a formula or number that cannot be read. It travels with the check that students run."""
 
 from __future__ import annotations
 
-from autograder.errors import Unreadable
+from typing import TYPE_CHECKING
+
+from autograder.formulas.errors import Unreadable
 from autograder.records import Message
+
+if TYPE_CHECKING:
+    from autograder.wording import Phrase
 
 EXCERPT = 24
 """Characters of a formula shown on either side of the place of an error."""
@@ -26,6 +31,21 @@ def unreadable(error: Unreadable, text: str) -> Message:
     shown = {name: _visible(value[:80]) for name, value in error.params.items()}
     place = {"text": _visible(text[:SHOWN]), "offset": str(offset), "excerpt": _visible(excerpt)}
     return Message(f"unreadable.{code}", {**shown, **place, "mark": MARK})
+
+
+def unreadable_number(error: Unreadable, what: Phrase, shown: str) -> Message:
+    """Return the sentence about a number that could not be read.
+
+    Args:
+        error: why.
+        what: the name of the answer.
+        shown: what was written, as it is quoted.
+    """
+    code = {"number-too-large": "too-large"}.get(error.code, error.code)
+    if code == "unknown-unit" and error.params["suggestion"]:
+        code = "unknown-unit-near"
+    params = {name: _visible(value[:60]) for name, value in error.params.items() if name != "text"}
+    return Message(f"number.{code}", {"value": shown, **params, "what": what})
 
 
 def code_of(error: Unreadable) -> str:

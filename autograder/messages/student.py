@@ -36,11 +36,6 @@ SENTENCES: Mapping[str, str] = {
     "student.there": "{name} is there ({found})",
     "student.size-left-open": "{name}: {found} leaves a size open. Write the size it stands for.",
     "student.no-size": "“{found}” is no size. Every size is a whole number from 0, or a formula.",
-    "student.no-count": "“{found}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
-    "student.count-not-whole": "“{found}” is no whole number, and one is asked for.",
-    "student.count-in-doubt": (
-        "is “{found}” {first} or {second}? Write it so that it can only be read in one way."
-    ),
     "student.call-good": "{call} gives what it should",
     "student.call-form": "{call} runs, and gives a value of the form that is asked for",
     "student.call-raises": "{call} raises {found}",
@@ -122,9 +117,9 @@ SENTENCES: Mapping[str, str] = {
     "student.not-python": "Cell {cell}: line {line} is not valid Python, so nothing of this cell is run.",
     "student.cells-fine": "All given cells are as they were handed out.",
     "student.want-symbolic": "a text with a formula, or a number",
-    "student.want-count": "a whole number",
+    "student.want-whole": "a whole number",
     "student.want-shape": "a tuple such as (2, 3)",
-    "student.want-quantity": "a number, or a text such as '4.5 MB'",
+    "student.want-number": "a number, or a text such as '4.5 MB'",
     "student.want-code": "a function or a class",
     "student.want-entries": "a dictionary such as {{'first': 1, 'second': 2}}, or a list",
     "student.want-table": "a list of tuples, a dictionary, or a text with bars as in Markdown",

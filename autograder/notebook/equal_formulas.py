@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.nodes import Tree, symbols
-from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Vocabulary
-from autograder.algebra.reading import read_formula
-from autograder.algebra.values.evaluate import TooLarge, Undefined, constant_value
-from autograder.algebra.values.points import Points
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.nodes import Tree, symbols
+from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS
+from autograder.formulas.reading import read_formula
+from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.values.points import Points
 from autograder.rubric import Question, Rubric
 
 _SEED = b"release"
@@ -43,7 +44,7 @@ def _asks_for_form(question: Question) -> bool:
 
 def _read_vocabulary(rubric: Rubric, question: Question) -> Iterator[Vocabulary]:
     try:
-        yield Vocabulary(rubric.symbols(question))
+        yield rubric.vocabulary(question)
     except RubricError:
         return  # told where the question is checked
 
@@ -70,7 +71,7 @@ def compute_number(text: str) -> int | None:
     try:
         (tree,) = read_formula(text, _NO_SYMBOLS)
         value = constant_value(tree)
-    except (Unreadable, AlgebraError, TooLarge, Undefined, ValueError):
+    except (Unreadable, FormulaError, TooLarge, Undefined, ValueError):
         return None
     return value if isinstance(value, int) else None
 
@@ -106,7 +107,7 @@ def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
         return None
     try:
         sides = read_formula(passage, vocabulary)
-    except (Unreadable, AlgebraError):
+    except (Unreadable, FormulaError):
         return None
     return sides[0] if len(sides) == 1 and symbols(sides[0]) else None
 
@@ -114,5 +115,5 @@ def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
 def _is_equal(comparer: Comparer | None, first: Tree, second: Tree) -> bool:
     try:
         return comparer is not None and comparer.equal(first, second)
-    except (Undecided, AlgebraError):
+    except (Undecided, FormulaError):
         return False

@@ -18,8 +18,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import NotebookError
+from autograder.formulas import Vocabulary
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.equal_formulas import compute_number, find_equal_formula, formulas_in
 from autograder.notebook.markers import split

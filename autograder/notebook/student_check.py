@@ -39,7 +39,7 @@ _TAKEN_ALONG = (
     "autograder.notebook.timeleft",
 )
 """The modules that travel to students, with all that these import."""
-_SAID = ("student.", "time-left.", "unreadable.")
+_SAID = ("student.", "time-left.", "unreadable.", "number.")
 """How the codes begin of the sentences that these modules say."""
 
 _SPECIFICATION = "SPECIFICATION = "
@@ -319,6 +319,8 @@ def _specification(
         name = item.options.get("answer") or question.answer
         if isinstance(name, str) and name and not item.manual:
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
+            if kind == "number" and not form and _asks_whole({**question.options, **item.options}):
+                form = "whole"
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
     symbols = rubric.symbols(question) if kind in ("symbolic", "shape") else {}
@@ -341,6 +343,12 @@ def _specification(
         "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
+
+
+def _asks_whole(options: Mapping[str, Any]) -> bool:
+    """Whether a whole number without a unit is right, and nothing near it."""
+    value, exact = options.get("value"), options.get("tolerance", "exact") == "exact"
+    return exact and not options.get("unit") and type(value) is int
 
 
 def _is_value(question: Question, rubric: Rubric) -> bool:

@@ -150,7 +150,7 @@ class _Shown:
             formula = self._typesetter.markup(f"O({value})" if order else value)
             if formula is not None:
                 return formula
-        if self._form == "quantity" and not isinstance(value, str):
+        if self._form == "number" and not isinstance(value, str):
             value = f"{value} {self._question.options.get('unit', '')}".strip()
         text = self._options.get(str(value))
         if isinstance(text, Mapping):

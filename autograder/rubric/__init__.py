@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autograder import atomic, limits
-from autograder.algebra.notation import vocabulary
 from autograder.checking.reading import CheckFile
 from autograder.errors import Place, RubricError
+from autograder.formulas import FormulaError, Symbol, Vocabulary
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.check_files import add_items, read_check_file
@@ -84,7 +84,7 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
                 )
 
 
-class RubricSymbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
+class RubricSymbol(Symbol, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     text: dict[str, str] = msgspec.field(default_factory=dict)
@@ -242,6 +242,17 @@ class Rubric(Struct, frozen=True):
     def symbols(self, question: Question) -> dict[str, RubricSymbol]:
         """The symbols that formulas of a question may use."""
         return {**self.assignment.symbols, **question.symbols}
+
+    def vocabulary(self, question: Question | None = None) -> Vocabulary:
+        """Return the symbols of a question, or of the whole assignment, for reading formulas with.
+
+        Raises:
+            RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+        """
+        try:
+            return Vocabulary(self.assignment.symbols if question is None else self.symbols(question))
+        except FormulaError as error:
+            raise RubricError(str(error)) from error
 
     def question(self, question_id: str) -> Question:
         """The question with this id."""

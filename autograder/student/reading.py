@@ -7,26 +7,24 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.nodes import Node, Num, Tree, Tuple
-from autograder.algebra.notation.tokens import MAX_DIGITS
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.reading import read_text
-from autograder.algebra.sizes.numerals import read_whole
-from autograder.algebra.sizes.shapes import read_shape, read_size
-from autograder.errors import AutograderError, Unreadable
+from autograder.formulas.errors import FormulaError, Unreadable
+from autograder.formulas.nodes import Node, Num, Tree, Tuple
+from autograder.formulas.notation.tokens import MAX_DIGITS
+from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.printing.mathml import to_mathml
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.reading import read_text
+from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.messages.catalogue import sentence, sentences
-from autograder.messages.reading import unreadable
+from autograder.messages.reading import unreadable, unreadable_number
+from autograder.numbers.answers import read_number
+from autograder.numbers.quantities import keep_whole, read_whole, write_quantity
+from autograder.numbers.units import only_unit
 from autograder.wording import decimal_comma
 
 MAX_ELEMENTS = 100
 ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
 """Tried in order where one name answers items of different forms."""
-_NO_COUNT: Mapping[str, str] = {
-    "two-readings": "student.count-in-doubt",
-    "not-whole": "student.count-not-whole",
-}
 _OPEN = frozenset(("placeholder", "ellipsis"))
 
 
@@ -75,13 +73,36 @@ def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, languag
         return _not_read(error, text, language)
 
 
-def read_count(text: str, language: str) -> Read | NotRead:
-    """Read a text that answers a question about a whole number."""
+def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> Read | NotRead:
+    """Read a text that answers a question about a number.
+
+    Args:
+        text: what was assigned.
+        name: of the answer.
+        language: of the reason.
+        is_whole: a whole number without a unit is asked for. Otherwise the unit is not known here, and
+            only texts that are unreadable with any are refused.
+    """
+    shown = text.strip()[:60]
     try:
-        return Read(str(read_whole(text)), "")
+        read = read_number(text, only_unit(""))
+        fault = Unreadable(read.doubt) if read.doubt else None
     except Unreadable as error:
-        params = {"found": text.strip()[:60], **error.params}
-        return NotRead(sentence(_NO_COUNT.get(error.code, "student.no-count"), language, **params))
+        fault = error
+    if fault is not None and (is_whole or fault.code != "contradiction"):
+        message = unreadable_number(fault, name, shown)
+        return NotRead(sentence(message.code, language, **message.params))
+    if not is_whole:
+        return Read("", "")
+    read = keep_whole(read)
+    first, *others = read.readings
+    params = {"what": name, "value": shown}
+    if first.amount.denominator != 1:
+        return NotRead(sentence("number.whole", language, **params))
+    if others and not read.settled:
+        numbers = {"first": write_quantity(first), "second": write_quantity(others[0])}
+        return NotRead(sentence("number.ambiguous", language, **params, **numbers))
+    return Read(str(first.amount), "")
 
 
 def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
@@ -104,7 +125,7 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     for one in ANY_FORM[:-1]:
         try:
             return read_text(text, one, vocabulary)
-        except AutograderError:
+        except FormulaError:
             continue
     return read_text(text, ANY_FORM[-1], vocabulary)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.messages.catalogue import sentence
 from autograder.student.given import (
     gaps,
@@ -20,7 +20,7 @@ from autograder.student.given import (
     stub,
     unknown,
 )
-from autograder.student.reading import NotRead, read_count, read_value, vocabulary_of
+from autograder.student.reading import NotRead, read_number_text, read_value, vocabulary_of
 from autograder.student.visible_checks import run_visible_checks
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
@@ -28,9 +28,9 @@ READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
 
 WANTED: Mapping[str, str] = {
     "symbolic": "student.want-symbolic",
-    "count": "student.want-count",
+    "number": "student.want-number",
+    "whole": "student.want-whole",
     "shape": "student.want-shape",
-    "quantity": "student.want-quantity",
     "code": "student.want-code",
     "listing": "student.want-code",
     "choice": "student.want-choice",
@@ -180,7 +180,7 @@ def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
     if line is not None:
         return line
     if not fits(kind, form, value):
-        wanted = sentence(WANTED["entries" if form == "entries" else kind], language)
+        wanted = sentence(WANTED[form if form in ("entries", "whole") else kind], language)
         return ReportLine(
             PROBLEM, sentence("student.wrong-type", language, name=name, found=found, expected=wanted)
         )
@@ -200,13 +200,15 @@ def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
         return ReportLine(
             READY, sentence("student.read-as", language, name=name, found=""), read.text, read.mathml
         )
-    if kind == "count" and isinstance(value, str):
-        count = read_count(value, language)
-        if isinstance(count, NotRead):
-            return ReportLine(
-                PROBLEM, sentence("student.unreadable", language, name=name, found=count.reason)
-            )
-        return ReportLine(READY, sentence("student.read-as", language, name=name, found=count.text))
+    if kind == "number" and form != "entries" and isinstance(value, str):
+        number = read_number_text(value, name, language, is_whole=form == "whole")
+        if isinstance(number, NotRead):
+            return ReportLine(PROBLEM, number.reason)
+        found = number.text or found
+        return ReportLine(
+            READY,
+            sentence("student.read-as" if number.text else "student.there", language, name=name, found=found),
+        )
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
     return ReportLine(
         READY, sentence("student.there", language, name=name, found=str(value) if whole else found)
@@ -252,12 +254,12 @@ def fits(kind: str, form: str, value: Any) -> bool:
     if kind == "symbolic":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)
         return whole or symbolic or isinstance(value, (str, float)) or row
-    if kind == "count":
+    if form == "whole":
         exact = isinstance(value, float) and value.is_integer()
         return whole or symbolic or isinstance(value, str) or callable(value) or exact
     if kind == "shape":
         return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
-    if kind == "quantity":
+    if kind == "number":
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return digits or symbolic or callable(value) or number or several
     if WANTED.get(kind) == "student.want-code":

@@ -17,7 +17,8 @@ from autograder.checks.values.literal import (
     markdown_formula,
     syntax_fault,
 )
-from autograder.errors import NotebookError, Unreadable
+from autograder.errors import NotebookError
+from autograder.formulas import Unreadable
 from autograder.messages import render
 from autograder.messages.catalogue import sentence
 from autograder.messages.reading import unreadable

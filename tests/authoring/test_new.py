@@ -82,10 +82,10 @@ def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
     assert "secret" in (folder / "README.md").read_text()
     assert "/.autograder/" in (folder / ".gitignore").read_text()
     before = contents(folder)
-    second = start(folder, "second", ["formula", "tracing"])
+    second = start(folder, "second", ["formula", "code"])
     assert not second.course
     assert before == {name: text for name, text in contents(folder).items() if name in before}
-    assert {"rubrics/second.toml", "assignments/second/second.ipynb", "reference/second.py"} == set(
+    assert {"rubrics/second.toml", "assignments/second/second.ipynb", "reference/checks/second.py"} == set(
         contents(folder)
     ) - set(before)
 
@@ -101,7 +101,7 @@ def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "taken",
-    ["rubrics/sheet.toml", "assignments/sheet/notes.txt", "reference/sheet.py", "reference/sheet/a.py"],
+    ["rubrics/sheet.toml", "assignments/sheet/notes.txt", "reference/checks/sheet.py"],
 )
 def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
     """Whatever has the name already stays as it is, and nothing is written beside it."""
@@ -123,10 +123,10 @@ def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
 
 
 def test_a_name_that_python_reserves(tmp_path: Path) -> None:
-    """The reference of an assignment called ``class`` is still a module that can be named."""
-    start(tmp_path, "class", ["tracing"])
-    assert 'reference = "class_:traced"' in (tmp_path / "rubrics/class.toml").read_text()
-    assert (tmp_path / "reference/class_.py").is_file()
+    """The checks of an assignment called ``class`` are still a module that can be named."""
+    start(tmp_path, "class", ["code"])
+    assert 'checks = "class_.py"' in (tmp_path / "rubrics/class.toml").read_text()
+    assert (tmp_path / "reference/checks/class_.py").is_file()
 
 
 def test_a_kind_that_is_not_known(tmp_path: Path) -> None:

@@ -122,8 +122,8 @@ def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
 def test_a_drawn_number_may_stand_in_its_place() -> None:
     """A placeholder is accepted for a number; any other text is not."""
     for value, valid in ((3, True), ("⟦n + 1⟧", True), ("n + 1", False)):
-        item = {"id": "i", "points": 1, "text": {"en": "T"}, "value": value}
-        assert valid is validator().is_valid(question("count", item=[item]))
+        item = {"id": "i", "points": 1, "text": {"en": "T"}, "right": ["a"], "pick": value}
+        assert valid is validator().is_valid(question("choice", item=[item]))
 
 
 def test_keys_are_described() -> None:

@@ -8,7 +8,6 @@ from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
 from autograder.sandbox.base import Sandbox
 from tests.checks.asking import DRAW, answer, check_of
-from tests.kinds.general.test_count import TOTAL
 
 pytestmark = pytest.mark.sandbox
 
@@ -27,14 +26,32 @@ def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str,
     return {one.item: one.code if one.status is not Status.PASSED else "" for one in results}
 
 
+TOTAL = """
+[[question]]
+id = "q"
+kind = "number"
+points = 2
+answer = "total"
+[[question.item]]
+id = "number"
+points = 2
+text = { en = "The number" }
+value = 124_439_808
+"""
+
+
 @pytest.mark.parametrize(
     ("question", "source", "code"),
     [
         (TOTAL, "import numpy\ntotal = numpy.int64(124_439_808)", ""),
         (TOTAL, "import torch\ntotal = torch.tensor(124_439_808)", ""),
-        (TOTAL, "class Lie(int):\n    def __eq__(self, other): return True\ntotal = Lie(7)", "count.wrong"),
-        (TOTAL, "total = 1 << 100_000", "count.huge"),
+        (TOTAL, "class Lie(int):\n    def __eq__(self, other): return True\ntotal = Lie(7)", "number.wrong"),
+        (TOTAL, "total = 1 << 100_000", "number.too-large"),
         (TOTAL, "import sympy\ntotal = sympy.Integer(124_439_808)", ""),
+        (TOTAL, "from fractions import Fraction\ntotal = Fraction(248_879_616, 2)", ""),
+        (TOTAL, "from decimal import Decimal\ntotal = Decimal('124439808.0')", ""),
+        (TOTAL, "import numpy\ntotal = numpy.array([124_439_808], dtype='uint32')", ""),
+        (TOTAL, "import torch\ntotal = torch.tensor([124_439_808.0])", ""),
         (TOTAL, "tottal = 5 + 5", "name.missing"),
     ],
 )
@@ -47,7 +64,7 @@ def test_counts_in_the_box(torch_sandbox: Sandbox, question: str, source: str, c
 RATIO = """
 [[question]]
 id = "ratio"
-kind = "quantity"
+kind = "number"
 points = 1
 answer = "ratio"
 unit = ""
@@ -86,7 +103,7 @@ TENTH = "def {name}():\n    from decimal import Decimal\n    return Decimal('0.1
         (SHARE, TENTH, "import numpy\nshare = numpy.array([0.1])", "formula.not-a-formula"),
         (RATIO, THIRD, "from fractions import Fraction\nratio = Fraction(1, 3)", ""),
         (RATIO, THIRD, "ratio = '1/3'", ""),
-        (RATIO, THIRD, "ratio = '0.333'", "quantity.digits"),
+        (RATIO, THIRD, "ratio = '0.333'", "number.digits"),
         (RATIO, TENTH, "ratio = 0.1", ""),
         (RATIO, TENTH, "from decimal import Decimal\nratio = Decimal('0.1')", ""),
         (TOTAL, THIRD, "from fractions import Fraction\ntotal = Fraction(124_439_808)", ""),

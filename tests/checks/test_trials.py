@@ -21,7 +21,7 @@ HEAD = 'version = 1\n[assignment]\nname = "trials"\npoints = {points}\n'
 NUMBER = """
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 2
 answer = "layers"
 [[question.item]]
@@ -66,28 +66,10 @@ code = "order"
 when = "diagnosis:swapped"
 text = { en = "Order" }
 """
-VALUE = """
-[[question]]
-id = "q"
-kind = "value"
-points = 2
-[[question.item]]
-id = "a"
-points = 1
-answer = "loss"
-text = { en = "Loss" }
-value = 0.5
-[[question.item]]
-id = "b"
-points = 1
-answer = "several"
-text = { en = "Several" }
-value = [1.0, 2.0, 3.5]
-"""
 QUANTITY = """
 [[question]]
 id = "q"
-kind = "quantity"
+kind = "number"
 points = 2
 [[question.item]]
 id = "size"
@@ -192,9 +174,8 @@ def rubric_from(text: str) -> Rubric:
 
 
 CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "count": (NUMBER, {"q": "layers = 12\nheads = 8"}),
+    "number": (NUMBER, {"q": "layers = 12\nheads = 8"}),
     "shape": (SHAPE, {"q": "shape = (8, 12, 64)"}),
-    "value": (VALUE, {"q": "loss = 0.5\nseveral = [1.0, 2.0, 3.5]"}),
     "quantity": (QUANTITY, {"q": 'size = "497.759232 MB"\nshare = 0.25'}),
     "choice": (CHOICE, {"q": CHOICES}),
     "written": (WRITTEN, {"q": "Because."}),
@@ -297,7 +278,7 @@ def planted(case: str, question: str = "q") -> dict[str, Trial]:
 
 def test_numbers_near_the_right_one() -> None:
     """One more, one less, named mistakes with their points; what needs a lost item is lost as well."""
-    trials = planted("count")
+    trials = planted("number")
     assert {"n: one more", "n: one less", "n: accepted: 24", "n: mistake embedding: 13"} <= set(trials)
     assert ("n", "needy") == trials["n: one less"].loses
     assert {"n": Decimal("0.5")} == trials["n: mistake embedding: 13"].points
@@ -378,7 +359,7 @@ def test_right_answers_in_another_form() -> None:
     assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}
 
 
-@pytest.mark.parametrize("kind", ["symbolic", "count", "shape", "value", "quantity", "choice", "written"])
+@pytest.mark.parametrize("kind", ["symbolic", "number", "shape", "choice", "written"])
 def test_these_kinds_try_themselves(kind: str) -> None:
     """Kinds without code need no function in the reference folder."""
     rubric = next(

@@ -79,14 +79,14 @@ text = {{ en = "The parameters of all layers", de = "Die Parameter aller Schicht
 
 [[question]]
 id = "task5-a"
-kind = "value"
+kind = "number"
 points = 8
 answer = "Decoder"
 title = {{ en = "Repair the decoder", de = "Den Decoder reparieren" }}
 {_ITEMS}
 [[question]]
 id = "mha"
-kind = "value"
+kind = "number"
 points = 6
 answer = "MultiHeadAttention"
 title = {{ en = "Multi-head attention", de = "Multi-Head-Attention" }}

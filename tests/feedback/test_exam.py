@@ -143,7 +143,7 @@ def test_bonus_questions_stand_below_the_tasks(grading: str) -> None:
 [[question]]
 id = "d"
 task = "2"
-kind = "count"
+kind = "number"
 points = 2
 bonus = true
 answer = "w"

@@ -220,7 +220,7 @@ def test_every_status_has_a_sign_and_a_word(result: ItemResult, word: str) -> No
 
 def test_the_repair_question_is_a_table() -> None:
     """All eight faults stand in a table with a header for each row."""
-    text = TOML.replace('kind = "value"\npoints = 8', 'kind = "repair"\nchecks = "decoder.py"\npoints = 8')
+    text = TOML.replace('kind = "number"\npoints = 8', 'kind = "repair"\nchecks = "decoder.py"\npoints = 8')
     rubric = rubrics.parse(text.encode(), reference=Path(__file__).parents[2] / "reference")
     rows = [
         attributes

@@ -15,7 +15,7 @@ from autograder.errors import BoxLost, NotebookError, SandboxFault
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import ENDED_ITSELF, FAULTS
-from autograder.kinds.general.count import CountCheck
+from autograder.kinds.general.number import NumberCheck
 from autograder.messages import render
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
@@ -41,7 +41,7 @@ name = "second"
 take_along = ["own.py"]
 [[question]]
 id = "words"
-kind = "count"
+kind = "number"
 notebook = "first"
 points = 2
 answer = "words"
@@ -52,7 +52,7 @@ text = { en = "The words of the corpus" }
 value = 4
 [[question]]
 id = "own"
-kind = "count"
+kind = "number"
 notebook = "second"
 points = 2
 answer = "own"
@@ -183,13 +183,13 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
 def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that fails for a reason of ours leaves its question to a person, and the rest is judged."""
 
-    def broken(self: CountCheck, evidence: Any) -> Any:
+    def broken(self: NumberCheck, evidence: Any) -> Any:
         if evidence.answer.grade_id == "words-answer":
             raise ZeroDivisionError("an error of ours")
         return original(self, evidence)
 
-    original = CountCheck.judge
-    monkeypatch.setattr(CountCheck, "judge", broken)
+    original = NumberCheck.judge
+    monkeypatch.setattr(NumberCheck, "judge", broken)
     graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     statuses = {item.question: item.status for item in graded.score.items}
     assert {"words": Status.NEEDS_REVIEW, "own": Status.PASSED} == statuses

@@ -55,7 +55,7 @@ points = 2
 answer = "work"
 [[question]]
 id = "later"
-kind = "count"
+kind = "number"
 points = 2
 answer = "later"
 [[question.item]]

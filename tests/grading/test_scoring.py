@@ -23,7 +23,7 @@ points = 5
 notebooks = [{ name = "one" }, { name = "two" }]
 [[question]]
 id = "a"
-kind = "count"
+kind = "number"
 points = 3
 notebook = "one"
 item = [
@@ -124,7 +124,7 @@ name = "test"
 points = 2
 [[question]]
 id = "a"
-kind = "count"
+kind = "number"
 points = 2
 item = [{{ id = "x", points = 2, text = {{ en = "x" }} }}, {items}]
 """
@@ -172,7 +172,7 @@ name = "needs"
 points = 3
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 3
 item = [
   { id = "ground", points = 1, text = { en = "ground" } },
@@ -213,7 +213,7 @@ version = 1
 assignment = { name = "x", points = 1 }
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 1
 item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
 """

@@ -58,7 +58,7 @@ id = "matrix"
 kind = "key"
 [[question.column]]
 id = "parameters"
-kind = "count"
+kind = "number"
 [[question.row]]
 id = "up"
 cells = {{ parameters = 12 }}
@@ -73,15 +73,15 @@ columns = ["parameters"]
 rows = ["up", "down"]
 [[question]]
 id = "weights"
-kind = "value"
+kind = "number"
 points = 2
 answer = "weights"
-compare = {{ rtol = 0.01, atol = 0.01, dtype = "any" }}
+tolerance = {{ relative = "1%" }}
 [[question.item]]
 id = "weights"
 points = 2
 text = {{ en = "The weights" }}
-value = [0.12, 0.88]
+value = 0.88
 [[question]]
 id = "formula"
 kind = "symbolic"
@@ -113,7 +113,7 @@ right = ["no"]
 RIGHT = {
     "work": "def work(x):\n    return x + 1",
     "table": "table = {'up': 12, 'down': 24}",
-    "weights": "weights = [0.12, 0.88]",
+    "weights": "weights = 0.88",
     "formula": "formula = '8*d_model^2'",
     "choice": "choice = 'no'",
     "why": "Both matrices.",

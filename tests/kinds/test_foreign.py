@@ -58,7 +58,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return None if value.casefold() == options.word.casefold() else failed("riddle.wrong", word=value)
 
 
-KIND = Kind(RiddleCheck, form="value", aliases=("puzzle",))
+KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
 ''',
     "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
     "riddles/locale/de/LC_MESSAGES/autograder.po": """

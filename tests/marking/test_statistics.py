@@ -36,7 +36,7 @@ scale = {scale}
 {more}
 [[question]]
 id = "q1"
-kind = "count"
+kind = "number"
 points = 4
 answer = "width"
 [[question.item]]

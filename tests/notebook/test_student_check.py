@@ -20,10 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import rubric as rubrics
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.reading import read_formula
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.reading import read_formula
 from autograder.kinds import forms
 from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, RubricSymbol
@@ -45,10 +45,10 @@ KINDS = {
     "formula": ("symbolic", "size", {}),
     "relation": ("symbolic", "rule", {"form": "relation"}),
     "pair": ("symbolic", "pair", {"form": "tuple"}),
-    "count": ("count", "total", {}),
+    "count": ("number", "total", {"value": 124439808}),
     "shape": ("shape", "shape", {}),
-    "quantity": ("quantity", "memory", {"unit": "MB", "value": "4.5 MB"}),
-    "entries": ("count", "counts", {"key": "wte"}),
+    "quantity": ("number", "memory", {"unit": "MB", "value": "4.5 MB"}),
+    "entries": ("number", "counts", {"key": "wte"}),
     "table": ("table", "rows", {}),
     "code": ("code", "double", {}),
     "tick": ("choice", "tick", {}),
@@ -121,7 +121,7 @@ def test_the_modules_are_the_programs_own(module: dict[str, Any]) -> None:
     assert carried == {
         name: (ROOT / name.replace(".", "/")).with_suffix(".py").read_text("utf-8") for name in carried
     }
-    assert "autograder.algebra.notation.parse" in carried
+    assert "autograder.formulas.notation.parse" in carried
 
 
 def test_python_3_9_can_read_every_module() -> None:
@@ -133,9 +133,9 @@ def test_python_3_9_can_read_every_module() -> None:
 
 def test_an_installed_program_is_left_alone(module: dict[str, Any]) -> None:
     """The file's modules are others than those of an installed autograder, which stay as they are."""
-    before = sys.modules["autograder.algebra.nodes"]
-    assert module["_module"]("autograder.algebra.nodes") is not before
-    assert sys.modules["autograder.algebra.nodes"] is before
+    before = sys.modules["autograder.formulas.nodes"]
+    assert module["_module"]("autograder.formulas.nodes") is not before
+    assert sys.modules["autograder.formulas.nodes"] is before
 
 
 def test_expected_values_stay_out_of_the_file() -> None:

@@ -100,7 +100,7 @@ def test_points_and_reading_time_are_written_as_in_the_language() -> None:
     """Half points have a comma in German; reading comes before working."""
     half = GOOD.replace("points = 5\n", "points = 4.5\n").replace("points = 2\n", "points = 1.5\n")
     half = half.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').replace(
-        'task = "1"\nkind = "count"\npoints = 1.5', 'task = "1"\nkind = "count"\npoints = 2'
+        'task = "1"\nkind = "number"\npoints = 1.5', 'task = "1"\nkind = "number"\npoints = 2'
     )
     half = half.replace(
         'id = "i"\npoints = 1.5\ntext = { en = "x" }', 'id = "i"\npoints = 2\ntext = { en = "x" }', 1

@@ -101,7 +101,7 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
     """A body alone would not say whose it is; an assignment stands alone, without what students got."""
     body = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
     assignment = "# y = ...\n### BEGIN SOLUTION\ny = 1\n### END SOLUTION"
-    (question,) = rubric("value", 'answer = "y"', "value = 1").questions
+    (question,) = rubric("number", 'answer = "y"', "value = 1").questions
     shown = [solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)]
     assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
 
@@ -140,7 +140,7 @@ def test_room_grows_with_points() -> None:
 
 def test_a_short_answer_has_a_line() -> None:
     """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
-    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     hinted = empty_box(question, cell('# total = "..."\n# YOUR CODE HERE'), Decimal(1))
     bare = empty_box(question, cell("# YOUR CODE HERE\nraise NotImplementedError()"), Decimal(1))
     for box in (hinted, bare):
@@ -150,14 +150,14 @@ def test_a_short_answer_has_a_line() -> None:
 
 def test_each_entry_of_a_dictionary_has_a_line() -> None:
     """The quotes of two names do not make one text of what stands between them."""
-    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     (piece,) = empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
     assert 'total = {"a": _, "b": _}' == plain(re.sub('<span class="blank"[^>]*></span>', "_", piece.markup))
 
 
 def test_what_closes_an_answer_stays_on_its_line() -> None:
     """A comma or bracket behind a blank is never parted from it, and the line as a whole fits its box."""
-    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     source = '"' + 36 * "a" + '": ...,\nnames = ["...", "..."]'
     entry, names = (piece.markup for piece in empty_box(question, cell(source), Decimal(1)).pieces)
     blank = r'<span class="kept"><span class="blank" style="width:(\d+)mm"></span>{}</span>'
@@ -171,7 +171,7 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
     """A table has the columns' names and empty rows; what stands in them is the answer."""
     question = rubric(
         "table",
-        '[[question.column]]\nid = "name"\nkind = "key"\n[[question.column]]\nid = "size"\nkind = "count"\n'
+        '[[question.column]]\nid = "name"\nkind = "key"\n[[question.column]]\nid = "size"\nkind = "number"\n'
         '[[question.row]]\nid = "secret_row"\ncells = { size = 77 }',
         'columns = ["size"]',
     ).questions[0]
@@ -273,9 +273,9 @@ def test_growth_is_shown_with_its_letter() -> None:
 @pytest.mark.parametrize(
     ("kind", "stated", "right", "shown"),
     [
-        ("quantity", 'unit = "MB"\n', "value = 500", "500 MB"),
-        ("quantity", 'unit = "MB"\n', 'value = "0.5 GB"', "0.5 GB"),
-        ("value", "", "value = 500", "500"),
+        ("number", 'unit = "MB"\n', "value = 500", "500 MB"),
+        ("number", 'unit = "MB"\n', 'value = "0.5 GB"', "0.5 GB"),
+        ("number", "", "value = 500", "500"),
     ],
 )
 def test_a_right_number_has_its_unit(kind: str, stated: str, right: str, shown: str) -> None:

@@ -240,7 +240,7 @@ def waiting(graded: Graded) -> frozenset[str]:
 
 def unrecorded(graded: Graded) -> frozenset[str]:
     """The items that wait because code hid what it does, or because what was written cannot be read."""
-    unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "count.", "quantity.", "shape.")
+    unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "number.", "shape.")
     items = (item for item in graded.score.items if item.code.startswith(unread))
     return frozenset(f"{item.question}.{item.item}" for item in items)
 

@@ -171,7 +171,7 @@ def _wrong_of(question: Question, item: Item) -> object:
         options += question.options.get("names", ())
         wrong = [option for option in options if option not in item.options["right"]]
         return wrong[: item.options["pick"]] if item.options.get("pick", 1) > 1 else wrong[0]
-    if question.kind == "count":
+    if question.kind == "number":
         return 7
     return "d_model = 7*n_voc" if item.options.get("form") == "relation" else "7*n_voc"
 

@@ -52,7 +52,7 @@ most_mb = 0.1
 """
 QUESTIONS: Mapping[str, str] = {
     "step": 'kind = "code"\nanswer = "step"\nfile = "lm.py"',
-    "predictions": 'kind = "value"\nanswer = "predictions"\nfile = "predictions.npy"',
+    "predictions": 'kind = "code"\nanswer = "predictions"\nfile = "predictions.npy"',
     "weights": 'kind = "code"',
     "attend": 'kind = "code"',
     "apart": 'kind = "code"',
@@ -75,13 +75,6 @@ def apart(scores):
 PREDICT = """\
 def predict(rows):
     return numpy.sin(3 * rows[:, 0]) + rows[:, 1] * rows[:, 2]
-"""
-REFERENCE = """\
-import numpy
-
-
-def predictions():
-    return numpy.load("features.npy") ** 3
 """
 COMPARE = """
 import numpy
@@ -120,6 +113,15 @@ def error(student, reference, draw):
     outputs = student.predict(rows)
     assert_equal(numpy.shape(outputs), (300,))
     tiered(((outputs - predict(rows)) ** 2).mean(), {{0.1: 0.5, 0.01: 1}}, lower_is_better=True)
+""",
+    "predictions": """\
+import numpy
+from autograder.checking import assert_close, check
+
+
+@check(points=2, title="predictions")
+def numbers(student, reference, draw):
+    assert_close(student.predictions, numpy.load("features.npy") ** 3)
 """,
     "checkpoint": """\
 import numpy
@@ -174,7 +176,6 @@ class Lab(Struct, frozen=True):
         rubric = "\n".join((HEAD, "[assignment.limits]", *limits, *map(_question, QUESTIONS)))
         (root / "rubrics" / f"{NAME}.toml").write_text(rubric, encoding="utf-8")
         (root / "reference" / "__init__.py").touch()
-        (root / "reference" / f"{NAME}.py").write_text(REFERENCE, encoding="utf-8")
         (root / "reference" / "checks").mkdir()
         for name, source in CHECKS.items():
             (root / "reference" / "checks" / f"{name}.py").write_text(source, encoding="utf-8")
@@ -217,7 +218,7 @@ class Lab(Struct, frozen=True):
     def worth_reading(self) -> list[str]:
         """What no student may read."""
         course = self.assignment.course
-        return [str(course.reference / f"{NAME}.py"), str(course.sources / NAME / f"{NAME}.ipynb")]
+        return [str(course.reference / "checks/predict.py"), str(course.sources / NAME / f"{NAME}.ipynb")]
 
 
 def right_files() -> dict[str, bytes]:
@@ -239,11 +240,7 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def _question(name: str) -> str:
-    question = f'\n[[question]]\nid = "{name}"\npoints = 2\n{QUESTIONS[name]}\n'
-    if name in CHECKS:
-        return question
-    item = f'[[question.item]]\nid = "all"\npoints = 2\ntext = {{ en = "{name}" }}\n'
-    return f'{question}reference = "{NAME}:{name}"\n{item}'
+    return f'\n[[question]]\nid = "{name}"\npoints = 2\n{QUESTIONS[name]}\n'
 
 
 def _notebook() -> nbformat.NotebookNode:

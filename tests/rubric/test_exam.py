@@ -29,7 +29,7 @@ text = { en = "Code" }
 [[question]]
 id = "a"
 task = "1"
-kind = "count"
+kind = "number"
 points = 1
 answer = "x"
 [[question.item]]
@@ -40,7 +40,7 @@ value = 3
 [[question]]
 id = "b"
 task = "1"
-kind = "count"
+kind = "number"
 points = 2
 answer = "y"
 [[question.item]]
@@ -51,7 +51,7 @@ value = 3
 [[question]]
 id = "c"
 task = "2"
-kind = "count"
+kind = "number"
 points = 2
 answer = "z"
 [[question.item]]

@@ -23,7 +23,7 @@ name = "x"
 points = 2
 [[question]]
 id = "a"
-kind = "count"
+kind = "number"
 points = 2
 answer = "n"
 [[question.item]]

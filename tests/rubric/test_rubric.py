@@ -24,7 +24,7 @@ data = ["corpus.txt"]
 take_along = ["own.py"]
 [[question]]
 id = "a"
-kind = "count"
+kind = "number"
 points = 2.5
 answer = "x"
 value = 3
@@ -108,7 +108,7 @@ version = 1
 assignment = { name = "x", points = 1 }
 [[question]]
 id = "a"
-kind = "count"
+kind = "number"
 points = 1
 """
     with pytest.raises(RubricError, match=r"at least one \[\[question.item\]\] is needed"):

@@ -77,7 +77,7 @@ DETECTORS: Mapping[str, Detector] = {
     "tests of cells": _tests("tests/sandbox/test_testing.py"),
     "students' web pages": _tests("tests/web/test_student.py", "-k", "feedback"),
     "marking pages": _tests("tests/web/test_marking_pages.py", "-k", "frame"),
-    "arrays": _tests("tests/checks/values/test_arrays.py"),
+    "comparing": _tests("tests/checking/test_comparing.py"),
     "scoring": _tests("tests/grading/test_scoring.py"),
     "scales": _tests("tests/rubric/test_scales.py"),
     "pages": _tests("tests/feedback/test_render.py", "tests/feedback/test_shown.py"),

@@ -334,7 +334,7 @@ def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Accoun
     row.update(points="1", touched=True)
     before = CellMark.objects.filter(place__course=canned.course).count()
     with pytest.raises(AutograderError, match=r"line .*cuont"):
-        begun(canned, folder, by, renamed('kind = "count"', 'kind = "cuont"'))
+        begun(canned, folder, by, renamed('kind = "number"', 'kind = "cuont"'))
     gone = renamed('manual = true\ncell = "mlp-why"\n', "manual = true\n")
     with pytest.raises(GradebookError, match=r"mlp-why.*no longer in the release"):
         begun(canned, folder, by, gone)

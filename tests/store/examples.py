@@ -30,7 +30,7 @@ from autograder.store import GradedEntry, Key, Store
 _MHA = """
 [[question]]
 id = "mha"
-kind = "value"
+kind = "number"
 points = 6
 answer = "MultiHeadAttention"
 title = { en = "Multi-head attention" }

@@ -92,7 +92,7 @@ right = ["translation", "summarisation"]
 
 [[question]]
 id = "layers"
-kind = "count"
+kind = "number"
 points = 1
 answer = "layers"
 [[question.item]]

@@ -22,10 +22,10 @@ HUGE = 0xF**6000
         ("symbolic", "any", [], READY),
         ("symbolic", "any", "", MISSING),
         ("shape", "", (2, HUGE), PROBLEM),
-        ("count", "", HUGE, READY),
-        ("quantity", "", HUGE, READY),
+        ("number", "whole", HUGE, READY),
+        ("number", "", HUGE, READY),
     ],
-    ids=["huge", "huge-in-tuple", "empty-tuple", "empty-list", "empty", "huge-size", "count", "quantity"],
+    ids=["huge", "huge-in-tuple", "empty-tuple", "empty-list", "empty", "huge-size", "whole", "number"],
 )
 def test_values_that_are_odd_are_told(kind: str, form: str, value: Any, state: str, language: str) -> None:
     """Numbers that are too long and tuples without entries end as a sentence, in each language."""

@@ -74,7 +74,7 @@ text = { en = "No weight for what is masked", de = "Kein Gewicht für Maskiertes
 
 [[question]]
 id = "width"
-kind = "count"
+kind = "number"
 points = 1
 answer = "width"
 

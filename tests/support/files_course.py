@@ -30,7 +30,7 @@ file = "captioning/rnn.py"
 answer = "step"
 [[question]]
 id = "mean"
-kind = "value"
+kind = "number"
 points = 2
 answer = "mean"
 reference = "captions:mean"
@@ -40,7 +40,7 @@ points = 2
 text = { en = "The mean of the features" }
 [[question]]
 id = "predictions"
-kind = "count"
+kind = "number"
 points = 1
 file = "predictions.npy"
 answer = "rows"

@@ -73,7 +73,7 @@ accept = ["8*n_layers*d_model^2"]
 
 [[question]]
 id = "layers"
-kind = "count"
+kind = "number"
 notebook = "formulas"
 points = 1
 answer = "layers"

@@ -34,7 +34,7 @@ common = 99
 faults = "repair"
 [[question]]
 id = "count"
-kind = "count"
+kind = "number"
 points = 2
 answer = "total"
 [[question.item]]

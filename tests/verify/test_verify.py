@@ -193,7 +193,9 @@ def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
     """Points that disagree between notebook and rubric are named when the release is made."""
     course = small_course(tmp_path)
     changed(
-        course.rubric(NAME), 'kind = "count"\nnotebook = "formulas"\npoints = 1', 'kind = "count"\npoints = 1'
+        course.rubric(NAME),
+        'kind = "number"\nnotebook = "formulas"\npoints = 1',
+        'kind = "number"\npoints = 1',
     )
     with pytest.raises(RubricError, match=r"layers.*notebook"):
         verified(course)

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Observations
-from autograder.checks.values.arrays import INCOMPARABLE, Mismatch
 from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -71,14 +70,6 @@ def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
 def unread(message: Message, staff: str) -> Finding:
     """The student's answer could not be read; the message says why."""
     return Finding(Status.FAILED, message, staff, is_unread=True)
-
-
-def differing(difference: Mismatch, what: Phrase) -> Finding:
-    """An answer that differs from what is right; a right value that cannot be compared is our fault."""
-    staff = f"{what}: {difference.staff or difference.code}"
-    if difference.code == INCOMPARABLE:
-        return review(staff)
-    return failed(difference.code, staff, **{**difference.params, "what": what})
 
 
 def no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:

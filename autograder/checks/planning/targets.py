@@ -1,6 +1,6 @@
 """Where an answer comes from: a literal in the source, or a variable in the box.
 
-Shared by the kinds that compare a value (count, shape, value). A plan depends only on the question and the
+Shared by the kinds that compare a value (number and shape). A plan depends only on the question and the
 answer's text, so `judge` can find the scenarios again by recomputing their order.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.base import Evidence, Observations
+from autograder.checks.base import Evidence
 from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
@@ -105,7 +105,7 @@ class Targets:
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
-        observations: Observations = observations_at(evidence.observed, asked.index(name))
+        observations = observations_at(evidence.observed, asked.index(name))
         finding = first_failure(observations, 1, name, name)
         if finding is not None:
             return FoundValue(finding=finding)

@@ -11,7 +11,7 @@ from keyword import iskeyword
 from msgspec import Struct
 
 from autograder.checks.values.quoting import quote
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.records import Answer, Message
 from autograder.syntax import UNREADABLE, parsed
 

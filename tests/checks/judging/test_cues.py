@@ -182,7 +182,7 @@ def test_errors_are_named(old: str, new: str, message: str) -> None:
 
 def test_cues_belong_to_written_questions() -> None:
     """Another kind knows no such table, and its items can name no cues."""
-    other = ASKED[: ASKED.index("[[question.cue]]")].replace('"written"', '"count"')
+    other = ASKED[: ASKED.index("[[question.cue]]")].replace('"written"', '"number"')
     item = ASKED[ASKED.index('[[question.item]]\nid = "second"') :].replace("points = 1", "points = 2")
     with pytest.raises(RubricError, match="no cue 'fruit'; known are: none"):
         check_of(f'{other}answer = "n"\n{item}')

@@ -16,7 +16,7 @@ from tests.checks.asking import check_of, error, judge, value
 COUNT = """
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 2
 answer = "counts"
 reference = "counting.oracle:experts"
@@ -64,11 +64,11 @@ def test_the_reference_is_called_with_the_config() -> None:
         (130, "counting.multi-head"),
         (60, "counting.less"),
         (50, "counting.several"),
-        (40, "count.wrong"),
-        (1, "count.wrong"),
-        (101, "count.wrong"),
+        (40, "number.wrong"),
+        (1, "number.wrong"),
+        (101, "number.wrong"),
         ("70", "counting.no-gate"),
-        (True, "count.bool"),
+        (True, "number.bool"),
     ],
 )
 def test_a_number_is_named_by_the_mistake_that_leads_to_it(given: Any, code: str) -> None:
@@ -120,10 +120,10 @@ def test_malformed_mistakes_are_left_out(mistakes: Any) -> None:
     """What is right is still known."""
     oracle = {"right": {"total": 100}, "mistakes": mistakes}
     assert Status.PASSED == told(COUNT, 100, oracle).status
-    assert "count.wrong" == told(COUNT, 70, oracle).code
+    assert "number.wrong" == told(COUNT, 70, oracle).code
 
 
-QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
+QUANTITY = COUNT.replace(
     'key = "total"', 'key = "total"\nunit = "GB"\nunits = "required"\ntolerance = { digits = 3 }'
 )
 
@@ -135,12 +135,12 @@ QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
         ("7.4505 GiB", "passed"),
         ("2 GB", "counting.keys-only"),
         ("1.8626 GiB", "counting.keys-only"),
-        ("8 GiB", "quantity.binary-prefix"),
-        ("7.45 GB", "quantity.binary-prefix"),
+        ("8 GiB", "number.binary-prefix"),
+        ("7.45 GB", "number.binary-prefix"),
         ("64 GB", "counting.several"),
-        ("3 GB", "quantity.wrong"),
-        ("2 tokens", "quantity.dimension"),
-        (8, "quantity.unit-missing"),
+        ("3 GB", "number.wrong"),
+        ("2 tokens", "number.dimension"),
+        (8, "number.unit-missing"),
         (2, "counting.keys-only"),
     ],
 )

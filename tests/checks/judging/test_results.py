@@ -21,7 +21,7 @@ name = "deductions"
 points = 3
 [[question]]
 id = "one"
-kind = "count"
+kind = "number"
 points = 3
 answer = "number"
 [[question.item]]
@@ -48,7 +48,7 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
         ]
         for name, finding in (
             ("passed", None),
-            ("failed", failed("count.wrong")),
+            ("failed", failed("number.wrong")),
             ("no answer", no_answer()),
             ("review", review("a fault of ours")),
         )

@@ -77,7 +77,7 @@ mistake = [
 
 [[question]]
 id = "count"
-kind = "count"
+kind = "number"
 points = 1
 answer = "count"
 [[question.item]]

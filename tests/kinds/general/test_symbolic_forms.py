@@ -24,8 +24,6 @@ LAYER = 'accept = ["4*n*d*n_heads + 8*d^2"]\n'
         ('must = ["factored"]', "4 (n h d + 2 d^2)", "form.common-factor"),
         ('must = ["simplified"]', "2*2 n d h + 8 d^2", "form.arithmetic"),
         ('must = ["simplified", "sum"]', "4 d (n h + 2 d)", "form.no-sum"),
-        ('must = ["not_simplified"]', "3 n d h + d h n + 8 d^2", ""),
-        ('must = ["not_simplified"]', "4 n d h + 8 d^2", "form.already-simplified"),
         ('without = ["sqrt"]', "sqrt(16) n d h + 8 d^2", "form.without"),
         ('with = ["d_model", "N"]', "4 n d h + 8 d^2", ""),
         ('with = ["d_head"]', "4 n d h + 8 d^2", "form.with"),
@@ -93,7 +91,6 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
     ("options", "message"),
     [
         ('must = ["expand"]', "must: unknown name 'expand'; did you mean 'expanded'"),
-        ('must = ["simplified", "not_simplified"]', "exclude each other"),
         ('must = ["sum", "product"]', "exclude each other"),
         ('without = ["d_heads"]', "did you mean 'd_head'"),
         ('with = ["sqr"]', "did you mean 'sqrt'"),

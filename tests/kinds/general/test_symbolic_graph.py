@@ -11,21 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import FormulaKey
-from autograder.algebra.nodes import Num, Relation
-from autograder.algebra.notation.parse import parse_sides
-from autograder.algebra.values.points import Points
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.nodes import Num, Relation
+from autograder.formulas.notation.parse import parse_sides
+from autograder.formulas.values.points import Points
 from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic.answer_key import FormulaKey
 from autograder.kinds.general.symbolic.conditions import Situation
 from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, checked
 from autograder.kinds.general.symbolic.steps import Carried
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
-from tests.algebra import exam
-from tests.algebra.exam import FORMULAS, VOCABULARY
+from tests.formulas import exam
+from tests.formulas.exam import FORMULAS, VOCABULARY
 from tests.kinds.general.symbolic_exam import CHECKS, judged
 from tests.verify.test_shipped import ROOT, SHIPPED
 

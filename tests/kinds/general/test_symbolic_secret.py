@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from autograder.algebra.values.points import Points
 from autograder.checks.base import SAMPLE, Draw, Evidence
+from autograder.formulas.values.points import Points
 from autograder.kinds.general.shape import ShapeCheck
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, Status

@@ -37,7 +37,7 @@ kind = "shape"
 aliases = ["Form"]
 [[question.column]]
 id = "count"
-kind = "count"
+kind = "number"
 aliases = ["number of entries"]
 [[question.column]]
 id = "reason"
@@ -170,7 +170,7 @@ def test_a_literal_needs_no_run() -> None:
     [
         (changed(0, 1, (50257, 768)), ("3", "2", "3", "3"), "shapes", "shape.axis"),
         (changed(1, 1, (768, 1024)), ("3", "2", "3", "3"), "shapes", "shape.last-two-swapped"),
-        (changed(1, 2, 5), ("3", "3", "0", "3"), "counts", "count.wrong"),
+        (changed(1, 2, 5), ("3", "3", "0", "3"), "counts", "number.wrong"),
         (changed(2, 2, 589_824), ("3", "3", "0", "3"), "counts", "one-of-three"),
         (changed(2, 3, "tokens"), ("3", "3", "3", "2"), "reasons", "table.choice"),
         (changed(2, 3, None), ("3", "3", "3", "2"), "reasons", "table.cell"),
@@ -270,7 +270,7 @@ id = "part"
 kind = "key"
 [[question.column]]
 id = "memory"
-kind = "KIND"
+kind = "number"
 [[question.row]]
 id = "embeddings"
 [[question.row]]
@@ -294,11 +294,11 @@ credit = "all"
 """
 
 
-def oracle(kind: str) -> dict[str, Any]:
+def oracle(unit: str) -> dict[str, Any]:
     """What the reference says: 100 + 12 * 10, and one known mistake."""
 
     def form(number: int) -> Any:
-        return f"{number} bytes" if kind == "quantity" else number
+        return f"{number} bytes" if unit else number
 
     right = {"embeddings": 100, "layer": 10, "total": 220}
     wrong = {"layer": 7, "total": 184}
@@ -314,21 +314,20 @@ def oracle(kind: str) -> dict[str, Any]:
     }
 
 
-def summed(kind: str, given: Any, change: tuple[str, str] = ("", "")) -> list[ItemResult]:
+def summed(unit: str, given: Any, change: tuple[str, str] = ("", "")) -> list[ItemResult]:
     """The results of parts and total."""
-    rubric = SUMS.replace("KIND", kind).replace(*change)
-    if kind == "quantity":
-        rubric = rubric.replace('kind = "quantity"', 'kind = "quantity"\nunit = "kB"')
-    return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(kind))]))
+    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"').replace(*change)
+    return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
 
 
-@pytest.mark.parametrize("kind", ["count", "quantity"])
+@pytest.mark.parametrize("unit", ["", "kB"])
 @pytest.mark.parametrize(
     ("rows", "expected", "code"),
     [
         ((100, 10, 220), (4, 2), ""),
         ((100, 7, 184), (2, 2), "table.own-sum"),
         ((100, 11, 232), (2, 2), "table.own-sum"),
+        ((100, "1.024", "12.388"), (2, 2), "table.own-sum"),
         ((100, 11, 220), (2, 2), ""),
         ((100, 11, 231), (2, 0), "WRONG"),
         ((100, 10, 184), (4, 0), "counting.no-gate"),
@@ -339,23 +338,23 @@ def summed(kind: str, given: Any, change: tuple[str, str] = ("", "")) -> list[It
     ],
 )
 def test_a_sum_is_judged_by_the_own_rows(
-    kind: str, rows: tuple[Any, ...], expected: tuple[int, int], code: str
+    unit: str, rows: tuple[Any, ...], expected: tuple[int, int], code: str
 ) -> None:
     """A total that fits wrong rows is right if at least one row is; the right total always is."""
-    unit = " bytes" if kind == "quantity" else ""
+    written = " bytes" if unit else ""
     given = [
-        (name, f"{number}{unit}" if number is not None else None)
+        (name, f"{number}{written}" if number is not None else None)
         for name, number in zip(("embeddings", "layer", "total"), rows, strict=True)
     ]
-    parts, total = summed(kind, given)
+    parts, total = summed(unit, given)
     assert expected == (parts.points, total.points)
-    assert code.replace("WRONG", f"{kind}.wrong") == total.code
+    assert code.replace("WRONG", "number.wrong") == total.code
     assert (total.points == 2) == (total.status is Status.PASSED)
 
 
 def test_a_known_mistake_is_named_in_a_cell() -> None:
     """What the reference says about a cell explains the number in it, and the sum that follows from it."""
-    parts, total = summed("count", {"embeddings": 100, "layer": 7, "total": 184})
+    parts, total = summed("", {"embeddings": 100, "layer": 7, "total": 184})
     assert "counting.no-gate" == parts.code
     assert "table.own-sum" == total.student.code
 
@@ -364,14 +363,14 @@ def test_a_sum_of_own_rows_may_be_worth_less() -> None:
     """With ``own_points`` it is FAILED with these points; a right sum is worth everything."""
     change = ('credit = "all"', 'credit = "all"\nown_points = 0.5')
     for rows, earned, status in (((100, 7, 184), "0.5", Status.FAILED), ((100, 10, 220), "2", Status.PASSED)):
-        total = summed("count", dict(zip(("embeddings", "layer", "total"), rows, strict=True)), change)[1]
+        total = summed("", dict(zip(("embeddings", "layer", "total"), rows, strict=True)), change)[1]
         assert (Decimal(earned), status) == (total.points, total.status)
 
 
 @pytest.mark.parametrize("expected", [None, {"right": {}}, {"right": {"layer": 5}}])
 def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
     """A person decides; nothing is lost."""
-    check = check_of(SUMS.replace("KIND", "count"))
+    check = check_of(SUMS)
     given = [value({"embeddings": 100, "layer": 10, "total": 220})]
     results = judge(check, "parts = f()", given, [value(expected)])
     assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in results]
@@ -380,12 +379,12 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('kind = "key"\n', 'kind = "count"\n'), "the first one has kind 'key'"),
+        (('kind = "key"\n', 'kind = "number"\n'), "the first one has kind 'key'"),
         (('kind = "shape"', 'kind = "shpe"'), "'shpe' is not possible; did you mean 'shape'"),
         (('columns = ["shape"]', 'columns = ["shapes"]'), "no column 'shapes'"),
         (('columns = ["shape"]', 'columns = ["shape"]\nrows = ["x"]'), "no row 'x'"),
         (('aliases = ["Form"]', "aliasses = []"), "unknown key 'aliasses'; did you mean 'aliases'"),
-        (("count = 786432,", 'count = "many",'), "q.count.*value: expected a whole number or nothing"),
+        (("count = 786432,", 'count = "many",'), "q.count.*value: 'many' is no answer of kind number"),
         (('reason = "positions"', 'reason = "position"'), "no option 'position'"),
         (("shape = [1024, 768], ", "shpe = [1024, 768], "), "no column 'shpe'"),
         (('columns = ["shape"]', 'columns = ["shape"]\nown_points = 1'), "own_points"),
@@ -439,8 +438,9 @@ def test_hostile_cells_are_wrong_answers() -> None:
 
 def test_code_and_vocabulary_agree() -> None:
     """Every code of a table in the source has a sentence in both languages, and every sentence is used."""
-    folder = Path(autograder.__file__).parent / "checks"
-    sources = (folder / "tabular.py", folder / "values" / "tables.py")
+    folder = Path(autograder.__file__).parent
+    sources = (*(folder / "kinds/general/table").glob("*.py"), folder / "checks/values/tables.py")
+    sources = [path for path in sources if path.name != "sentences.py"]
     used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
     assert set(tables.SENTENCES) == used
 
@@ -467,7 +467,7 @@ id = "part"
 kind = "key"
 [[question.column]]
 id = "count"
-kind = "count"
+kind = "number"
 [[question.row]]
 id = "first"
 cells = { count = 1234567 }

@@ -106,7 +106,7 @@ def test_what_is_stated_for_graders_is_read_in_every_kind() -> None:
     mixed = """
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 1
 answer = "n"
 [[question.item]]
@@ -117,7 +117,7 @@ text = { en = "Why" }
 value = 3
 guide = "Any reason."
 """
-    assert "count" == check_of(mixed).kind
+    assert "number" == check_of(mixed).kind
     with pytest.raises(RubricError, match="guide"):
         check_of(mixed.replace('"Any reason."', "3"))
     with pytest.raises(RubricError, match="item 'why': unknown key 'giude'; did you mean 'guide'"):

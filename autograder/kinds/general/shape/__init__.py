@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.algebra.notation.parse import parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.sizes import shapes
-from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
-from autograder.algebra.values.points import Points
 from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review, unread
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
-from autograder.checks.values.arrays import Whole, whole
+from autograder.checks.values import shape_differences as shapes
+from autograder.checks.values.arrays import whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.checks.values.shape_differences import Roles, ShapeDifference
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.sizes.shapes import Axes, read_shape, read_size
+from autograder.formulas.values.points import Points
 from autograder.messages.reading import unreadable
 from autograder.records import ItemResult, Message, Opaque, Tensor
 from autograder.rubric import Item, Question, Rubric
@@ -68,7 +68,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `Check`."""
-        self._vocabulary = Vocabulary(rubric.symbols(question))
+        self._vocabulary = rubric.vocabulary(question)
         self._spoken = self._vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}
@@ -108,10 +108,10 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None, no_answer()
         try:
             if isinstance(value, str):
-                return shapes.read_shape(value, self._spoken), None
+                return read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
-            if isinstance(whole(value), Whole) and self._has_one_axis(item):
+            if whole(value) is not None and self._has_one_axis(item):
                 return self._entries((value,), target)
         except Unreadable as error:
             return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
@@ -181,7 +181,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         self._under(options.assume, where)
         if options.heads is not None:
             try:
-                self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
+                self._heads[item.id] = read_size(str(options.heads), self._vocabulary)
             except Unreadable as error:
                 raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
         super()._check(item, options)
@@ -190,7 +190,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         """Under every relation there is, for explanations; under none where they exclude one another."""
         try:
             return self._comparer.under([self._relation(name, where) for name in self._relations])
-        except AlgebraError:
+        except FormulaError:
             return self._comparer
 
     def _relation(self, name: str, where: str) -> Relation:
@@ -198,7 +198,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             known = ", ".join(self._relations) or "none"
             raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
         try:
-            return parse_relation(self._relations[name], self._vocabulary)
+            return parse_single(self._relations[name], self._vocabulary)
         except Unreadable as error:
             raise RubricError(f"[assignment.assume] {name}: not readable: {error}", where) from error
 
@@ -208,7 +208,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return
         try:
             self._granted[assume] = self._comparer.under([self._relation(name, where) for name in assume])
-        except AlgebraError as error:
+        except FormulaError as error:
             raise RubricError(f"{error}", where, "assume") from error
 
     def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:
@@ -276,12 +276,12 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             raise Unreadable("placeholder" if entry is None else "ellipsis", 0, sign=str(entry or "..."))
         text = entry.text if isinstance(entry, Opaque) else entry
         size = whole(entry)
-        if not isinstance(size, Whole):
-            return shapes.read_size(text, self._spoken) if isinstance(text, str) and text else None
-        if size.number < 0:
-            code = "placeholder" if size.number == -1 else "no-size"
-            raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))
-        return Num(size.number)
+        if size is None:
+            return read_size(text, self._spoken) if isinstance(text, str) and text else None
+        if size < 0:
+            code = "placeholder" if size == -1 else "no-size"
+            raise Unreadable(code, 0, sign="-1", value=quote_integer(size))
+        return Num(size)
 
 
 def _equal(comparer: Comparer) -> shapes.Equal:

@@ -17,14 +17,6 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.equality.cases import idle
-from autograder.algebra.key import Facts, FormulaKey
-from autograder.algebra.mistakes.diagnose import Diagnosis
-from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values.points import Points
 from autograder.checks.base import SAMPLE, Check, Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
@@ -33,7 +25,14 @@ from autograder.checks.kind import Kind
 from autograder.checks.options import item_options
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas import Undecided, Unreadable, to_text
+from autograder.formulas.equality.cases import idle
+from autograder.formulas.mistakes.diagnose import Diagnosis
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Node, Relation, Tree, Tuple
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import Facts, FormulaKey
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,

@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import Facts
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.reading import read_formula, read_text
-from autograder.algebra.reading import read_tuple as read_tuple_text
-from autograder.algebra.sizes import shapes
-from autograder.algebra.sizes.shapes import Roles
 from autograder.checks.judging.results import Finding
 from autograder.checks.planning.targets import nothing_written
+from autograder.checks.values import shape_differences as shapes
 from autograder.checks.values.literal import NoFormula
-from autograder.errors import Undecided, Unreadable
+from autograder.checks.values.shape_differences import Roles
+from autograder.formulas import Undecided, Unreadable, Vocabulary, to_text
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.nodes import Node, Relation, Tree, Tuple
+from autograder.formulas.reading import read_formula, read_text
+from autograder.formulas.reading import read_tuple as read_tuple_text
+from autograder.kinds.general.symbolic.answer_key import Facts
 from autograder.kinds.general.symbolic.options import Form
 from autograder.records import Message, Opaque, Status, Tensor
 

@@ -10,14 +10,14 @@ from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.forms.flaws import FORMS
-from autograder.algebra.key import Facts, any_proven
-from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError
+from autograder.formulas import Undecided, Vocabulary
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.forms.flaws import FORMS
+from autograder.formulas.mistakes.diagnose import CODES
+from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
+from autograder.kinds.general.symbolic.answer_key import Facts, any_proven
 from autograder.kinds.general.symbolic.options import FormRule
 
 Own = Literal["right", "wrong", "missing"]

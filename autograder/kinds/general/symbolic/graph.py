@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from autograder.checks.base import CreditPath
 from autograder.checks.options import CENT
-from autograder.errors import RubricError, Undecided, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import Undecided
 from autograder.kinds.general.symbolic.conditions import Condition, Diagnosed, Situation, named, recognises
 from autograder.records import Message
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from msgspec import Struct
 
-from autograder.algebra.equality.cases import always
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import is_strict, turned, with_sign
-from autograder.algebra.key import FormulaKey, NamedAnswer
-from autograder.algebra.mistakes.diagnose import Diagnosis
-from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
-from autograder.algebra.notation.landau import parse_landau
-from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.several import parse_list, parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points, item_options, place, question_options, share
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary, parse, to_text
+from autograder.formulas.equality.cases import always
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.equality.relations import is_strict, turned, with_sign
+from autograder.formulas.mistakes.diagnose import Diagnosis
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
+from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import FormulaKey, NamedAnswer
 from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
@@ -69,15 +65,6 @@ _INSTEAD_OF_STEPS: Mapping[Form, str] = {
     "asymptotic": "mistakes with points, and form_points for what is right but written otherwise",
     "list": "mistakes with points, or credit = 'each' for a part of the points for each element",
     "set": "mistakes with points, or credit = 'each' for a part of the points for each element",
-}
-
-_PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
-    "formula": parse,
-    "relation": parse_single,
-    "tuple": parse_tuple,
-    "list": parse_list,
-    "set": parse_list,
-    "asymptotic": parse_landau,
 }
 
 
@@ -188,8 +175,8 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     """
     where = place(question)
     try:
-        vocabulary = Vocabulary(rubric.symbols(question))
-        common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
+        vocabulary = rubric.vocabulary(question)
+        common = rubric.vocabulary() if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{error}", where) from error
     stated = question_options(question, SymbolicQuestion)
@@ -378,7 +365,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         relations = [relation for relation in self.relations.values() if isinstance(relation, Relation)]
         try:
             return self.comparer.under(relations)
-        except AlgebraError:
+        except FormulaError:
             return None
 
     def _under(self, assume: tuple[str, ...], where: str) -> Comparer:
@@ -393,7 +380,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             chosen.append(relation)
         try:
             self.made[assume] = self.comparer.under(chosen)
-        except AlgebraError as error:
+        except FormulaError as error:
             raise RubricError(f"{error}", where, "assume") from error
         return self.made[assume]
 
@@ -419,7 +406,7 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
         RubricError: it is not readable; names the place.
     """
     try:
-        return _PARSERS[form](text, vocabulary)
+        return parse(text, vocabulary, form)
     except Unreadable as error:
         place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
         raise RubricError(f"the formula {text!r} is not readable{place}: {reason(error)}", where) from error

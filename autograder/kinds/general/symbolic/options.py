@@ -10,26 +10,25 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from autograder.algebra.forms.flaws import FORMS, flaw, occurring
-from autograder.algebra.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
-from autograder.algebra.notation.landau import body_of
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points
-from autograder.errors import RubricError, Undecided, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import Undecided, Vocabulary
+from autograder.formulas.forms.flaws import FORMS, flaw, occurring
+from autograder.formulas.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
+from autograder.formulas.notation.landau import body_of
 from autograder.records import Message, Status
 from autograder.rubric import Item
 
 CONSTANTS = ("pi", "e")
-_CONTRARY = (("simplified", "not_simplified"), ("sum", "product"))
 
 
 class FormOptions(Struct, frozen=True):
     """Item options about how an answer is written; each belongs to some values of ``form``."""
 
     must: tuple[str, ...] = ()
-    """Forms that a right answer must be in, names of `autograder.algebra.forms.flaws.FORMS`."""
+    """Forms that a right answer must be in, names of `autograder.formulas.forms.flaws.FORMS`."""
     present: tuple[str, ...] = field(name="with", default=())
     """Symbols and functions that a right answer must contain."""
     without: tuple[str, ...] = ()
@@ -77,9 +76,8 @@ def check_form_options(
             raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
     for name in options.must:
         _known(name, FORMS, inside(where, ": must", "must"))
-    for first, second in _CONTRARY:
-        if first in options.must and second in options.must:
-            raise RubricError(f"{first!r} and {second!r} exclude each other", where, "must")
+    if {"sum", "product"} <= set(options.must):
+        raise RubricError("'sum' and 'product' exclude each other", where, "must")
     names = (*vocabulary.names, *FUNCTIONS, *CONSTANTS)
     for key, listed in (("with", options.present), ("without", options.without)):
         for name in listed:

@@ -31,17 +31,12 @@ _FORMS: dict[str, str] = {
     "fraction-of-sum": "the sum above the fraction line in {part} is still to be divided term by term.",
     "common-factor": "the factor {factor} can still be taken out of {part}.",
     "factorable": "{part} can still be factored.",
-    "several-fractions": "a single fraction is asked for; {part} is a second one.",
-    "sum-beside-fraction": (
-        "a single fraction is asked for; bring everything in {part} above one fraction line."
-    ),
     "nested-fraction": "{part} has fractions inside or beside one another.",
     "cancels": "something in {part} can still be cancelled.",
     "arithmetic": "the numbers in {part} can still be worked out.",
     "neutral": "{part} has a part that changes nothing, or makes everything zero.",
     "double-sign": "{part} has two signs in a row.",
     "powers-apart": "the powers in {part} can still be put together.",
-    "already-simplified": "the terms are to be stated one by one, before anything is simplified.",
     "no-sum": "a sum is asked for.",
     "no-product": "a product is asked for.",
     "without": "it is to be written without {name}.",

@@ -10,17 +10,16 @@ from typing import ClassVar, Protocol
 
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth import GrowthComparison, Order, compared, constant, order, surplus
-from autograder.algebra.nodes import Node, Tree, Tuple, symbols
-from autograder.algebra.notation.landau import parse_statements, sign_of
-from autograder.algebra.notation.several import parse_list
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results
 from autograder.checks.judging.results import NO_POINTS, Finding
 from autograder.checks.options import share
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError
+from autograder.formulas import Undecided, Vocabulary, to_text
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.growth import GrowthComparison, Order, compared, constant, order, surplus
+from autograder.formulas.nodes import Node, Tree, Tuple, symbols
+from autograder.formulas.notation.landau import parse_statements, sign_of
+from autograder.formulas.notation.several import parse_list
 from autograder.kinds.general.symbolic.answers import read_tuple, text_of
 from autograder.kinds.general.symbolic.options import FormOptions, FormRule, FormulaMistake, Remark, form_rule
 from autograder.records import Message, Status

@@ -11,13 +11,13 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
-from autograder.algebra.notation.parse import parse, parse_canonical
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.options import CENT, check_points, check_text
-from autograder.errors import Place, RubricError, Unreadable, inside
+from autograder.errors import Place, RubricError, inside
+from autograder.formulas import Unreadable, Vocabulary
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.diagnose import CODES
+from autograder.formulas.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
+from autograder.formulas.notation.parse import parse, parse_canonical
 from autograder.kinds.general.symbolic import options as spelling
 from autograder.kinds.general.symbolic.conditions import (
     Condition,
@@ -272,8 +272,8 @@ def carried_from(
     if form == "relation":
         if element not in declared:
             raise RubricError(f"{spelled!r}: {element!r} is no symbol there", where)
-        return Source(name, Vocabulary(declared), symbol=str(element))
-    source = Source(name, Vocabulary(declared), int(element or 0) - 1)
+        return Source(name, rubric.vocabulary(asked), symbol=str(element))
+    source = Source(name, rubric.vocabulary(asked), int(element or 0) - 1)
     stated = item.options.get("accept", ())
     right = read_key(stated[0], form, source.vocabulary, where) if stated else None
     if element is not None and isinstance(right, Tuple):

@@ -9,10 +9,15 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.bases import Base
-from autograder.algebra.mistakes.misconceptions import Misconception
-from autograder.algebra.nodes import (
+from autograder.checks.base import Trial
+from autograder.checks.options import item_options, question_options
+from autograder.checks.planning.planting import Planter
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Vocabulary, to_latex, to_text
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.changes import variants
+from autograder.formulas.nodes import (
     FUNCTIONS,
     Add,
     Div,
@@ -30,16 +35,9 @@ from autograder.algebra.nodes import (
     symbols,
     walk,
 )
-from autograder.algebra.notation.landau import body_of, sign_of
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.latex import to_latex
-from autograder.algebra.printing.text import to_text
-from autograder.checks.base import Trial
-from autograder.checks.options import item_options, question_options
-from autograder.checks.planning.planting import Planter
-from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
-from autograder.errors import AlgebraError, RubricError, Undecided
+from autograder.formulas.notation.landau import body_of, sign_of
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.values.evaluate import Rational
 from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
 from autograder.kinds.general.symbolic.conditions import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
@@ -64,7 +62,6 @@ _BREAKS = {
     "collected": "in two halves",
     "product": "in two halves",
     "factored": "in two halves",
-    "single_fraction": "in two halves",
     "expanded": "cancelled",
 }
 """Form → the change after which no formula is in it."""
@@ -84,17 +81,20 @@ class FormulaVariant(Struct, frozen=True):
     tree: Tree | None = None
 
 
-def misconceptions(base: Base) -> Iterator[FormulaVariant]:
+def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
     """Misconceptions of a formula, a few of each sort; each differs from the formula at a secret point."""
-    sorts: dict[str, list[Misconception]] = {}
-    for misconception in base.table.values():
-        sorts.setdefault(misconception.code, []).append(misconception)
+    sorts: dict[str, dict[Rational, Node]] = {}
+    expected = comparer.value(right)
+    for code, tree in variants(right, dict.fromkeys(comparer.points.domains)):
+        value = comparer.value(tree)
+        if value is not None and expected is not None and value != expected:
+            sorts.setdefault(code, {}).setdefault(value, tree)
     taken = 0
     for turn in range(max(map(len, sorts.values()), default=0)):
         for code, found in sorts.items():
             if turn < len(found) and taken < MOST_MISCONCEPTIONS:
                 taken += 1
-                yield _variant(code, found[turn].tree)
+                yield _variant(code, [*found.values()][turn])
 
 
 def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[FormulaVariant]:
@@ -327,7 +327,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             else:
                 text = "" if literal is None else text_of(literal.value)
             return read_tree(text, self.options.form, self.vocabulary, "")
-        except (AlgebraError, RubricError, NoFormula, NotAFormula):
+        except (FormulaError, RubricError, NoFormula, NotAFormula):
             return None
 
     def _mistake(self, mistake: FormulaMistake) -> Iterator[Trial]:
@@ -404,8 +404,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             return
         made = wrong_forms(tree, self.options)
         if self.options.form == "formula" and not isinstance(tree, Relation | Tuple):
-            base = Base.of(tree, self.prepared.readings[-1])
-            made = iter(()) if base is None else misconceptions(base)
+            made = misconceptions(tree, self.prepared.readings[-1])
         right = [
             (one, reading) for one in (tree, *self.prepared.accept) for reading in self.prepared.readings
         ]

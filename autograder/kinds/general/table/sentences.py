@@ -21,5 +21,12 @@ SENTENCES: dict[str, str] = {
     "table.order": "{what}: this row stands in another place than in the model.",
     "table.extra": "{what} has rows that are not asked for: {rows}",
     "table.own-sum": "{what}: right for your own rows, though not all of those are.",
+    "table.follows": (
+        "{what}: not right, but it follows from your own shapes of the lines before, one of which is not "
+        "right."
+    ),
+    "table.impossible": (
+        "{what}: not right. With your own shapes of the lines before, this line would stop with an error."
+    ),
     "table.some": "{count} of {total} entries are right.",
 }

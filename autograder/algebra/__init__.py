@@ -1,1 +1,0 @@
-"""Formulas: read, compared exactly, typeset, and diagnosed; no evaluation of student text."""

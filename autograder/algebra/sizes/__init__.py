@@ -1,1 +1,0 @@
-"""Tuples of sizes, and numbers with units."""

@@ -1,0 +1,229 @@
+"""How a wrong shape differs from the right one.
+
+What is said about it is looked up among the shapes that one misconception makes of the right one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from autograder.formulas import Undecided, Vocabulary
+from autograder.formulas.nodes import Mul, Node, Num
+from autograder.formulas.sizes.shapes import Axes
+
+Equal = Callable[[Node, Node], bool]
+Same = Callable[[Sequence[Node], Sequence[Node]], bool]
+
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "early": ("early",),
+    "permuted": ("heads-not-moved", "last-two-swapped", "swapped", "permuted"),
+    "missing": ("batch-missing", "heads-missing", "missing"),
+    "extra": ("extra-one", "extra"),
+    "not-split": ("heads-not-split", "not-split", "product"),
+    "not-joined": ("heads-not-joined", "not-joined"),
+    "axis": ("one-head", "all-heads", "axis"),
+    "axes": ("axes",),
+    "count": ("count",),
+}
+"""Every way in which a shape may differ, by family. A family's name also stands for all of its own."""
+DIFFERENCES = frozenset(code for codes in FAMILIES.values() for code in codes)
+NEEDS_HEADS = frozenset(code for code in DIFFERENCES if "head" in code)
+"""What can only be told where it is known which size counts the heads."""
+
+_BATCH = re.compile(r".*batch.*", re.IGNORECASE)
+_HEADS = re.compile(r"(?:n|num|number_of)?[_ ]?heads?|köpfe", re.IGNORECASE)
+
+
+class ShapeDifference(Struct, frozen=True):
+    """How a shape differs.
+
+    Attributes:
+        code: one of `DIFFERENCES`.
+        axes: the axes of the shape that was given which it is about, from 0.
+    """
+
+    code: str
+    axes: tuple[int, ...] = ()
+
+
+class Roles(Struct, frozen=True):
+    """What is known about a right shape.
+
+    Attributes:
+        batch: the axis of the batch; -1 when not known.
+        heads: the axis of the heads; -1 when not known or there is none.
+        head_count: how many heads there are; None when not known.
+    """
+
+    batch: int = -1
+    heads: int = -1
+    head_count: Node | None = None
+
+
+def family(code: str) -> frozenset[str]:
+    """The differences that a name stands for; empty when it stands for none."""
+    return frozenset(FAMILIES.get(code, (code,) if code in DIFFERENCES else ()))
+
+
+def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, usual: Node | None) -> Roles:
+    """Find the batch and the heads by the names of the axes.
+
+    Args:
+        names: everything that each axis of the right shape is called.
+        right: the right shape.
+        stated: how many heads there are, where the rubric says so.
+        usual: the same where nothing says so, and no axis is theirs.
+    """
+    batch = next((axis for axis, known in enumerate(names) if any(map(_BATCH.fullmatch, known))), -1)
+    place = next((axis for axis, known in enumerate(names) if any(map(_HEADS.fullmatch, known))), -1)
+    return Roles(batch, place, stated or (right[place] if place >= 0 else usual))
+
+
+def names_heads(name: str) -> bool:
+    """Whether a size of this name counts the heads."""
+    return _HEADS.fullmatch(name) is not None
+
+
+def head_count(vocabulary: Vocabulary) -> Node | None:
+    """The symbol that counts the heads, by its spellings; None where there is none."""
+    return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
+
+
+def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDifference | None:
+    """How a shape differs from the right one.
+
+    Args:
+        given: what was written.
+        right: what is right.
+        equal: whether two sizes are equal; may raise `Undecided`.
+        roles: which of the right axes are what.
+
+    Returns:
+        The first explanation that fits; None when the shapes are equal.
+
+    Raises:
+        Undecided: they could be proven neither equal nor different.
+    """
+
+    def proven(first: Node, second: Node) -> bool:
+        try:
+            return equal(first, second)
+        except Undecided:
+            return False
+
+    def same(first: Sequence[Node], second: Sequence[Node]) -> bool:
+        return len(first) == len(second) and all(map(proven, first, second))
+
+    if len(given) == len(right):
+        wrong, open_ones = _wrong_axes(given, right, equal)
+        if wrong and open_ones:  # nothing is said of these
+            return ShapeDifference("axes", wrong)
+        return _in_place(given, right, wrong, proven, roles) if wrong else None
+    several = sum(not proven(axis, Num(1)) for axis in right) > 1
+    if several and len(given) == 1 and proven(given[0], Mul(right)):
+        return ShapeDifference("product", (0,))
+    found = None
+    if len(given) == len(right) - 1:
+        found = _merged(given, right, same, roles) or _dropped(given, right, same, roles)
+    elif len(given) == len(right) + 1:
+        found = _inserted(given, right, proven, same, roles)
+    return found or ShapeDifference("count")
+
+
+def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
+    """The axes that are proven different, and those that are neither proven different nor equal.
+
+    Raises:
+        Undecided: none is proven different, and not all are proven equal.
+    """
+    wrong, open_ones = [], []
+    for axis, pair in enumerate(zip(given, right, strict=True)):
+        try:
+            if not equal(*pair):
+                wrong.append(axis)
+        except Undecided:
+            open_ones.append(axis)
+    if open_ones and not wrong:
+        raise Undecided(f"axes {open_ones} of a shape")
+    return tuple(wrong), open_ones
+
+
+def _in_place(
+    given: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles
+) -> ShapeDifference:
+    if len(wrong) == 1:
+        return ShapeDifference(_one_axis(given[wrong[0]], right[wrong[0]], equal, roles), wrong)
+    if not _permuted([given[axis] for axis in wrong], [right[axis] for axis in wrong], equal):
+        return ShapeDifference("axes", wrong)
+    if len(wrong) > 2:
+        return ShapeDifference("permuted", wrong)
+    if roles.heads == wrong[0] and wrong[1] < len(right) - 1:
+        return ShapeDifference("heads-not-moved", wrong)
+    return ShapeDifference(
+        "last-two-swapped" if wrong == (len(right) - 2, len(right) - 1) else "swapped", wrong
+    )
+
+
+def _one_axis(given: Node, right: Node, equal: Equal, roles: Roles) -> str:
+    heads = roles.head_count
+    if heads is None or equal(heads, Num(1)):
+        return "axis"
+    if equal(Mul((given, heads)), right):
+        return "one-head"
+    return "all-heads" if equal(given, Mul((right, heads))) else "axis"
+
+
+def _permuted(given: list[Node], right: list[Node], equal: Equal) -> bool:
+    left = list(right)
+    for axis in given:
+        match = next((place for place, other in enumerate(left) if equal(axis, other)), None)
+        if match is None:
+            return False
+        del left[match]
+    return True
+
+
+def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
+    """Two axes made one, at the place of either: which two, the place of the one, and the shape."""
+    for first, second in combinations(range(len(axes)), 2):
+        for stays, goes in ((first, second), (second, first)):
+            merged = list(axes)
+            merged[stays] = Mul((axes[first], axes[second]))
+            del merged[goes]
+            yield (first, second), stays - (goes < stays), merged
+
+
+def _merged(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
+    """One axis is still the product of two. With a size of one, the axis might as well be missing."""
+    for pair, place, merged in _merges(right):
+        if any(right[axis] == Num(1) for axis in pair) or not same(given, merged):
+            continue
+        with_width = roles.heads in pair and len(right) - 1 in pair
+        return ShapeDifference("heads-not-split" if with_width else "not-split", (place,))
+    return None
+
+
+def _dropped(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
+    dropped = {axis for axis in range(len(right)) if same(given, (*right[:axis], *right[axis + 1 :]))}
+    if dropped == {roles.batch}:
+        return ShapeDifference("batch-missing")
+    if dropped == {roles.heads}:
+        return ShapeDifference("heads-missing")
+    return ShapeDifference("missing") if dropped else None
+
+
+def _inserted(given: Axes, right: Axes, equal: Equal, same: Same, roles: Roles) -> ShapeDifference | None:
+    extra = [axis for axis in range(len(given)) if same((*given[:axis], *given[axis + 1 :]), right)]
+    ones = [axis for axis in extra if equal(given[axis], Num(1))]
+    if extra:
+        return ShapeDifference("extra-one", (ones[0],)) if ones else ShapeDifference("extra", (extra[0],))
+    heads = roles.head_count
+    for pair, _, merged in _merges(given):
+        if same(merged, right):
+            of_heads = heads is not None and any(equal(given[axis], heads) for axis in pair)
+            return ShapeDifference("heads-not-joined" if of_heads else "not-joined", pair)
+    return None

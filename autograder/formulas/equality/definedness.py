@@ -1,0 +1,203 @@
+"""Finds out whether a formula has a value wherever another one has.
+
+Two formulas that agree wherever both have values may still differ in their domains: over the real numbers
+``sqrt(x)^2`` agrees with ``x`` and with ``abs(x)``, and has no value for negative ``x``. Isolated points do
+not count, such as ``n = 1`` of ``(n^2 - 1)/(n - 1)``: the gap there is removable.
+
+What a formula requires is collected from its roots, logarithms, powers and quotients. What is not met for
+sure is looked at at many points of the domain, small, secret and very large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+
+from msgspec import Struct
+
+from autograder.formulas.equality.rounding import is_whole, rounds
+from autograder.formulas.errors import Undecided
+from autograder.formulas.forms.signs import is_never_negative
+from autograder.formulas.nodes import Div, Fn, Neg, Node, Num, Pow, symbols, walk
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.values import balls
+from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, constant_value
+from autograder.formulas.values.points import Point, Points
+
+SECRET = 24
+"""Secret points: every pattern of signs of three real symbols, thrice."""
+_SMALL_DIGITS = 3
+MAX_SMALL = 5**_SMALL_DIGITS
+"""Small points, which are looked at first: gaps such as those of ``sqrt(n - 5)`` lie there."""
+_LARGE = tuple(Fraction(10**power) for power in (60, 160, 260, 360))
+"""Beside one of these, every number that can be written in a formula is small, and can still be seen."""
+_SMALL: Mapping[str, tuple[Rational, ...]] = {
+    "positive integer": (1, 2, 3, 4, 7),
+    # Powers of negative numbers have values at whole exponents, which are isolated among real numbers.
+    "positive": (Fraction(1, 9), Fraction(2, 3), Fraction(11, 10), Fraction(22, 10), Fraction(73, 10)),
+    "real": (Fraction(-73, 10), Fraction(-11, 10), Fraction(-1, 3), Fraction(1, 2), Fraction(22, 10)),
+    "probability": (Fraction(1, 99), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), Fraction(98, 99)),
+    "unit": (0, Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), 1),
+}
+_MAY_BE_FLAT = frozenset(("max", "min", "abs", "ceil", "floor", "sqrt"))
+"""Functions with which a formula may be constant, and so zero, on a part of the domain."""
+
+Substitute = Callable[[Node], Node]
+
+
+class Requirement(Struct, frozen=True):
+    """What an argument must be so that a part of a formula has a value.
+
+    Attributes:
+        part: the root, logarithm, power or quotient, as its author wrote it.
+        argument: the formula that must not be negative, or not be zero.
+        exponent: of a power: where its value is whole, the argument may be negative.
+        may_be_negative: the argument must not be zero.
+        is_odd_root: some define the part for negative arguments, too.
+    """
+
+    part: Node
+    argument: Node
+    exponent: Node | None = None
+    may_be_negative: bool = False
+    is_odd_root: bool = False
+
+
+def find_gap(
+    answer: Node,
+    right: Node,
+    points: Points,
+    substitute: Substitute = lambda node: node,
+    allows: Callable[[Point], bool] = lambda _: True,
+) -> Node | None:
+    """Return a part of an answer without a value where the right answer has one, or None if there is none.
+
+    Args:
+        answer: a formula that agrees with the right one wherever both have values.
+        right: the right one.
+        points: the symbols' domains, and where a violation is looked for.
+        substitute: puts the assumptions into a formula.
+        allows: whether the assumptions give every symbol a value of its domain at a point.
+
+    Raises:
+        Undecided: a gap could be neither found nor excluded.
+    """
+    required = [
+        Requirement(
+            one.part,
+            substitute(one.argument),
+            None if one.exponent is None else substitute(one.exponent),
+            one.may_be_negative,
+            one.is_odd_root,
+        )
+        for one in _requirements(answer)
+    ]
+    left = [one for one in required if not _is_met(one, points.domains)]
+    if not left:
+        return None
+    right = substitute(right)
+    granted = list(_requirements(right))
+    left = [one for one in left if not any(_implies(other, one) for other in granted)]
+    for one in left:
+        if one.may_be_negative and rounds(one.argument):  # whole numbers are not far apart: isolated zeros
+            raise Undecided(f"{to_text(one.part)} may have no value where the right answer has one")
+    for at, is_small in _places(points, symbols(right).union(*(symbols(one.argument) for one in left))):
+        if not left or not allows(at) or not balls.has_value(right, at):
+            continue
+        for one in left:
+            if _is_violated(one, at, is_small=is_small):
+                if one.is_odd_root:
+                    raise Undecided(f"{to_text(one.part)} is an odd root of what may be negative")
+                return one.part
+    return None
+
+
+def _places(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool]]:
+    """Points of the symbols' domains, and whether they are small ones."""
+    ordered = sorted(names)
+    small = [_SMALL[points.domains[name]] for name in ordered]
+    for number in range(min(MAX_SMALL, 5 ** len(ordered))):
+        # Each digit of the number, in base 5, chooses the value of one symbol; later symbols repeat.
+        chosen = (number // 5 ** (place % _SMALL_DIGITS) % 5 for place in range(len(ordered)))
+        pairs = zip(ordered, small, chosen, strict=True)
+        yield {name: Fraction(values[digit]) for name, values, digit in pairs}, True
+    yield from ((points.inside(number), False) for number in range(SECRET))
+    unbounded = [name for name in ordered if points.domains[name] not in ("probability", "unit")]
+    for number, large in product(range(2), _LARGE):  # real numbers of either sign
+        at = points.inside(number)
+        yield {**at, **{name: large * at[name] for name in unbounded}}, False
+
+
+def is_rational(node: Node) -> bool:
+    """Whether a formula has only isolated gaps because it is a quotient of polynomials."""
+    return not any(
+        isinstance(part, Fn) or (isinstance(part, Pow) and not _is_integer(part.exponent))
+        for part in walk(node)
+    )
+
+
+def _is_integer(exponent: Node) -> bool:
+    number = exponent.operand if isinstance(exponent, Neg) else exponent
+    return isinstance(number, Num) and isinstance(number.value, int)
+
+
+def _requirements(node: Node) -> Iterator[Requirement]:
+    for part in walk(node):
+        if isinstance(part, Fn) and part.name == "sqrt":
+            yield Requirement(part, part.arguments[0])
+        elif isinstance(part, Fn) and part.name in ("log", "ln", "lg"):
+            for argument in part.arguments:
+                yield Requirement(part, argument)
+                yield Requirement(part, argument, may_be_negative=True)
+        elif isinstance(part, Div):
+            yield Requirement(part, part.denominator, may_be_negative=True)
+        elif isinstance(part, Pow):
+            yield from _requirements_of_power(part)
+
+
+def _requirements_of_power(power: Pow) -> Iterator[Requirement]:
+    try:
+        exponent = constant_value(power.exponent)
+    except (TooLarge, Undefined):
+        exponent = None
+    if exponent is None:
+        yield Requirement(power, power.base, power.exponent)
+    elif exponent.denominator != 1:
+        yield Requirement(power, power.base, is_odd_root=exponent.denominator % 2 == 1)
+    if exponent is not None and exponent < 0:
+        yield Requirement(power, power.base, may_be_negative=True)
+
+
+def _is_met(one: Requirement, domains: Mapping[str, str]) -> bool:
+    """Whether a requirement is surely met on the whole domain, but for isolated points."""
+    if one.may_be_negative:
+        return not _may_be_flat(one.argument)
+    if one.exponent is not None and is_whole(one.exponent, domains):
+        return True
+    return is_never_negative(one.argument, domains)
+
+
+def _may_be_flat(node: Node) -> bool:
+    """Whether a formula may be zero on a part of the domain without being zero everywhere: ``abs(x) - x``."""
+    return any(
+        (isinstance(part, Fn) and part.name in _MAY_BE_FLAT)
+        or (isinstance(part, Pow) and symbols(part.base) and not _is_integer(part.exponent))
+        for part in walk(node)
+    )
+
+
+def _implies(known: Requirement, one: Requirement) -> bool:
+    """Whether a requirement is the same as a known one."""
+    return (known.argument, known.exponent, known.may_be_negative) == (
+        one.argument, one.exponent, one.may_be_negative,
+    )  # fmt: skip
+
+
+def _is_violated(one: Requirement, at: Point, *, is_small: bool) -> bool:
+    """Whether an argument certainly has a value that it must not have at a point."""
+    if one.may_be_negative:  # small whole numbers are not far apart, so a zero there may be an isolated one
+        return not is_small and balls.is_zero(one.argument, at)
+    return balls.is_negative(one.argument, at) and (
+        one.exponent is None or balls.is_no_whole_number(one.exponent, at)
+    )

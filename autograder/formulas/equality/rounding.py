@@ -1,0 +1,231 @@
+"""Compares formulas with ceilings and floors, for which agreement at random points proves nothing.
+
+Two things are tried. Equal with every rounded part taken for an unknown that only its argument settles, as
+they stand or with parts that are the same for whole numbers written alike: then they are equal. Different at
+some point: then they differ. What is left is a human's job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+from autograder.formulas.errors import Undecided
+from autograder.formulas.forms.polynomials import Ring
+from autograder.formulas.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    rebuilt,
+    symbols,
+    walk,
+)
+from autograder.formulas.values.balls import differ_somewhere
+from autograder.formulas.values.evaluate import (
+    Irrational,
+    Rational,
+    TooLarge,
+    Undefined,
+    exact,
+)
+from autograder.formulas.values.points import Points, SecretNumbers
+
+ROUNDING = frozenset(("ceil", "floor"))
+WITNESSES = (3, 12, 100, 10_000, 10**12)
+"""Upper ends of the ranges in which a point of difference is looked for."""
+_TRIES = 4
+_BITS = 90
+
+Rounding = Callable[[str, Rational], int]
+"""What stands for a rounded value: the function's name and its argument's value → a number."""
+
+
+def rounds(node: Node) -> bool:
+    """Whether a ceiling or floor occurs."""
+    return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk(node))
+
+
+def equal_rounded(first: Node, second: Node, points: Points) -> bool:
+    """Whether two formulas are equal for all values of the symbols.
+
+    Args:
+        first: a formula.
+        second: another.
+        points: the symbols' domains, and what is drawn.
+
+    Raises:
+        Undecided: neither could be proven.
+    """
+    names = sorted(symbols(first) | symbols(second))
+    domains, stream = points.domains, points.stream("rounding")
+    alike = _alike(first, domains), _alike(second, domains)
+    witnesses: list[Mapping[str, Rational]] = [
+        {name: _drawn(domains[name], largest, stream) for name in names}
+        for largest in WITNESSES
+        for _ in range(_TRIES)
+    ]
+    witnesses += [points.inside(number) for number in range(points.least)]
+    try:
+        # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
+        at = {name: _drawn("positive", 1 << _BITS, stream) for name in names}
+        unknown = _unknowns(points.derived("unknowns"))
+        for one, other in ((first, second), alike):
+            if _value(one, at, unknown) == _value(other, at, unknown):
+                return True
+        if any(_differ(first, second, at) for at in witnesses):
+            return False
+        raise Undecided("rounded values that agree where they were looked at")
+    except Irrational as error:
+        fractions = ({name: Fraction(value) for name, value in at.items()} for at in witnesses)
+        if differ_somewhere(first, second, fractions):
+            return False
+        raise Undecided("rounded values that are not rational") from error
+    except TooLarge as error:
+        raise Undecided("rounded values that are too large") from error
+    except Undefined as error:
+        raise Undecided("division by zero") from error
+
+
+def _alike(node: Node, domains: Mapping[str, str]) -> Node:
+    """The formula with quotients of whole numbers rounded down, and once; whole ones not at all.
+
+    For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and
+    ``floor((floor(x) + k)/m) = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
+    """
+    below = [_alike(part, domains) for part in children(node)]
+    node = rebuilt(node, below) if below else node
+    if isinstance(node, Fn) and node.name in ROUNDING and _is_whole_quotient(node.arguments[0], domains):
+        return node.arguments[0]
+    if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
+        return node
+    above, under = node.arguments[0].numerator, node.arguments[0].denominator
+    if not (is_whole(under, domains) and _is_above_zero(under, domains) and is_whole(above, domains)):
+        return node
+    if node.name == "ceil":
+        lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
+        return Add((lowered, Num(1)))
+    summands = list(_summands(above))
+    for place, part in enumerate(summands):
+        if isinstance(part, Fn) and part.name == "floor":
+            inner = Add((*summands[:place], part.arguments[0], *summands[place + 1 :]))
+            return Fn("floor", (Div(inner, under),))
+    return node
+
+
+def _summands(node: Node) -> Iterator[Node]:
+    if isinstance(node, Add):
+        for part in node.terms:
+            yield from _summands(part)
+    else:
+        yield node
+
+
+def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula certainly has whole values."""
+    match node:
+        case Num(value):
+            return Fraction(value).denominator == 1
+        case Sym(name):
+            return domains.get(name) == "positive integer"
+        case Pow(base, Num(exponent)):
+            return isinstance(exponent, int) and is_whole(base, domains)
+        case Fn(name, _) if name in ROUNDING:
+            return True
+        case Neg() | Add() | Mul():
+            return all(is_whole(part, domains) for part in children(node))
+    return False
+
+
+def _is_whole_quotient(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula certainly has whole values, as ``16*d^2/2``, ``n*d/d`` and ``n*(n - 1)/2``."""
+    if is_whole(node, domains):
+        return True
+    try:
+        ring = Ring((node,))
+        return ring.is_whole_valued(node) and all(is_whole(part, domains) for part in ring.generators)
+    except Undecided:
+        return False
+
+
+def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula certainly has values above zero."""
+    match node:
+        case Num(value):
+            return value > 0
+        case Sym(name):
+            return domains.get(name) == "positive integer"
+        case Pow(base, _):
+            return _is_above_zero(base, domains)
+        case Add() | Mul():
+            return all(_is_above_zero(part, domains) for part in children(node))
+    return False
+
+
+def _drawn(domain: str, largest: int, stream: SecretNumbers) -> Rational:
+    value: Rational = 1 + stream.below(largest)
+    if domain in ("probability", "unit"):  # the ends of the interval, where it has them
+        least, parts = (0, largest) if domain == "unit" else (1, largest + 1)
+        return Fraction(least + stream.below(parts + 1 - 2 * least), parts)
+    if domain != "positive integer":
+        value = Fraction(value) / (1 + stream.below(largest))
+    return -value if domain == "real" and stream.below(2) else value
+
+
+def _differ(first: Node, second: Node, at: Mapping[str, Rational]) -> bool:
+    try:
+        return _value(first, at, _rounded) != _value(second, at, _rounded)
+    except Undefined:
+        return False
+
+
+def _value(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Rational:
+    return exact(_settled(node, at, rounding), at)
+
+
+def _settled(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Node:
+    """The formula with numbers in the place of its rounded parts."""
+    match node:
+        case Fn(name, arguments) if name in ROUNDING:
+            value = rounding(name, _value(arguments[0], at, rounding))
+            return Num(value) if value >= 0 else Neg(Num(-value))
+        case Fn(name, arguments):
+            return Fn(name, tuple(_settled(argument, at, rounding) for argument in arguments))
+        case Neg(operand):
+            return Neg(_settled(operand, at, rounding))
+        case Add(terms):
+            return Add(tuple(_settled(term, at, rounding) for term in terms))
+        case Mul(factors):
+            return Mul(tuple(_settled(factor, at, rounding) for factor in factors))
+        case Div(numerator, denominator):
+            return Div(_settled(numerator, at, rounding), _settled(denominator, at, rounding))
+        case Pow(base, exponent):
+            return Pow(_settled(base, at, rounding), _settled(exponent, at, rounding))
+    return node
+
+
+def _rounded(name: str, value: Rational) -> int:
+    return math.ceil(value) if name == "ceil" else math.floor(value)
+
+
+def _unknowns(key: bytes) -> Rounding:
+    """Numbers that depend on the argument's value and on nothing else; a ceiling is a floor mirrored."""
+
+    def unknown(name: str, value: Rational) -> int:
+        if value.denominator == 1:
+            return int(value)
+        sign = -1 if name == "ceil" else 1
+        argument = Fraction(sign * value)
+        whole = math.floor(argument)  # whole numbers may stand inside or outside the brackets
+        text = f"{argument - whole}".encode()
+        return sign * (int.from_bytes(hashlib.blake2b(text, key=key, digest_size=12).digest()) + whole)
+
+    return unknown

@@ -1,0 +1,243 @@
+"""Formulas as exact quotients of polynomials (python-flint), within limits.
+
+Whatever is no polynomial of the symbols, such as ``sqrt(n)`` or ``2^n``, counts as a symbol of its own:
+two such parts are the same where they are written the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from flint import Ordering, fmpz_mpoly_ctx
+
+from autograder.formulas.errors import Undecided
+from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow
+from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+
+MAX_GENERATORS = 10
+MAX_TERMS = 120
+MAX_DEGREE = 24
+MAX_CLASSES = 64
+"""Classes of remainders that are looked at one by one."""
+MAX_BITS = 256
+"""Size of a coefficient."""
+
+Polynomial = Any
+"""An ``fmpz_mpoly``; flint has no types for checkers."""
+
+
+class Ring:
+    """Polynomials with whole coefficients in the symbols, and symbol-like parts, of some formulas."""
+
+    __slots__ = ("_context", "_generators", "_places")
+
+    def __init__(self, formulas: Sequence[Node]) -> None:
+        """Find the generators of some formulas.
+
+        Raises:
+            Undecided: there are too many.
+        """
+        found: dict[Node, int] = {}
+        for formula in formulas:
+            _generators(formula, found)
+        if len(found) > MAX_GENERATORS:
+            raise Undecided("too many symbols for polynomials")
+        self._places = found
+        names = [f"x{place}" for place in range(max(len(found), 1))]
+        self._context = fmpz_mpoly_ctx.get(names, Ordering.lex)
+        self._generators = self._context.gens()
+
+    @property
+    def generators(self) -> tuple[Node, ...]:
+        """The symbols, and what counts as one, in the order of the powers in a term."""
+        return tuple(self._places)
+
+    def quotient(self, node: Node) -> tuple[Polynomial, Polynomial]:
+        """Numerator and denominator of a formula; they may have common factors.
+
+        Raises:
+            Undecided: beyond the limits, or a denominator is zero.
+        """
+        match node:
+            case Num(value):
+                whole = Fraction(value)
+                return self._constant(whole.numerator), self._constant(whole.denominator)
+            case Neg(operand):
+                above, below = self.quotient(operand)
+                return -above, below
+            case Add(terms):
+                total = self._constant(0), self._constant(1)
+                for term in terms:
+                    total = _added(total, self.quotient(term))
+                return total
+            case Mul(factors):
+                return self._product(factors)
+            case Div(numerator, denominator):
+                above, below = self.quotient(numerator)
+                upper, lower = self.quotient(denominator)
+                return self._divided((above, below), (upper, lower))
+            case Pow(base, _) if (power := _whole_power(node)) is not None:
+                above, below = self.quotient(base)
+                raised = _raised(above, abs(power)), _raised(below, abs(power))
+                return raised if power >= 0 else self._divided(self._product(()), raised)
+        return self._generators[self._places[node]], self._constant(1)
+
+    def polynomial(self, node: Node) -> Polynomial:
+        """The numerator of a formula in lowest terms."""
+        above, below = self.quotient(node)
+        return above / above.gcd(below) if above else above
+
+    def is_whole(self, node: Node) -> bool:
+        """Whether a formula in lowest terms has no symbol below a fraction line."""
+        above, below = self.quotient(node)
+        return not above or bool((below / above.gcd(below)).is_constant())
+
+    def bare(self, node: Node) -> tuple[str, str]:
+        """A formula in lowest terms without the number in front."""
+        above, below = self.quotient(node)
+        common = above.gcd(below)
+        return str(_without_number(above / common)), str(_without_number(below / common))
+
+    def is_whole_valued(self, node: Node) -> bool:
+        """Whether a formula has whole values for whole values of its generators, as ``n*(n - 1)/2`` has."""
+        above, below = self.quotient(node)
+        if not above:
+            return True
+        common = above.gcd(below)
+        above, below = above / common, below / common
+        divisor, count = abs(int(below.coeffs()[0])), max(len(self._places), 1)
+        if not below.is_constant() or divisor**count > MAX_CLASSES:
+            return False
+        return all(
+            int(above(*remainders)) % divisor == 0 for remainders in product(range(divisor), repeat=count)
+        )
+
+    def content(self, polynomial: Polynomial) -> Node | None:
+        """What can be taken out of every term: a number and powers; None when that is 1."""
+        return self._tree(polynomial.term_content())
+
+    def numeric_common(self, node: Node) -> Fraction:
+        """The greatest number that can be taken out of every term, e.g. 1/2 of ``n/2 + 3*d/2``."""
+        above, below = self.quotient(node)
+        common = above.gcd(below)
+        above, below = above / common, below / common
+        return Fraction(int(above.content()), int(below.content()))
+
+    def factors(self, polynomial: Polynomial) -> int:
+        """How many irreducible factors other than numbers a polynomial has, each as often as it occurs."""
+        _, found = polynomial.factor()
+        return sum(int(times) for _, times in found)
+
+    def common(self, first: Node, second: Node) -> Node | None:
+        """The greatest common divisor of two polynomials where it is one term; the first where it is more.
+
+        Returns:
+            None when it is 1, also for parts that are fractions themselves.
+        """
+        (above, one), (below, other) = self.quotient(first), self.quotient(second)
+        if not (one.is_one() and other.is_one()) or not above or not below:
+            return None
+        divisor = above.gcd(below)
+        return None if divisor.is_one() else self._tree(divisor) or first
+
+    def _tree(self, polynomial: Polynomial) -> Node | None:
+        """A polynomial of one term as a formula; None for 1 and for those of more terms."""
+        if len(polynomial) != 1 or polynomial.is_one():
+            return None
+        parts = list(self._places)
+        number = abs(int(polynomial.coeffs()[0]))
+        factors: list[Node] = [] if number == 1 else [Num(number)]
+        for part, power in zip(parts, polynomial.monoms()[0], strict=False):
+            if power:
+                factors.append(part if power == 1 else Pow(part, Num(int(power))))
+        return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+    def _constant(self, value: int) -> Polynomial:
+        if value.bit_length() > MAX_BITS:
+            raise Undecided("a number too large for polynomials")
+        return self._context.constant(value)
+
+    def _product(self, factors: Sequence[Node]) -> tuple[Polynomial, Polynomial]:
+        above, below = self._constant(1), self._constant(1)
+        for factor in factors:
+            upper, lower = self.quotient(factor)
+            above, below = _times(above, upper), _times(below, lower)
+        return above, below
+
+    def _divided(
+        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
+    ) -> tuple[Polynomial, Polynomial]:
+        if not second[0]:
+            raise Undecided("division by zero")
+        return _times(first[0], second[1]), _times(first[1], second[0])
+
+
+def _without_number(polynomial: Polynomial) -> Polynomial:
+    primitive = polynomial / polynomial.content() if polynomial else polynomial
+    return -primitive if primitive and int(primitive.coeffs()[0]) < 0 else primitive
+
+
+def _generators(node: Node, found: dict[Node, int]) -> None:
+    match node:
+        case Num():
+            return
+        case Neg(operand):
+            _generators(operand, found)
+        case Add(parts) | Mul(parts):
+            for part in parts:
+                _generators(part, found)
+        case Div(above, below):
+            _generators(above, found)
+            _generators(below, found)
+        case Pow(base, _) if _whole_power(node) is not None:
+            _generators(base, found)
+        case _:
+            found.setdefault(node, len(found))
+
+
+def _whole_power(node: Pow) -> int | None:
+    """The exponent where it is a constant whole number."""
+    try:
+        power = constant_value(node.exponent)
+    except (TooLarge, Undefined):
+        return None
+    if power is None or power != int(power):
+        return None
+    return int(power)
+
+
+def _added(
+    first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
+) -> tuple[Polynomial, Polynomial]:
+    if first[1] == second[1]:
+        return _checked(first[0] + second[0]), first[1]
+    above = _times(first[0], second[1]) + _times(second[0], first[1])
+    return _checked(above), _times(first[1], second[1])
+
+
+def _times(first: Polynomial, second: Polynomial) -> Polynomial:
+    if len(first) * len(second) > MAX_TERMS**2 or _degree(first) + _degree(second) > MAX_DEGREE:
+        raise Undecided("a polynomial of too many terms or too high a degree")
+    return _checked(first * second)
+
+
+def _raised(base: Polynomial, power: int) -> Polynomial:
+    if power * max(_degree(base), 1) > MAX_DEGREE or math.comb(len(base) + power - 1, power) > MAX_TERMS:
+        raise Undecided("a polynomial of too many terms or too high a degree")
+    return _checked(base**power)
+
+
+def _checked(polynomial: Polynomial) -> Polynomial:
+    if len(polynomial) > MAX_TERMS or any(
+        abs(int(one)).bit_length() > MAX_BITS for one in polynomial.coeffs()
+    ):
+        raise Undecided("a polynomial of too many terms or too large coefficients")
+    return polynomial
+
+
+def _degree(polynomial: Polynomial) -> int:
+    return int(polynomial.total_degree()) if polynomial else 0

@@ -1,0 +1,111 @@
+"""The functions of the library; `autograder.formulas` offers them under its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Relation, Tree, Tuple
+from autograder.formulas.notation.landau import parse_landau
+from autograder.formulas.notation.parse import parse as parse_formula
+from autograder.formulas.notation.parse import parse_tuple
+from autograder.formulas.notation.several import parse_list, parse_single
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.values.points import Points
+
+_PARSERS: Mapping[str, Callable[[str, Vocabulary], Tree]] = {
+    "formula": parse_formula,
+    "relation": parse_single,
+    "tuple": parse_tuple,
+    "list": parse_list,
+    "set": parse_list,
+    "asymptotic": parse_landau,
+}
+
+
+def parse(text: str, vocabulary: Vocabulary, form: str = "formula") -> Tree:
+    r"""Read a formula in plain text, Unicode or LaTeX.
+
+    >>> from autograder.formulas import Symbol, Vocabulary, parse, to_text
+    >>> vocabulary = Vocabulary({"d_model": Symbol(aliases=("d",)), "n_layers": Symbol(aliases=("L",))})
+    >>> to_text(parse(r"12 L d_{\text{model}}^2", vocabulary))
+    '12*n_layers*d_model^2'
+    >>> to_text(parse("d >= 2L", vocabulary, "relation"))
+    'd_model ≥ 2*n_layers'
+    >>> to_text(parse("O(L d²)", vocabulary, "asymptotic"))
+    'O(n_layers*d_model^2)'
+
+    Args:
+        text: the formula.
+        vocabulary: the symbols that it may use.
+        form: ``"formula"``, ``"relation"`` (one equation or inequality), ``"tuple"``, ``"list"``, ``"set"``
+            or ``"asymptotic"`` (an order of growth).
+
+    Raises:
+        Unreadable: it is not in the grammar, or may be meant in two ways.
+    """
+    return _PARSERS[form](text, vocabulary)
+
+
+def equal(
+    answer: Tree, right: Tree, vocabulary: Vocabulary, assume: Iterable[Relation] = (), *, secret: bytes = b""
+) -> bool:
+    """Return whether an answer equals a right formula, and has a value wherever the right one has.
+
+    >>> from autograder.formulas import Symbol, Vocabulary, equal, parse
+    >>> vocabulary = Vocabulary(["d_model", "n_heads", "d_head"])
+    >>> answer, right = parse("4*d_model^2", vocabulary), parse("4*d_model*n_heads*d_head", vocabulary)
+    >>> equal(answer, right, vocabulary)
+    False
+    >>> equal(answer, right, vocabulary, assume=[parse("d_model = n_heads*d_head", vocabulary, "relation")])
+    True
+
+    Args:
+        answer: a formula, relation or tuple.
+        right: what it is compared with.
+        vocabulary: the symbols of both.
+        assume: equations of the form ``symbol = formula`` that are granted. Relations are compared without.
+        secret: whoever knows it could write two formulas that only look equal.
+
+    Raises:
+        Undecided: it could be neither proven nor refuted.
+    """
+    return _comparer(vocabulary, assume, secret).accepts(answer, right)
+
+
+def diagnose(
+    answer: Tree, right: Tree, vocabulary: Vocabulary, assume: Iterable[Relation] = (), *, secret: bytes = b""
+) -> Difference | None:
+    """Return the one mistake that explains a wrong formula, or None if there is no such explanation.
+
+    The result names only what stands in the answer, so a student may read it.
+
+    >>> from autograder.formulas import Vocabulary, diagnose, parse
+    >>> vocabulary = Vocabulary(["n", "d"])
+    >>> difference = diagnose(parse("n*d + d", vocabulary), parse("n*d + n", vocabulary), vocabulary)
+    >>> difference.code, difference.params
+    ('symbol-replaced', {'term': 'd', 'symbol': 'd'})
+
+    Args:
+        answer: a wrong formula or equation.
+        right: the right one.
+        vocabulary: the symbols of both.
+        assume: equations that are granted, as for `equal`.
+        secret: see `equal`.
+    """
+    readings = [_comparer(vocabulary, (), secret)]
+    if assumptions := list(assume):
+        readings.append(readings[0].under(assumptions))
+    if isinstance(right, Relation) or isinstance(answer, Relation):
+        if not (isinstance(right, Relation) and isinstance(answer, Relation)):
+            return None
+        return RelationDiagnosis(right, readings[0]).difference(answer)
+    if isinstance(right, Tuple) or isinstance(answer, Tuple):
+        return None
+    return Diagnosis([right], readings).difference(answer)
+
+
+def _comparer(vocabulary: Vocabulary, assume: Iterable[Relation], secret: bytes) -> Comparer:
+    return Comparer(Points(vocabulary.domains, secret), assume)

@@ -1,0 +1,192 @@
+"""A right formula under one reading, its terms recognised as monomials by their exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import gcd
+
+from msgspec import Struct
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.changes import product
+from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, symbols
+from autograder.formulas.terms import terms
+from autograder.formulas.values.evaluate import Rational
+from autograder.formulas.values.points import BITS
+
+SMALL = 1 << 14
+"""Largest numerator and denominator of the number in front."""
+MOST_POWER = 8
+"""Largest power of a symbol, and smallest with its sign turned."""
+_BELOW = 3
+"""Powers of symbols that are looked for in a denominator."""
+_NUMBERS = 2**8 * 3**4 * 5**2 * 7 * 11 * 13
+"""A multiple of the denominators that are looked for in front. Brought in first, so that they do not
+cancel against factors that the coordinates have by chance."""
+_ROOM = BITS * 24
+"""Bits of the largest value that is looked at."""
+
+
+class Monomial(Struct, frozen=True):
+    """A number times powers of symbols.
+
+    Attributes:
+        number: the number in front, not zero.
+        powers: name → power; without the symbols of power 0.
+    """
+
+    number: Fraction
+    powers: Mapping[str, int]
+
+    def tree(self) -> Node:
+        """The formula, e.g. ``4*n_heads*d_model^2/n``."""
+        number = abs(self.number)
+        above = [_raised(name, power) for name, power in self.powers.items() if power > 0]
+        below = [_raised(name, -power) for name, power in self.powers.items() if power < 0]
+        if number.numerator != 1 or not above:
+            above.insert(0, Num(number.numerator))
+        if number.denominator != 1:
+            below.insert(0, Num(number.denominator))
+        tree = product(above)
+        if below:
+            tree = Div(tree, product(below))
+        return Neg(tree) if self.number < 0 else tree
+
+
+def changed(before: Monomial, after: Monomial) -> dict[str, int]:
+    """By how much each symbol's power grows from one to the other; without the unchanged ones."""
+    if before.powers == after.powers:
+        return {}
+    names = dict.fromkeys((*before.powers, *after.powers))
+    steps = {name: after.powers.get(name, 0) - before.powers.get(name, 0) for name in names}
+    return {name: step for name, step in steps.items() if step}
+
+
+def small_ratio(first: Rational, second: Rational) -> Fraction | None:
+    """The quotient of two values, not zero, where it is a number that a misconception can make."""
+    if type(first) is int and type(second) is int:
+        common = gcd(first, second)
+        if abs(first) > SMALL * common or abs(second) > SMALL * common:
+            return None
+        return Fraction(first // common, second // common)
+    ratio = Fraction(first) / Fraction(second)
+    return ratio if abs(ratio.numerator) <= SMALL and ratio.denominator <= SMALL else None
+
+
+class Recogniser:
+    """Recognises monomials at one comparer's secret point, in the symbols that no assumption settles.
+
+    The point's coordinates are large secret integers. A value that one of them divides again and again
+    until a small number is left is, but for a chance below 2^-60, that small number times these powers.
+    """
+
+    __slots__ = ("_common", "_points")
+
+    def __init__(self, comparer: Comparer) -> None:
+        """Take the comparer's point."""
+        settled = {name for name, _ in comparer.assumptions}
+        values = ((name, comparer.value(Sym(name))) for name in comparer.points.exact[0])
+        self._points: Sequence[tuple[str, int]] = tuple(
+            (name, value)
+            for name, value in values
+            if name not in settled and isinstance(value, int) and abs(value) > SMALL
+        )
+        self._common = _NUMBERS
+        for _, value in self._points:
+            self._common *= value**_BELOW
+
+    def monomial(self, value: Rational | None) -> Monomial | None:
+        """The monomial that has this value; None when none within the limits has."""
+        if not value:
+            return None
+        if type(value) is int:
+            return self._divided(value * _NUMBERS, 0)
+        moved = value * self._common
+        return None if moved.denominator != 1 else self._divided(moved.numerator, _BELOW)
+
+    def _divided(self, rest: int, lowered: int) -> Monomial | None:
+        if rest.bit_length() > _ROOM + lowered * BITS * len(self._points):
+            return None
+        powers: dict[str, int] = {}
+        for name, point in self._points:
+            power = -lowered
+            quotient, remainder = divmod(rest, point)
+            while not remainder:
+                rest, power = quotient, power + 1
+                if power > MOST_POWER:
+                    return None
+                quotient, remainder = divmod(rest, point)
+            if power:
+                powers[name] = power
+        number = Fraction(rest, _NUMBERS)
+        if abs(number.numerator) > SMALL or number.denominator > SMALL:
+            return None
+        return Monomial(number, powers)
+
+
+def _raised(name: str, power: int) -> Node:
+    return Sym(name) if power == 1 else Pow(Sym(name), Num(power))
+
+
+class Base(Struct, frozen=True, eq=False):
+    """A right formula under one reading.
+
+    Attributes:
+        right: the formula.
+        comparer: the reading.
+        value: the formula's exact value there.
+        recogniser: tells monomials from other values there.
+        monomial: the formula as one monomial; None for a sum.
+        parts: its terms, like ones collected, as monomials with their values; empty where one is none.
+        without: exact value → the term without which the formula has it; empty for a single term.
+    """
+
+    right: Node
+    comparer: Comparer
+    value: Rational
+    recogniser: Recogniser
+    monomial: Monomial | None
+    parts: tuple[tuple[Monomial, Rational], ...]
+    without: dict[Rational, Node]
+
+    @classmethod
+    def of(cls, right: Node, comparer: Comparer) -> Base | None:
+        """Compute everything; None where the formula has no exact value, or is nothing.
+
+        Args:
+            right: a right formula.
+            comparer: a reading.
+        """
+        value = comparer.value(right)
+        if not value:
+            return None
+        recogniser = Recogniser(comparer)
+        parts = collected(terms(right), comparer, recogniser)
+        without: dict[Rational, Node] = {}
+        for part in (*terms(right), *(part.tree() for part, _ in parts)) if len(parts) > 1 else ():
+            if (at := comparer.value(part)) is not None:
+                without.setdefault(value - at, part)
+        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, without)
+
+    def lacks(self, formula: Node, name: str) -> bool:
+        """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""
+        return name not in symbols(self.comparer.expanded(formula))
+
+
+def collected(
+    parts: Iterable[Node], comparer: Comparer, recogniser: Recogniser
+) -> tuple[tuple[Monomial, Rational], ...]:
+    """Terms with their values; those that differ by a number only are one."""
+    found: dict[tuple[tuple[str, int], ...], tuple[Fraction, Rational]] = {}
+    for part in parts:
+        value = comparer.value(part)
+        monomial = recogniser.monomial(value)
+        if monomial is None or value is None:
+            return ()
+        powers = tuple(monomial.powers.items())
+        number, total = found.get(powers, (Fraction(0), 0))
+        found[powers] = (number + monomial.number, total + value)
+    return tuple(
+        (Monomial(number, dict(powers)), value) for powers, (number, value) in found.items() if number
+    )

@@ -1,0 +1,309 @@
+"""What a student may have done wrong in one place of a formula, undone there.
+
+Each `Change` is a formula to stand in the place instead. What is said about it says no more than that:
+with another one in this place, the whole would be right. At the end stand the small edits that all
+mistakes are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+
+from msgspec import Struct
+
+from autograder.formulas.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    rebuilt,
+    substitute,
+)
+
+ONE = Num(1)
+
+ROUNDINGS = ("floor", "ceil")
+LOGARITHMS = ("ln", "log", "lg")
+_GROUPS = (
+    ROUNDINGS,
+    ("max", "min"),
+    ("sin", "cos"),
+    ("sigmoid", "tanh"),
+    ("sqrt", "ln", "exp"),
+    ("abs", "sqrt"),
+)
+"""Functions that are taken for one another."""
+_WRAPS = ("sqrt", "ln", "exp", "floor", "ceil", "sigmoid", "tanh", "abs")
+"""Functions that are forgotten."""
+
+
+class Change(Struct, frozen=True):
+    """What stands in a place instead of what the student wrote there.
+
+    Attributes:
+        code: what was done wrong there.
+        made: what stands there instead.
+        about: the part of the student's formula that the sentence names.
+        kind: as what it names it: ``"part"``, ``"term"``, ``"symbol"``, ``"number"`` or ``"name"``.
+    """
+
+    code: str
+    made: Node
+    about: Node | None = None
+    kind: str = ""
+
+
+def logarithm(node: Node, base: int) -> Node:
+    """The logarithm to another base; 0 for the natural one."""
+    return Fn("log", (node, Num(base))) if base not in (0, 10) else Fn("lg" if base else "ln", (node,))
+
+
+def functions(node: Fn) -> Iterator[Change]:
+    """Another function of the same arguments, or the first argument alone."""
+    name, arguments = node.name, node.arguments
+    first = arguments[0]
+    if name in LOGARITHMS:
+        for base in (0, 2, 10):
+            yield Change("log-base", logarithm(first, base))
+    for group in _GROUPS:
+        if name in group:
+            code = "rounding" if group is ROUNDINGS else "function-replaced"
+            for other in group:
+                if other != name:
+                    yield Change(code, Fn(other, arguments), node, "name" if code != "rounding" else "")
+    if len(arguments) == 1:
+        yield Change("function-too-much", first, node, "name")
+        if name == "sqrt":
+            yield Change("function-replaced", Pow(first, Num(2)), node, "name")
+
+
+def written(node: Node) -> Iterator[Change]:
+    """Operations exchanged for others, brackets moved, parts left out."""
+    match node:
+        case Add(terms):
+            yield from _sums(terms)
+        case Mul(factors):
+            yield from _products(factors)
+        case Div(numerator, denominator):
+            yield from _quotients(numerator, denominator)
+        case Pow(base, exponent):
+            yield Change("base-and-exponent", Pow(exponent, base))
+            yield Change("power-for-product", Mul((base, exponent)))
+        case Fn():
+            yield from functions(node)
+
+
+def _neutral(node: Node) -> bool:
+    """Whether a part is 1 or -1: an operation with it is not taken for another one."""
+    return positive(node) == ONE
+
+
+def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
+    if not any(map(_neutral, terms)):
+        yield Change("sum-for-product", Mul(terms))
+    for index in range(len(terms) - 1):
+        first, second = terms[index], terms[index + 1]
+        if not (_neutral(first) or _neutral(second)):
+            both = Mul((first, second))
+            yield Change("sum-for-product", total((*terms[:index], both, *terms[index + 2 :])))
+            for power in (Pow(first, second), Pow(second, first)):
+                yield Change("sum-for-power", total((*terms[:index], power, *terms[index + 2 :])))
+    for cut in range(2, len(terms) - 1):
+        yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
+    for index, term in enumerate(terms):
+        before, after = terms[:index], terms[index + 1 :]
+        yield Change("extra-term", total((*before, *after)), positive(term), "term")
+        for place, other in enumerate(others := (*before, *after)):
+            rest = (*others[:place], *others[place + 1 :])
+            for inside in _taken_in(other, term):
+                yield Change("belongs-inside", total((inside, *rest)), positive(term), "part")
+    for made in in_brackets(Add(terms)):
+        yield Change("brackets", made)
+
+
+def in_brackets(node: Add) -> Iterator[Node]:
+    """The sum with a factor or the divisor of one term applied to all terms."""
+    for index, term in enumerate(node.terms):
+        before, after = node.terms[:index], node.terms[index + 1 :]
+        signed = Neg if isinstance(term, Neg) else lambda inner: inner
+        match positive(term):
+            case Mul(factors):
+                for place, factor in enumerate(factors):
+                    left = product((*factors[:place], *factors[place + 1 :]))
+                    yield Mul((factor, Add((*before, signed(left), *after))))
+                for cut in range(2, len(factors)):
+                    inner = Add((*before, signed(product(factors[cut:])), *after))
+                    yield Mul((product(factors[:cut]), inner))
+            case Div(numerator, denominator):
+                yield Div(Add((*before, signed(numerator), *after)), denominator)
+        if isinstance(term, Neg) and not before:
+            yield Neg(Add((term.operand, *after)))
+
+
+def _taken_in(host: Node, term: Node) -> Iterator[Node]:
+    """One term of a sum brought inside of another."""
+    match host:
+        case Fn(name, (argument,)):
+            yield Fn(name, (Add((argument, term)),))
+        case Pow(base, exponent):
+            yield Pow(Add((base, term)), exponent)
+            yield Pow(base, Add((exponent, term)))
+        case Div(numerator, denominator):
+            yield Div(numerator, Add((denominator, term)))
+        case Mul(factors):
+            for place, factor in enumerate(factors):
+                for inside in _taken_in(factor, term):
+                    yield Mul((*factors[:place], inside, *factors[place + 1 :]))
+        case Neg(operand):
+            for inside in (*_taken_in(operand, term), *_taken_in(operand, Neg(term))):
+                yield Neg(inside)
+
+
+def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
+    yield Change("product-for-sum", Add(factors))
+    for cut in range(1, len(factors)):
+        first, second = product(factors[:cut]), product(factors[cut:])
+        if len(factors) > 2:
+            yield Change("product-for-sum", Add((first, second)))
+        yield Change("product-for-power", Pow(first, second))
+        yield Change("product-for-power", Pow(second, first))
+    for index, factor in enumerate(factors):
+        others = (*factors[:index], *factors[index + 1 :])
+        yield Change("extra-factor", product(others), factor, "part")
+        terms = factor.terms if isinstance(factor, Add) else ()
+        for place, term in enumerate(terms):
+            rest = (*terms[:place], *terms[place + 1 :])
+            yield Change("brackets-too-wide", total((Mul((product(others), term)), *rest)))
+        for inside in _multiplied_in(factor, product(others)):
+            yield Change("belongs-inside", inside, product(others), "part")
+        for place, other in enumerate(others) if len(others) > 1 else ():
+            rest = (*others[:place], *others[place + 1 :])
+            for inside in _multiplied_in(factor, other):
+                yield Change("belongs-inside", Mul((*rest, inside)), other, "part")
+    for index in range(len(factors) - 1) if len(factors) > 2 else ():
+        before, first, second, after = factors[:index], *factors[index : index + 2], factors[index + 2 :]
+        yield Change("product-for-power", Mul((*before, Pow(first, second), *after)))
+        yield Change("product-for-power", Mul((*before, Pow(second, first), *after)))
+        yield Change("product-for-sum", Mul((*before, Add((first, second)), *after)))
+
+
+def _multiplied_in(host: Node, outside: Node) -> Iterator[Node]:
+    """A factor brought inside of a function, power or fraction beside it."""
+    match host:
+        case Fn(name, (argument,)):
+            yield Fn(name, (Mul((outside, argument)),))
+        case Pow(base, exponent):
+            yield Pow(Mul((outside, base)), exponent)
+            yield Pow(base, Mul((exponent, outside)))
+        case Div(numerator, denominator):
+            yield Div(numerator, Mul((denominator, outside)))
+
+
+def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
+    yield Change("reciprocal", Div(denominator, numerator), Div(numerator, denominator), "part")
+    yield Change("extra-divisor", numerator, denominator, "part")
+    for inside in _divided_in(numerator, denominator):
+        yield Change("belongs-inside", inside, denominator, "part")
+    if isinstance(denominator, Fn) and len(denominator.arguments) == 1:
+        made = Fn(denominator.name, (Div(numerator, denominator.arguments[0]),))
+        yield Change("belongs-inside", made, numerator, "part")
+
+
+def _divided_in(host: Node, divisor: Node) -> Iterator[Node]:
+    """A divisor brought inside of what it divides."""
+    match host:
+        case Fn(name, (argument,)):
+            yield Fn(name, (Div(argument, divisor),))
+        case Pow(base, exponent):
+            yield Pow(Div(base, divisor), exponent)
+            yield Pow(base, Div(exponent, divisor))
+        case Mul(factors):
+            for place, factor in enumerate(factors):
+                for inside in _divided_in(factor, divisor):
+                    yield Mul((*factors[:place], inside, *factors[place + 1 :]))
+
+
+def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:  # noqa: C901 - many ways
+    """Another symbol, a function more, the complement: what a part may have been meant to be."""
+    match node:
+        case Sym(name):
+            for other in names:
+                if other != name:
+                    yield Change("symbol-replaced", Sym(other), node, "symbol")
+            if not isinstance(parent, Pow):  # below an exponent, that one would be wrong
+                for raised in (2, 3, 4, Fraction(3, 2)):
+                    yield Change("power-too-small", Pow(node, Num(raised)), node, "symbol")
+                yield Change("power-too-large", Fn("sqrt", (node,)), node, "symbol")
+            for made in (Add((node, ONE)), Add((node, Neg(ONE)))):
+                yield Change("off-by-one", made, node, "symbol")
+        case Pow(base, Num(power)):
+            if power == 2:
+                yield from _one_of_two(base, names)
+            for tried in (1, 2, 3, 4, Fraction(1, 2), Fraction(3, 2)):
+                if tried != power:
+                    code = "power-too-large" if tried < power else "power-too-small"
+                    if isinstance(base, Sym):
+                        yield Change(code, Pow(base, Num(tried)), base, "symbol")
+                    else:
+                        yield Change("power-of-part", Pow(base, Num(tried)), base, "part")
+        case Num():
+            for other in names:
+                yield Change("part-replaced", Sym(other), node, "part")
+    if not isinstance(node, Num):
+        for wrap in _WRAPS:
+            code = "rounding-forgotten" if wrap in ROUNDINGS else "function-forgotten"
+            yield Change(code, Fn(wrap, (node,)), node, "part")
+        yield Change("function-forgotten", logarithm(node, 2), node, "part")
+        yield Change("function-forgotten", logarithm(node, 10), node, "part")
+        if not isinstance(node, Sym | Pow) and not (isinstance(node, Fn) and node.name == "exp"):
+            yield Change("function-forgotten", Pow(node, Num(2)), node, "part")
+        yield Change("part-replaced", Add((ONE, Neg(node))), node, "part")
+
+
+def _one_of_two(base: Node, names: Mapping[str, None]) -> Iterator[Change]:
+    """One of the two factors of a square is another one."""
+    if isinstance(base, Sym):
+        for other in names:
+            yield Change("symbol-replaced", Mul((base, Sym(other))), base, "symbol")
+    for wrapped in (*(Fn(wrap, (base,)) for wrap in _WRAPS), logarithm(base, 2), logarithm(base, 10)):
+        yield Change("function-forgotten", Mul((base, wrapped)), base, "part")
+
+
+def positive(node: Node) -> Node:
+    """A term without its sign."""
+    return node.operand if isinstance(node, Neg) else node
+
+
+def variants(node: Node, names: Mapping[str, None], parent: Node | None = None) -> Iterator[tuple[str, Node]]:
+    """The formula with one change in one place, for each change and place; with the change's code."""
+    for change in chain(written(node), values(node, parent, names)):
+        yield change.code, change.made
+    below = children(node)
+    for index, child in enumerate(below):
+        for code, made in variants(child, names, node):
+            yield code, rebuilt(node, (*below[:index], made, *below[index + 1 :]))
+
+
+def swapped(node: Node, first: str, second: str) -> Node:
+    """Two symbols in each other's place."""
+    between = Sym("")
+    moved = substitute(node, first, between)
+    return substitute(substitute(moved, second, Sym(first)), "", Sym(second))
+
+
+def product(factors: Sequence[Node]) -> Node:
+    """The product; a single factor alone."""
+    return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+
+def total(terms: Sequence[Node]) -> Node:
+    """The sum; a single term alone."""
+    return terms[0] if len(terms) == 1 else Add(tuple(terms))

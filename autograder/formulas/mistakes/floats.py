@@ -1,0 +1,195 @@
+"""Values of formulas as floating-point numbers, at a few points: which of many changes are worth a proof.
+
+Nothing is concluded from them. Where they agree, the comparer is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice
+
+from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, walk
+
+POINTS = 12
+"""Points at which formulas are looked at."""
+DRAWN = 40
+"""Points that these are chosen from."""
+SEVERAL = 4
+"""What is rounded is told from other roundings above this."""
+CLOSE = 1e-9
+"""Relative difference of values that may be equal."""
+MAX_SIZE = 1e200
+MAX_BITS = 600
+
+At = Mapping[str, float]
+"""Values of every symbol."""
+
+
+def points(
+    formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]
+) -> tuple[At, ...]:
+    """Values of every symbol, the same in every process; what assumptions settle is computed.
+
+    Points are preferred at which other arguments of a maximum decide than before, or something else is
+    rounded: elsewhere, much would look the same that is not.
+    """
+    made: dict[Hashable, list[At]] = {}
+    for number in range(DRAWN):
+        at = {name: _drawn(name, domain, number) for name, domain in domains.items()}
+        for name, settled in assumptions:
+            at[name] = value(settled, at)
+        made.setdefault(_branch(formula, at), []).append(at)
+    turns = (found[turn] for turn in range(DRAWN) for found in made.values() if turn < len(found))
+    return tuple(islice(turns, POINTS))
+
+
+def _branch(formula: Node, at: At) -> Hashable:
+    """Which arguments decide at a point, and whether what is rounded is small."""
+    found: list[Hashable] = [math.isnan(value(formula, at))]
+    for part in walk(formula):
+        if isinstance(part, Fn) and part.name in ("max", "min", "floor", "ceil"):
+            values: list[float] = [value(argument, at) for argument in part.arguments]
+            found += [values.index(max(values)), values.index(min(values)), values[0] > SEVERAL]
+    return tuple(found)
+
+
+def _drawn(name: str, domain: str, number: int) -> float:
+    """A value of a domain: for whole symbols a fraction, a small number, and one of any size, in turn."""
+    digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
+    share = int.from_bytes(digest) / 2**64
+    if domain in ("probability", "unit"):
+        return 0.03 + 0.94 * share
+    if domain == "positive integer":
+        return (2.5 + 11 * share, 1.0 + int(9 * share), 2.0 + int(math.exp(8 * share)))[number % 3]
+    size = math.exp(3 * share - 1.3)
+    return -size if domain == "real" and digest[0] % 2 else size
+
+
+def close(first: float, second: float) -> bool:
+    """Whether two values may be equal; never where one is not a number, or without end."""
+    return abs(first - second) <= CLOSE * (abs(first) + abs(second)) < math.inf
+
+
+def near(first: float, second: float) -> bool:
+    """Whether two values differ by no more than rounding errors may, or one is not a number."""
+    return not abs(first - second) > 1e-6 * (abs(first) + abs(second))
+
+
+def of(number: int | Fraction) -> float:
+    """The nearest float; not a number where it is too large for what is computed with it."""
+    return float(number) if number.numerator.bit_length() < MAX_BITS else math.nan
+
+
+def value(node: Node, at: At) -> float:
+    """The value of a formula; not a number where it has none."""
+    if isinstance(node, Sym):
+        return at[node.name]
+    if isinstance(node, Num):
+        return of(node.value)
+    if isinstance(node, Const):
+        return math.pi if node.name == "pi" else math.e
+    return combined(node, [value(child, at) for child in children(node)])
+
+
+def combined(node: Node, values: Sequence[float]) -> float:
+    """The value of a formula whose parts have these values."""
+    try:
+        result = _combined(node, values)
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # the last: too many arguments
+        return math.nan
+    return result if abs(result) < MAX_SIZE else math.nan
+
+
+def _combined(node: Node, values: Sequence[float]) -> float:
+    match node:
+        case Add():
+            return sum(values)
+        case Mul():
+            return math.prod(values)
+        case Neg():
+            return -values[0]
+        case Div():
+            return values[0] / values[1]
+        case Pow():
+            return _power(values[0], values[1])
+        case Fn(name, _):
+            if any(map(math.isnan, values)):
+                return math.nan
+            return _FUNCTIONS[name](*values) if name in _FUNCTIONS else math.nan
+    return math.nan
+
+
+def _power(base: float, exponent: float) -> float:
+    if base < 0 and exponent != int(exponent):
+        return math.nan
+    return float(base**exponent)
+
+
+def _logarithm(argument: float, base: float = math.e) -> float:
+    return math.log(argument) / math.log(base)
+
+
+def _binomial(total: float, chosen: float) -> float:
+    return math.gamma(total + 1) / (math.gamma(chosen + 1) * math.gamma(total - chosen + 1))
+
+
+_FUNCTIONS: Mapping[str, Callable[..., float]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": _logarithm,
+    "ln": math.log,
+    "lg": math.log10,
+    "max": max,
+    "min": min,
+    "factorial": lambda argument: math.gamma(argument + 1),
+    "binomial": _binomial,
+    "ceil": lambda argument: float(math.ceil(argument)),
+    "floor": lambda argument: float(math.floor(argument)),
+    "abs": abs,
+    "sigmoid": lambda argument: 1 / (1 + math.exp(-argument)),
+    "tanh": math.tanh,
+    "sin": math.sin,
+    "cos": math.cos,
+}
+
+
+def inverted(node: Node, index: int, values: Sequence[float], wanted: float) -> float:
+    """What one part must be for the formula to have a value; not a number where that is not settled."""
+    try:
+        result = _inverted(node, index, values, wanted)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan
+    return result if abs(result) < MAX_SIZE else math.nan
+
+
+def _inverted(  # noqa: C901 - one case for each kind of node
+    node: Node, index: int, values: Sequence[float], wanted: float
+) -> float:
+    others = [*values[:index], *values[index + 1 :]]
+    match node:
+        case Add():
+            return wanted - sum(others)
+        case Mul():
+            return wanted / math.prod(others)
+        case Neg():
+            return -wanted
+        case Div():
+            return wanted * values[1] if index == 0 else values[0] / wanted
+        case Pow():
+            if index == 1:
+                return math.log(wanted) / math.log(values[0])
+            return float(wanted ** (1 / values[1])) if wanted > 0 else math.nan
+        case Fn("sqrt", _):
+            return wanted * wanted if wanted >= 0 else math.nan
+        case Fn("exp", _):
+            return math.log(wanted)
+        case Fn("ln", _) | Fn("log", (_,)):
+            return math.exp(wanted)
+        case Fn("lg", _):
+            return float(10.0**wanted)
+        case Fn("log", _) if index == 0:
+            return float(values[1] ** wanted)
+    return math.nan

@@ -1,0 +1,257 @@
+"""A right formula under one reading, with everything about it that wrong ones are held against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from msgspec import Struct
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.mistakes import floats
+from autograder.formulas.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total
+from autograder.formulas.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    rebuilt,
+    substitute,
+    symbols,
+    walk,
+)
+
+MOST_NAMES = 16
+"""Symbols that are tried."""
+MOST_MATERIAL = 32
+"""Parts of the right formula that are tried in the answer."""
+MOST_ALIKE = 6
+"""Terms of a right sum of which every choice may be missing."""
+
+_BY_RANK = (
+    ("sign", "log-base", "rounding", "function-replaced"),
+    ("reciprocal", "swapped-symbols"),
+    ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
+    ("sign-in-term", "sign-of-part"),
+    ("symbol-replaced", "divided", "product-for-quotient"),
+    ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power"),
+    ("off-by-one",),
+    ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
+    ("brackets", "brackets-too-wide"),
+    ("belongs-inside",),
+    ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
+    ("number", "function-forgotten"),
+    ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
+    ("symbol-one", "symbol-zero", "missing-terms"),
+    ("number-forgotten", "term-forgotten"),
+    ("part-replaced",),
+)
+RANKS = {code: rank for rank, codes in enumerate(_BY_RANK) for code in codes}
+"""Code → how soon it is thought of; what students do most, and what is most telling, first."""
+
+
+_OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
+"""What is thought of later where it is about a part: code → the code that it is ranked as."""
+
+
+class Found(Struct, frozen=True):
+    """A change that makes a wrong formula a right one.
+
+    Attributes:
+        code: what was done wrong.
+        params: what the sentence names, as the student wrote it.
+        repaired: the student's formula with that undone, or the wrong formula itself where the misconception
+            was made in the right one.
+        misconception: the right formula with the misconception; None where it was undone in the student's.
+        some: it was changed in one place, and there are others like it.
+    """
+
+    code: str
+    params: dict[str, str]
+    repaired: Node | None = None
+    misconception: Node | None = None
+    some: bool = False
+
+    def order(self) -> tuple[int, bool, int]:
+        """What is thought of first; of two alike, the one that says more exactly where it is.
+
+        Symbols and results are off by one more often than other parts are.
+        """
+        in_part = "part" in self.params
+        rank = RANKS[_OF_PARTS.get(self.code, self.code) if in_part else self.code]
+        return rank, "everywhere" in self.params, len(self.params.get("part", ""))
+
+
+class Target(Struct, frozen=True, eq=False):
+    """A right formula under one reading, as the search needs it.
+
+    Attributes:
+        right: the formula.
+        comparer: the reading.
+        points: values of the symbols.
+        values: the formula's there.
+        order: the points where most symbols matter first.
+        names: symbols to try, those of the formula first.
+        functions: that may be lacking.
+        material: parts of the formula that an answer may lack.
+        special: the formula with one misconception everywhere, and what that is.
+    """
+
+    right: Node
+    comparer: Comparer
+    points: tuple[floats.At, ...]
+    values: tuple[float, ...]
+    order: tuple[int, ...]
+    names: dict[str, None]
+    functions: frozenset[str]
+    material: tuple[Node, ...]
+    special: tuple[tuple[Found, tuple[float, ...]], ...]
+
+    @classmethod
+    def of(cls, right: Node, comparer: Comparer) -> Target:
+        """Compute everything that answers are held against."""
+        domains = comparer.points.domains
+        points = floats.points(right, domains, comparer.assumptions)
+        at = tuple(floats.value(right, point) for point in points)
+        own = sorted(symbols(right))
+        order = sorted(
+            range(len(points)),
+            key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
+        )
+        names = dict.fromkeys((*own, *domains))
+        names = dict.fromkeys(list(names)[:MOST_NAMES])
+        parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
+        material = tuple(dict.fromkeys(part for part in parts if isinstance(part, NODES)))[:MOST_MATERIAL]
+        special = tuple(
+            (found, tuple(floats.value(found.misconception, point) for point in points))
+            for found in _special(right, own, list(names))
+            if found.misconception is not None
+        )
+        return cls(
+            right, comparer, points, at, tuple(order), names, _known_functions(right), material, special
+        )
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The symbols that the right formula depends on, assumptions put in."""
+        return frozenset(name for name in self.present(self.right) if self.depends(self.right, name))
+
+    def present(self, formula: Node) -> frozenset[str]:
+        """The symbols that stand in a formula, assumptions put in."""
+        return symbols(self.comparer.expanded(formula))
+
+    def depends(self, formula: Node, name: str) -> bool:
+        """Whether the value of a formula changes with a symbol that no assumption settles."""
+        whole = self.comparer.expanded(formula)
+        for at in self.points:
+            here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
+            if not floats.near(here, there):
+                return True
+        return False
+
+    def special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
+        """The mistakes of the right formula that may have made the wrong one, which has these values."""
+        written = symbols(wrong)
+        for found, values_there in self.special:
+            other = Sym(found.params.get("symbol", ""))
+            if other.name and _times(other, wrong) <= _times(other, self.right):
+                continue
+            named = {found.params[key] for key in ("first", "second", "symbol") if key in found.params}
+            if found.params.get("missing") in written or not named <= written:
+                continue
+            pairs = zip(values_there, theirs, strict=True)
+            both = [(mine, own) for mine, own in pairs if not (math.isnan(mine) or math.isnan(own))]
+            if len(both) > 1 and all(floats.close(mine, own) for mine, own in both):
+                yield found
+
+    def fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
+        """Whether a change may make the formula right; not where it changes nothing that can be seen."""
+        changed = agreed = 0
+        for place in usable:
+            own = floats.value(repaired, self.points[place])
+            if not math.isnan(own):
+                if not floats.close(own, self.values[place]):
+                    return False
+                agreed += 1
+                changed += not floats.close(own, theirs[place])
+        hidden = all(floats.close(self.values[place], theirs[place]) for place in usable)
+        return agreed > 1 and (changed > 0 or hidden)
+
+    def proven(self, found: Found, wrong: Node) -> bool:
+        """Whether the comparer says the same."""
+        try:
+            if found.repaired is not None:
+                return self.comparer.equal(found.repaired, self.right)
+            return found.misconception is not None and self.comparer.equal(found.misconception, wrong)
+        except Undecided:
+            return False
+
+
+def _times(part: Node, node: Node) -> int:
+    """How often a part stands in a formula."""
+    return sum(1 for other in walk(node) if other == part)
+
+
+def _known_functions(right: Node) -> frozenset[str]:
+    """Functions that a student may have forgotten or mistaken: those of the right formula."""
+    found = {part.name for part in walk(right) if isinstance(part, Fn)}
+    powers = [part for part in walk(right) if isinstance(part, Pow)]
+    if any(
+        not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers
+    ):
+        found |= {"sqrt", "exp"}
+    if found & set(LOGARITHMS):
+        found |= set(LOGARITHMS)
+    if "exp" in found:
+        found |= {"sigmoid", "tanh"}
+    return frozenset(found)
+
+
+def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
+    """How many symbols matter at a point: below a ceiling or in a maximum, not all of them do everywhere."""
+    moved = (floats.value(node, {**at, name: at[name] * 0.7}) for name in names)
+    return sum(1 for other in moved if not floats.close(other, value))
+
+
+NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
+
+
+def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
+    """The right formula with one misconception wherever it can be made; and without several of its terms."""
+    for name, other in combinations(own, 2):
+        params = {"first": name, "second": other}
+        yield Found("swapped-symbols", params, misconception=swapped(right, name, other))
+    for name in own:
+        for other in names:
+            if other != name:
+                yield Found(
+                    "symbol-replaced", {"symbol": other}, misconception=substitute(right, name, Sym(other))
+                )
+        yield Found("symbol-one", {"missing": name}, misconception=substitute(right, name, ONE))
+        yield Found("symbol-zero", {"missing": name}, misconception=substitute(right, name, Num(0)))
+    for name in sorted(
+        {part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}
+    ):
+        misconception = applied(right, name, lambda fn: fn.arguments[0])
+        code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
+        yield Found(code, {"everywhere": name}, misconception=misconception)
+    if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
+        for count in range(1, len(right.terms) - 1):
+            for kept in combinations(right.terms, count):
+                yield Found("missing-terms", {}, misconception=total(kept))
+
+
+def applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:
+    """A formula with each application of a function replaced by what is made of it."""
+    below = children(node)
+    changed = rebuilt(node, [applied(child, name, made) for child in below]) if below else node
+    return made(changed) if isinstance(changed, Fn) and changed.name == name else changed

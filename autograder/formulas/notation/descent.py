@@ -1,0 +1,424 @@
+"""The recursive descent itself; its grammar is written out in `parse`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import FUNCTIONS, Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.formulas.notation.tokens import Tokens
+from autograder.formulas.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
+
+MAX_DEPTH = 40
+"""Brackets, functions and exponents inside one another."""
+MAX_DIVISIONS = 16
+"""Divisions in one product."""
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+_ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
+_CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
+_ATOMS = frozenset(("symbol", "number", "constant"))
+_AFTER_AN_ATOM = frozenset(("^", "!", "raised"))
+"""What changes the atom before it."""
+_STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
+_NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos"))
+"""Functions of which it is open how far they reach where no brackets say so: ``log n/2``."""
+_E = Const("e")
+_TWO = Num(2)
+_SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
+"""Functions that are no nodes of their own: with the base or root that is their name."""
+
+
+class Reader:
+    """A position in a row of tokens; each method reads what it is named after."""
+
+    __slots__ = ("_bars", "_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
+
+    def __init__(self, tokens: Tokens, *, in_list: bool = False, own: bool = False) -> None:
+        """Start at the first token.
+
+        Args:
+            tokens: the formula.
+            in_list: whether ``×`` outside brackets separates elements.
+            own: whether `write` wrote it: it adds brackets to exponents, and leaves out others.
+        """
+        self._own = own
+        self._tokens = tokens
+        self._kinds = tokens.kinds
+        self._position = 0
+        self._depth = 0
+        self._bars = 0
+        """Bars of absolute values that are open inside of the innermost brackets."""
+        self._in_list = in_list
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next token."""
+        return self._kinds[self._position]
+
+    def accept(self, kind: str) -> bool:
+        """Step over the next token if it is of this kind."""
+        if self._kinds[self._position] == kind:
+            self._position += 1
+            return True
+        return False
+
+    def error(self, code: str, **params: str) -> Unreadable:
+        """An error at the next token."""
+        return Unreadable(code, self._tokens.places[self._position], **params)
+
+    def close(self, closing: str, opened: int) -> None:
+        """Step over a closing bracket.
+
+        Raises:
+            Unreadable: something else stands there.
+        """
+        if not self.accept(closing):
+            if self.kind == "end":
+                raise Unreadable("unclosed", opened, bracket=closing)
+            raise self._unexpected()
+
+    def finish(self) -> None:
+        """Make sure that nothing is left.
+
+        Raises:
+            Unreadable: something is.
+        """
+        if self.kind != "end":
+            raise self._unexpected()
+
+    def sum(self) -> Node:
+        """Terms with signs between them."""
+        kinds = self._kinds
+        negative = kinds[self._position] == "-"
+        if negative or kinds[self._position] == "+":
+            self._position += 1
+        terms = [self._product(negative=negative)]
+        while True:
+            kind = kinds[self._position]
+            if kind == "+":
+                self._position += 1
+                terms.append(self._product())
+            elif kind == "-":
+                self._position += 1
+                terms.append(Neg(self._product()))
+            else:
+                return terms[0] if len(terms) == 1 else Add(tuple(terms))
+
+    def _product(self, *, negative: bool = False) -> Node:
+        """Factors with signs between them; a minus before them all goes into ``//`` as in Python."""
+        kinds, start = self._kinds, self._position
+        factors = [self._factor()]
+        divisions, clear = 0, True
+        while True:
+            kind = kinds[self._position]
+            if kind == "*" or (kind == "×" and not self._in_list):
+                self._position += 1
+                factors.append(self._factor())
+                clear = True
+            elif kind in ("/", "//"):
+                self._position += 1
+                divisions += 1
+                if divisions > MAX_DIVISIONS and not self._own:
+                    raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
+                clear = False
+                numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                if negative and kind == "//":
+                    numerator, negative = Neg(numerator), False
+                quotient = Div(numerator, self._factor())
+                factors = [quotient if kind == "/" else Fn("floor", (quotient,))]
+            elif kind in _STARTS or (kind == "|" and not self._bars):
+                self._check_beside(start, clear=clear)
+                factors.append(self._power())
+                clear = True
+            else:
+                product = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                return Neg(product) if negative else product
+
+    def _check_beside(self, start: int, *, clear: bool) -> None:
+        """Refuse a factor without a sign before it where it may be meant in two ways.
+
+        Args:
+            start: where the product begins.
+            clear: whether no division stands before the factor.
+        """
+        kinds, place = self._kinds, self._position
+        before = kinds[place - 1]
+        if kinds[place] == "number" and not (before == ")" and self._begins_a_product(place)):
+            raise self.error("two-numbers" if before == "number" else "number-after-name")
+        if not clear:
+            # 1/2 d is half of d; in 1/2d, d/2 h and d/(2) h the last factor may stand below the line
+            half = place == start + 3 and kinds[start : start + 3] == ["number", "/", "number"]
+            if not (half and self._tokens.gap(place)):
+                raise self.error("ambiguous-division")
+        if self._own:
+            return
+        if kinds[place] == "[" and before == "symbol" and "]" in kinds[place + 2 : place + 4]:
+            raise self.error("index")
+        if kinds[place] == "frac" and before == "number" and self._is_plain_fraction(place):
+            raise self.error("two-numbers")
+
+    def _begins_a_product(self, place: int) -> bool:
+        """Whether a number belongs to what follows: in (n + 1) 4d blanks stand before it and none behind."""
+        follows = self._kinds[place + 1] in ("symbol", "(")
+        return follows and self._tokens.gap(place) and not self._tokens.gap(place + 1)
+
+    def _is_plain_fraction(self, place: int) -> bool:
+        """Whether a fraction is one of two numbers, so that 1 before it may be added to it."""
+        kinds = [kind for kind in self._kinds[place + 1 : place + 7] if kind not in ("{", "}")]
+        return kinds[:2] == ["number", "number"]
+
+    def _factor(self) -> Node:
+        kinds, place = self._kinds, self._position
+        if kinds[place] in _ATOMS and kinds[place + 1] not in _AFTER_AN_ATOM:
+            self._position = place + 1
+            return cast("Node", self._tokens.values[place])
+        negative = False
+        while kinds[self._position] in ("-", "+"):
+            negative ^= kinds[self._position] == "-"
+            self._position += 1
+        power = self._power()
+        return Neg(power) if negative else power
+
+    def _power(self) -> Node:
+        base = self._postfix()
+        kind = self._kinds[self._position]
+        if kind == "raised":
+            self._position += 1
+            if self.kind in _AFTER_AN_ATOM:  # of the base or of the exponent? `tokenize` tells
+                raise self._unexpected()
+            return Pow(base, cast("Node", self._tokens.values[self._position - 1]))
+        if kind != "^":
+            return base
+        place = self._position
+        self._down()
+        self._position += 1
+        exponent = self._factor()
+        self._depth -= 1
+        self._check_exponent(exponent, place)
+        if not self._own:
+            self._check_reach(base, exponent, place + 1)
+        return Pow(base, exponent)
+
+    def _check_reach(self, base: Node, exponent: Node, start: int) -> None:
+        """Refuse an exponent without brackets where what follows may belong to it: ``2^2n``, ``d^1/2``."""
+        kinds, place, places = self._kinds, self._position, self._tokens.places
+        if kinds[start] in CLOSING:
+            return
+        if kinds[place - 1] == "!":
+            raise self.error("ambiguous-exponent")
+        bare_e = base == _E
+        if kinds[place] == "/":
+            short = exponent == Num(1) or isinstance(exponent, Neg) or bare_e
+            if short and kinds[place + 1] in _ATOMS and not self._tokens.gap(place):
+                raise self.error("ambiguous-exponent")
+        elif kinds[place] == "*" and bare_e and isinstance(exponent, Neg):
+            raise self.error("ambiguous-exponent")
+        elif kinds[place] in _STARTS and kinds[place] != "number":
+            letters = kinds[place] == kinds[place - 1] == "symbol"
+            text = self._tokens.text
+            together = letters and (not text or text[places[place] - 1].isalpha())
+            power = isinstance(exponent, Neg) or (
+                isinstance(exponent, Num) and exponent.value.denominator > 1
+            )
+            glued = (power or isinstance(base, Num)) and not self._tokens.gap(place)
+            if together or glued or bare_e:
+                raise self.error("ambiguous-exponent")
+
+    def _check_exponent(self, exponent: Node, place: int) -> None:
+        """Refuse constant exponents that no answer needs."""
+        if _too_large(exponent):
+            raise Unreadable("exponent-too-large", self._tokens.places[place], limit=str(MAX_EXPONENT))
+
+    def _postfix(self) -> Node:
+        place = self._position
+        kind = self._kinds[place]
+        if kind in _ATOMS:
+            self._position = place + 1
+            atom = cast("Node", self._tokens.values[place])
+        else:
+            atom = self._compound(kind)
+        if self._kinds[self._position] == "!":
+            self._position += 1
+            if self.kind == "!":
+                raise self._unexpected()
+            return self._call("factorial", (atom,), place)
+        return atom
+
+    def _compound(self, kind: str) -> Node:
+        if kind in CLOSING:
+            return self._group()
+        if kind == "function":
+            return self._function()
+        if kind == "|":
+            return self._absolute()
+        if kind in _ROUNDED:
+            closing, name = _ROUNDED[kind]
+            return Fn(name, (self._group(closing),))
+        if kind in ("frac", "binom"):
+            place = self._position
+            self._position += 1
+            self._down()
+            if kind == "binom" and self.kind == "(":
+                self._depth -= 1
+                return self._call("binomial", self._arguments("binomial"), place)
+            first, second = self._argument(), self._last_argument()
+            self._depth -= 1
+            return Div(first, second) if kind == "frac" else self._call("binomial", (first, second), place)
+        if kind == "end":
+            raise self.error("empty" if self._position == 0 else "ends-early")
+        raise self._unexpected()
+
+    def _group(self, closing: str = "") -> Node:
+        """A formula in brackets."""
+        place = self._position
+        in_list, self._in_list = self._in_list, False
+        bars, self._bars = self._bars, 0
+        self._down()
+        self._position += 1
+        inner = self.sum()
+        self.close(closing or CLOSING[self._kinds[place]], self._tokens.places[place])
+        self._depth -= 1
+        self._in_list, self._bars = in_list, bars
+        return inner
+
+    def _absolute(self) -> Node:
+        """What stands between bars: a set's size, or an absolute value."""
+        place = self._position
+        self._down()
+        self._bars += 1
+        self._position += 1
+        inner = self.sum()
+        self.close("|", self._tokens.places[place])
+        self._bars -= 1
+        self._depth -= 1
+        positive = (
+            isinstance(inner, Sym) and self._tokens.vocabulary.domains.get(inner.name, "real") != "real"
+        )
+        return inner if positive else Fn("abs", (inner,))
+
+    def _argument(self) -> Node:
+        r"""What follows ``\frac``: braces, or a single token."""
+        return self._group() if self.kind == "{" else self._postfix()
+
+    def _last_argument(self) -> Node:
+        r"""The second of ``\frac``: TeX takes one digit of ``\frac{1}23``, others mean all of them."""
+        place = self._position
+        second = self._argument()
+        if self._kinds[place] == "number" and isinstance(second, Num) and second.value >= 10:
+            raise Unreadable("two-numbers", self._tokens.places[place])
+        return second
+
+    def _function(self) -> Node:
+        place = self._position
+        spelling = str(self._tokens.values[place])
+        self._position += 1
+        self._down()
+        extra: list[Node] = []
+        if spelling == "log2":
+            extra = [_TWO]
+        elif spelling == "log" and self.accept("_"):
+            extra = [self._argument()]
+        root: Node | None = Num(3) if spelling == "cbrt" else None
+        if spelling == "sqrt" and self.kind == "[":
+            root = self._group()
+        raised = self._position
+        exponent = self._factor() if self.accept("^") else None
+        if exponent is not None:
+            self._check_exponent(exponent, raised)
+            if self.kind == "number":
+                raise self.error("two-numbers")
+        name = _SPELT_OUT.get(spelling, spelling)
+        bare = self.kind not in CLOSING
+        arguments = [*self._arguments(name), *extra]
+        self._depth -= 1
+        if bare and not self._own and spelling in _NAMED:
+            self._check_end(place, name)
+        if name == "pow":
+            call = self._call_of_power(arguments, place)
+        elif root is not None:
+            call = Pow(self._only(name, arguments, place), Div(Num(1), root))
+        else:
+            call = self._call(name, arguments, place)
+        return call if exponent is None else Pow(call, exponent)
+
+    def _check_end(self, place: int, name: str) -> None:
+        """Refuse ``log n/2`` and ``log n*d``; with blanks it is clear, and after a radical sign."""
+        radical = self._tokens.text[self._tokens.places[place] :][:1] in ("√", "∛")
+        if self.kind in ("*", "/", "//") and not radical and not self._tokens.gap(self._position):
+            raise self.error("ambiguous-function", name=name)
+
+    def _call_of_power(self, arguments: list[Node], place: int) -> Node:
+        """``pow(d, 2)``."""
+        if len(arguments) != 2:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name="pow", count=str(len(arguments)))
+        base, exponent = arguments
+        self._check_exponent(exponent, place)
+        return Pow(base, exponent)
+
+    def _only(self, name: str, arguments: list[Node], place: int) -> Node:
+        """The argument of a root."""
+        if len(arguments) != 1:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
+        return arguments[0]
+
+    def _arguments(self, name: str) -> list[Node]:
+        opened = self.kind
+        if opened not in CLOSING:
+            single = self._power()
+            if self.kind in _STARTS:  # log a b: is b inside?
+                raise self.error("ambiguous-function", name=name)
+            return [single]
+        place = self._position
+        in_list, self._in_list = self._in_list, False
+        bars, self._bars = self._bars, 0
+        self._position += 1
+        arguments = [self.sum()]
+        while self.accept(","):
+            arguments.append(self.sum())
+        self.close(CLOSING[opened], self._tokens.places[place])
+        self._in_list, self._bars = in_list, bars
+        return arguments
+
+    def _call(self, name: str, arguments: list[Node] | tuple[Node, ...], place: int) -> Node:
+        """A function applied to arguments, their number and size checked."""
+        least, most = FUNCTIONS[name]
+        offset = self._tokens.places[place]
+        if not least <= len(arguments) <= most:
+            raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
+        call = Fn(name, tuple(arguments))
+        if name in ("factorial", "binomial") and any(map(_too_large, call.arguments)):
+            raise Unreadable("number-too-large", offset)
+        return call
+
+    def _down(self) -> None:
+        self._depth += 1
+        if self._depth > (2 * MAX_DEPTH if self._own else MAX_DEPTH):
+            raise self.error("too-deep", limit=str(MAX_DEPTH))
+
+    def _unexpected(self) -> Unreadable:
+        kind = self.kind
+        if kind == "end":
+            return self.error("ends-early")
+        if kind == ",":
+            return self.error("comma")
+        if kind == "=":
+            return self.error("unexpected-relation")
+        if kind in _CLOSERS:
+            return self.error("unopened", bracket=kind)
+        sign = self._tokens.written(self._position)
+        return self.error("not-equal" if kind == "≠" else "unexpected", sign=sign)
+
+
+def _too_large(node: Node) -> bool:
+    """Whether a constant is beyond what may stand in an exponent or before a factorial's sign."""
+    if isinstance(node, Sym):
+        return False
+    value: Rational | None
+    try:
+        value = node.value if isinstance(node, Num) else constant_value(node)
+    except (TooLarge, Undefined):
+        return True
+    return value is not None and not -MAX_EXPONENT <= value <= MAX_EXPONENT

@@ -1,0 +1,168 @@
+r"""Reads asymptotic statements: ``O(n^2 d)``, ``Θ(n log n)``, ``T(n) \in \mathcal{O}(n)``, ``O(n) + O(d)``.
+
+A statement is kept as `Fn` with the sign for a name (``"O"``, ``"Θ"``, ``"Ω"``, ``"o"``, ``"ω"``), which no
+formula can contain; a formula without a sign stays what it is. What stands in the brackets is read by
+the one grammar of formulas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import Add, Fn, Node
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import is_name_of, unwrapped
+
+SIGNS = ("O", "Θ", "Ω", "o", "ω")
+MAX_STATEMENTS = 16
+"""Statements in a sum, or joined by equals signs."""
+MAX_CHARS = 2000
+
+_SPELLINGS: Mapping[str, str] = {
+    "O": "O", "𝒪": "O", "𝑂": "O", "𝓞": "O", "Ο": "O", "О": "O",
+    "Θ": "Θ", "Theta": "Θ", "θ": "Θ", "\u03f4": "Θ", "Ω": "Ω", "\u2126": "Ω", "Omega": "Ω",
+    "o": "o", "𝑜": "o", "ω": "ω", "omega": "ω",
+}  # fmt: skip
+_FONT = r"(?:\\(?:mathcal|mathrm|mathit|mathsf|mathbf|mathscr|operatorname|text|textrm|textit|boldsymbol)\s*)"
+_LETTER = "[" + "".join(spelling for spelling in _SPELLINGS if len(spelling) == 1) + "]"
+_WORD = r"(?:Theta|Omega|omega)"
+_NAME = rf"(?:{_FONT}\{{\s*\\?(?:{_WORD}|{_LETTER})\s*\}}|{_FONT}\s{_LETTER}|\\?{_WORD}|{_LETTER})"
+_SPACE = r"(?:[\s$]|\\[!,;: ]|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*"
+_SIGN = re.compile(rf"(?P<name>(?<![A-Za-z0-9_\u0370-\u03ff\\{{]){_NAME})(?P<gap>{_SPACE})(?P<open>[(\[{{])")
+_OF = re.compile(
+    rf"[\s$]*(?:[Bb]ig[ -]?|[Ll]ittle[ -]?|gro(?:ss|ß)[ -]?|klein[ -]?)?(?P<name>{_NAME})\s+(?:of|von)\s+"
+)
+_BIG = re.compile(r"[\s$]*(?:(?:[Bb]ig|[Ll]ittle|gro(?:ss|ß)|klein)[ -]?)?")
+_BARE = re.compile(rf"[\s$]*(?P<name>{_NAME})(?![A-Za-z0-9_])")
+_JOINT = re.compile(r":?==?|∈|\\in(?![A-Za-z])|\s(?:is|ist)(?:\s+in)?\s|\s(?:in)\s(?=.*[(\[])")
+_FINISHED = re.compile(r"(?:[\s$.]|\\[!,;: ])*\Z")
+_MORE = re.compile(r"(?:[\s$]|\\[!,;: ])*\+")
+_LEFT_SIDE = re.compile(r"[\s$]*(?:[A-Za-z#][\w{}\\]*(?:\s*\([^()]*\))?)?[\s$]*")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_KINDS = r"(?:time|runtime|number|Zeit|Laufzeit|Zahl|steps?|Schritte?|many|viele)"
+_WORDS = rf"(?:const(?:ant)?|konst(?:ant)?e?r?)(?:\s+{_KINDS})*"
+_CONSTANT = re.compile(rf"[\s$]*(?:(?:O|in|it is|is|ist)\s)?\s*{_WORDS}[\s.$]*", re.IGNORECASE)
+_CONSTANT_WITHIN = re.compile(rf"(?<=[(\[{{])\s*{_WORDS}\s*(?=[)\]}}])", re.IGNORECASE)
+_CONSTANT_BEHIND = re.compile(
+    rf"(?<=[)\]}}1])[\s,;:(=–-]*(?:\b(?:i\.e\.|d\.h\.)\s*)?{_WORDS}[\s).$]*\Z", re.IGNORECASE
+)
+
+
+def parse_landau(text: str, vocabulary: Vocabulary) -> Node:
+    """Read a statement, or a formula without a sign.
+
+    Raises:
+        Unreadable: it is neither, or there is an equals sign; carries the offset in ``text``.
+    """
+    sides = parse_statements(text, vocabulary)
+    if len(sides) > 1:
+        raise Unreadable("unexpected-relation", text.find("="))
+    return sides[0]
+
+
+def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
+    """Read statements joined by equals signs or ∈; a name on the left, such as ``T(n) =``, is dropped.
+
+    Raises:
+        Unreadable: see `parse_landau`.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = _without_words(unwrapped(text), vocabulary)
+    bounds = [0]
+    for joint in _JOINT.finditer(text):
+        bounds.extend((joint.start(), joint.end()))
+    bounds.append(len(text))
+    pieces = list(zip(bounds[::2], bounds[1::2], strict=True))
+    if len(pieces) > MAX_STATEMENTS:
+        raise Unreadable("too-many-parts", pieces[MAX_STATEMENTS][0], limit=str(MAX_STATEMENTS))
+    left = text[slice(*pieces[0])]
+    if len(pieces) > 1 and (
+        _is_name(left, vocabulary) or is_name_of(left.strip(" \t\r\n$"), text[pieces[0][1] :], vocabulary)
+    ):
+        del pieces[0]
+    return tuple(_statement(text, start, end, vocabulary) for start, end in pieces)
+
+
+def _without_words(text: str, vocabulary: Vocabulary) -> str:
+    """The text with 1 for the word "constant", as long as before; behind a statement it is left out."""
+    if not {"const", "constant", "konstant"}.isdisjoint(vocabulary.names):
+        return text
+    if _CONSTANT.fullmatch(text):
+        return "1"
+    text = _CONSTANT_BEHIND.sub("", text)
+    return _CONSTANT_WITHIN.sub(lambda word: "1".ljust(len(word[0])), text)
+
+
+def sign_of(statement: Node) -> str:
+    """The sign of a statement; empty for a formula."""
+    return statement.name if isinstance(statement, Fn) and statement.name in SIGNS else ""
+
+
+def body_of(statement: Node) -> Node:
+    """What stands in the brackets of a statement; a formula itself."""
+    return statement.arguments[0] if isinstance(statement, Fn) and statement.name in SIGNS else statement
+
+
+def _is_name(text: str, vocabulary: Vocabulary) -> bool:
+    """Whether a left side names what is counted, such as ``T(n)``; a symbol of its own is a formula."""
+    bare = text.strip(" \t\r\n$")
+    return bool(_LEFT_SIDE.fullmatch(text)) and bare not in vocabulary.names and not _SIGN.match(bare)
+
+
+def _statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+    of = _OF.match(text, start, end)
+    if of is not None:
+        return Fn(_sign(of["name"]), (_formula(text, of.end(), end, vocabulary),))
+    found = _SIGN.search(text, start, end)
+    if found is None:
+        bare = _BARE.match(text, start, end)
+        if bare is not None and bare["name"] not in vocabulary.names:
+            raise Unreadable("landau-brackets", bare.start("name"), sign=_sign(bare["name"]))
+        return _formula(text, start, end, vocabulary)
+    if not _BIG.fullmatch(text, start, found.start()):
+        raise Unreadable("landau-outside", found.start(), sign=found["name"])
+    sign, bodies = _sign(found["name"]), list[Node]()
+    while True:
+        closed = _closed(text, found.end("open") - 1, end)
+        bodies.append(_formula(text, found.end("open"), closed, vocabulary))
+        if _FINISHED.match(text[:end], closed + 1):
+            return Fn(sign, (bodies[0] if len(bodies) == 1 else Add(tuple(bodies)),))
+        more = _MORE.match(text, closed + 1, end)
+        begin = more.end() if more else closed + 1
+        following = _SIGN.search(text, begin, end)
+        if more is None or following is None or text[begin : following.start()].strip(" \t\r\n$"):
+            raise Unreadable("landau-outside", closed + 1, sign=sign)
+        if _sign(following["name"]) != sign:
+            raise Unreadable("landau-mixed", following.start())
+        if len(bodies) == MAX_STATEMENTS:
+            raise Unreadable("too-many-parts", following.start(), limit=str(MAX_STATEMENTS))
+        found = following
+
+
+def _sign(name: str) -> str:
+    bare = re.sub(_FONT + r"|[\\{}\s]", "", name)
+    return _SPELLINGS[bare]
+
+
+def _closed(text: str, opened: int, end: int) -> int:
+    """Where the bracket closes that opens at a place."""
+    waiting: list[str] = []
+    for place in range(opened, end):
+        character = text[place]
+        if character in _CLOSING:
+            waiting.append(_CLOSING[character])
+        elif waiting and character == waiting[-1]:
+            waiting.pop()
+            if not waiting:
+                return place
+    raise Unreadable("unclosed", opened, bracket=_CLOSING[text[opened]])
+
+
+def _formula(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+    """Read a part; blanks before it keep the offsets of errors right."""
+    part = re.sub(r"\\right\s*\Z|\\[bB]igg?r?\s*\Z", "", text[start:end])
+    return parse(" " * start + part, vocabulary)

@@ -1,0 +1,202 @@
+r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is ever evaluated as code.
+
+    answer    := sum | sum "=" sum | "(" sum "," sum … ")"
+    sum       := ["+" | "-"] product (("+" | "-") product)*
+    product   := factor (("*" | "/" | "//" | nothing) factor)*
+    factor    := ("+" | "-")* power
+    power     := postfix ["^" factor]
+    postfix   := atom ["!"]
+    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | "|" sum "|" | call
+    call      := function ["_" group] ["^" factor] (postfix | "(" sum ("," sum)* ")") | "\frac" group group
+
+Where mathematicians themselves disagree (``a/b c``, ``1/2d``, ``log a b``, ``d 2``), a formula is refused
+with a question back instead of being read in one of the two ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import Node, Relation, Tree, Tuple
+from autograder.formulas.notation.descent import CLOSING, Reader
+from autograder.formulas.notation.tokens import Tokens, doubtful_comma, quick_tokens, tokenize
+from autograder.formulas.notation.vocabulary import Vocabulary
+
+ORDERS = ("<", "≤", ">", "≥")
+"""Signs of inequalities, as `to_text` writes them."""
+_DIGITS = re.compile(r"[0-9]+")
+_DIGITS_BEFORE = re.compile(r"(?<![0-9.,])[0-9]+\Z")
+MAX_ELEMENTS = 16
+"""Elements of a tuple, sides of an equation."""
+
+
+def parse(text: str, vocabulary: Vocabulary) -> Node:
+    """Read one formula.
+
+    Raises:
+        Unreadable: it is not in the grammar, or beyond a limit; carries the offset in ``text``.
+    """
+    sides = parse_sides(text, vocabulary)
+    if len(sides) > 1:
+        raise Unreadable("unexpected-relation", text.find("="))
+    return sides[0]
+
+
+def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
+    """Read one formula, or several joined by equals signs.
+
+    Raises:
+        Unreadable: see `parse`.
+    """
+    return _read(text, vocabulary, _sides)
+
+
+def _read(
+    text: str, vocabulary: Vocabulary, form: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
+) -> tuple[Node, ...]:
+    """Read the usual words first, and with all the rules what cannot be read from those."""
+    quick = quick_tokens(text, vocabulary)
+    if quick is not None:
+        try:
+            return form(quick)
+        except Unreadable:
+            pass
+    return form(tokenize(text, vocabulary, in_list=in_list))
+
+
+def _sides(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
+    reader = Reader(tokens, own=own)
+    sides = [reader.sum()]
+    while reader.accept("="):
+        if len(sides) == MAX_ELEMENTS:
+            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
+        sides.append(reader.sum())
+    reader.finish()
+    return tuple(sides)
+
+
+def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
+    """Read ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
+
+    Where commas separate the elements, ``×`` is a product: ``(3 × a, 4 × b)``.
+
+    Raises:
+        Unreadable: see `parse`.
+    """
+    return Tuple(_read(text, vocabulary, _elements, in_list=True))
+
+
+def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
+    if not own:
+        _check_commas(tokens)
+    try:
+        return _listed(tokens, own=own)
+    except Unreadable as error:
+        if error.code == "comma":  # where it stands in brackets, these may be what is wrong
+            _check_brackets(tokens)
+        raise
+
+
+def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
+    closing = _enclosing(tokens)
+    reader = Reader(tokens, in_list=not _by_commas(tokens, inside=bool(closing)), own=own)
+    if closing:
+        reader.accept(tokens.kinds[0])
+    elements: list[Node] = []
+    while not (closing and elements and reader.kind == closing):  # a comma may stand before the end: (a,)
+        if len(elements) == MAX_ELEMENTS:
+            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
+        elements.append(reader.sum())
+        if not (reader.accept(",") or reader.accept("×")):
+            break
+    if closing:
+        reader.close(closing, tokens.places[0])
+    reader.finish()
+    return tuple(elements)
+
+
+def _by_commas(tokens: Tokens, *, inside: bool) -> bool:
+    """Whether a comma stands between two elements, outside of further brackets."""
+    depth = 0
+    for kind, after in pairwise(tokens.kinds):
+        depth += (kind in CLOSING) - (kind in CLOSING.values())
+        if kind == "," and depth == inside and after and after not in CLOSING.values():
+            return True
+    return False
+
+
+def _check_commas(tokens: Tokens) -> None:
+    """Refuse a comma between digits where others have a blank: ``(1,024, n)``, ``(0,5; n)``.
+
+    Raises:
+        Unreadable: it may as well group digits, or stand before decimals, as it separates sizes.
+    """
+    text = tokens.text
+    pairs = zip(tokens.kinds, tokens.places, strict=True)
+    commas = [place for kind, place in pairs if kind == ","] if text else []
+    semicolons = any(text[place] == ";" for place in commas)
+    loose = semicolons or any(" " in text[max(0, place - 1) : place + 2] for place in commas)
+    for place in commas:
+        before, after = _DIGITS_BEFORE.search(text[max(0, place - 4) : place]), _DIGITS.match(text, place + 1)
+        if before is None or after is None:
+            continue
+        grouped = len(before.group()) < 4 and before.group()[0] != "0" and len(after.group()) == 3
+        padded = len(after.group()) > 1 and after.group()[0] == "0"
+        if padded or (loose and (grouped or semicolons or tokens.vocabulary.decimal_comma)):
+            number = f"{before.group()},{after.group()}"
+            raise doubtful_comma(number, place - len(before.group()))
+
+
+def _check_brackets(tokens: Tokens) -> None:
+    """Find the bracket that is never closed, or closed by another one.
+
+    Raises:
+        Unreadable: there is one.
+    """
+    waiting: list[int] = []
+    for number, kind in enumerate(tokens.kinds):
+        if kind in CLOSING:
+            waiting.append(number)
+        elif kind in CLOSING.values():
+            if not waiting or CLOSING[tokens.kinds[waiting[-1]]] != kind:
+                raise Unreadable("unopened", tokens.places[number], bracket=kind)
+            waiting.pop()
+    if waiting:
+        bracket = CLOSING[tokens.kinds[waiting[0]]]
+        raise Unreadable("unclosed", tokens.places[waiting[0]], bracket=bracket)
+
+
+def _enclosing(tokens: Tokens) -> str:
+    """The bracket that closes at the very end what opens at the very beginning; else empty."""
+    closing = CLOSING.get(tokens.kinds[0], "")
+    if not closing or tokens.kinds[-2] != closing:
+        return ""
+    depth = 0
+    for kind in tokens.kinds[:-2]:
+        depth += (kind in CLOSING) - (kind in CLOSING.values())
+        if depth == 0:
+            return ""
+    return closing
+
+
+def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
+    """Read back what `write.to_text` wrote, whichever form it has, and however long it became.
+
+    Raises:
+        Unreadable: it was not written by `write.to_text` with these symbols.
+    """
+    sign = next((sign for sign in ORDERS if f" {sign} " in text), "=")
+    parts = [text] if sign == "=" else text.split(f" {sign} ")
+    try:
+        each = (_sides(tokenize(part, vocabulary, own=True), own=True) for part in parts)
+        sides = tuple(side for part in each for side in part)
+    except Unreadable as error:
+        if error.code not in ("comma", "ambiguous-comma"):
+            raise
+        return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))
+    if len(sides) > 2:
+        raise Unreadable("relation-expected", len(text))
+    return sides[0] if len(sides) == 1 else Relation(sides[0], sides[1], sign)

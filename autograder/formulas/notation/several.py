@@ -1,0 +1,124 @@
+"""Reads answers of several formulas: lists and sets, equations and inequalities, and chains of these.
+
+Other than in a shape, a cross is a sign of multiplication in a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import Node, Relation, Tuple
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.tokens import doubtful_comma
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import unwrapped, without_name
+
+MAX_CHARS = 2000
+
+_TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
+_SEPARATOR = re.compile(
+    r"(?P<kept>&[a-z]{2,8};)"
+    r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|(?<!\s)\s*\n\s*(?:[-*•]\s+)?"
+)
+_BULLET = re.compile(r"\s*([-*•])\s+(?=\S.*\n[ \t]*\1\s)", re.DOTALL)
+_DIGITS = re.compile(r"(?<![\d,.])\d+,\d+(?![\d,])")
+_OPEN, _ONWARD = ",;([{+-*/=^", ",;)]}+*/^="
+MAX_SIDES = 16
+_SIGN = re.compile(
+    r"(?P<tag></?su[bp]>)"
+    r"|(?P<ne>!=(?!=)|≠|<>|\\neq?(?![A-Za-z])|&ne;)"
+    r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<lt>[<＜﹤]|\\lt(?![A-Za-z])|&lt;)|(?P<gt>[>＞﹥]|\\gt(?![A-Za-z])|&gt;)"
+    r"|(?P<eq>:=|(?<!!)==?|[＝≔≙≡]|\\(?:equiv|coloneqq)(?![A-Za-z]))"
+)
+_WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
+_CALL = re.compile(r"\s*(?:sympy\.|sp\.)?(?P<name>Eq|Equality|Le|Lt|Ge|Gt)\s*(?=\(.*\)\s*\Z)", re.DOTALL)
+_CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<", "Ge": "≥", "Gt": ">"}
+
+
+def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
+    """Read ``(a, b)``, ``{a, b}``, ``S = {a, b}`` or a formula on each line, in the order as written.
+
+    Raises:
+        Unreadable: an element is not in the grammar; carries the offset in ``text``.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = unwrapped(text)
+    found = _BULLET.match(text)
+    start = 0 if found is None else found.end()
+    text = without_name(" " * start + text[start:], vocabulary)
+    start = len(text) - len(text.lstrip())
+    listed = text[start:].rstrip(" \t\r\n$")
+    digits = _DIGITS.search(text)
+    if digits is not None and any(
+        not one["kept"] and one.group().strip() in (";", "", "-", "*", "•")
+        for one in _SEPARATOR.finditer(listed)
+    ):
+        raise doubtful_comma(digits.group(), digits.start())
+    listed = _TIMES.sub(lambda sign: "*".ljust(len(sign.group())), listed)
+    listed = " " * start + _SEPARATOR.sub(_comma, listed)
+    bare = listed.lstrip(" \t\r\n$")
+    return parse_tuple(" " * (len(listed) - len(bare)) + bare, vocabulary)
+
+
+def _comma(found: re.Match[str]) -> str:
+    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken.
+
+    A character that is written by its name in HTML stays.
+    """
+    if found["kept"]:
+        return found["kept"]
+    text, width = found.string, len(found.group())
+    before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
+    broken = not before or not after or before[-1] in _OPEN or after[0] in _ONWARD
+    return " " * width if "\n" in found.group() and broken else ",".ljust(width)
+
+
+def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
+    """Read ``a = b``, ``a < b``, ``Eq(a, b)``, or a chain ``a = b = c`` as its neighbours in pairs.
+
+    Raises:
+        Unreadable: it is not in the grammar; ``relation-expected`` where there is no sign at all.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    called = _CALL.match(text)
+    if called is not None:
+        sides = parse_tuple(" " * called.end() + text[called.end() :], vocabulary).elements
+        if len(sides) == 2:
+            return (Relation(*sides, _CALLED[called["name"]]),)
+    signs = [sign for sign in _SIGN.finditer(text) if sign.lastgroup != "tag"]
+    unequal = next((sign for sign in signs if sign.lastgroup == "ne"), None)
+    if unequal is not None:
+        raise Unreadable("not-equal", unequal.start(), sign=unequal.group())
+    if not signs:
+        raise Unreadable("relation-expected", len(text))
+    if len(signs) >= MAX_SIDES:
+        raise Unreadable("too-many-parts", signs[MAX_SIDES - 1].start(), limit=str(MAX_SIDES))
+    starts, ends = [0, *(sign.end() for sign in signs)], [*(sign.start() for sign in signs), len(text)]
+    formulas = [_side(text, start, end, vocabulary) for start, end in zip(starts, ends, strict=True)]
+    return tuple(
+        Relation(left, right, _WRITTEN[str(sign.lastgroup)])
+        for left, right, sign in zip(formulas, formulas[1:], signs, strict=False)
+    )
+
+
+def parse_single(text: str, vocabulary: Vocabulary) -> Relation:
+    """Read one equation or inequality.
+
+    Raises:
+        Unreadable: see `parse_chain`; ``relation-expected`` also for a chain.
+    """
+    links = parse_chain(text, vocabulary)
+    if len(links) > 1:
+        raise Unreadable("relation-expected", len(text))
+    return links[0]
+
+
+def _side(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+    """Read a side; blanks before it keep the offsets of errors right."""
+    return parse(" " * start + text[start:end].rstrip(" &"), vocabulary)

@@ -1,0 +1,455 @@
+r"""Cuts a formula into tokens: one alphabet for plain text, Unicode and LaTeX.
+
+Most formulas need none of the finer rules: `quick_tokens` looks their words up in a table. Whatever it
+does not know, and whatever cannot be read afterwards, is cut anew by `tokenize`, which decides alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.greek import GREEK
+from autograder.formulas.nodes import FUNCTIONS, Node, Num
+from autograder.formulas.notation.characters import needs_rewriting, rewrite, unknown
+from autograder.formulas.notation.vocabulary import (
+    COMMANDS,
+    CONSTANTS,
+    FUNCTION_SPELLINGS,
+    SIGMOIDS,
+    SIGNS,
+    SUMMATIONS,
+    Vocabulary,
+    plain_name,
+)
+
+MAX_CHARS = 2000
+MAX_TOKENS = 400
+MAX_DIGITS = 400
+OWN = 8
+"""How many times as long and as many parts a formula may have that `write` wrote: it writes every sign and
+whole names."""
+
+_TEXT = (
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox)\s*"
+)
+_GREEK = rf"\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
+_LETTER = r"[A-Za-z\u0370-\u03ff]"
+_BRACED = rf"(?<![A-Za-z}}\]^_])\{{{_LETTER}\}}(?=\s*\\?_)"  # {d}_{model}, but not the root in \sqrt{d}_2
+_MARKED = _TEXT + r"\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}"
+_SUBSCRIPT = (
+    r"(?:\\?_[A-Za-z0-9\u0370-\u03ff]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|"
+    + _TEXT
+    + r"\{[^{}]{1,60}\}|"
+    + _GREEK
+    + "))"
+)  # at most one level of braces inside a subscript, as in d_{\text{model}}
+
+
+_SKIPPED = (
+    r"[ \t\r\n$`~\u00a0]+|&(?=\s*=)|\\[,;:!> ()\[\]]|(?:[.;]|\\\\)(?=[\s$`]*\Z)|\{[ \t]*\}"
+    r"|(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
+    r"|\\(?:left|right|middle|[bB]igg?[lr]?|displaystyle|textstyle|limits|boxed|q?quad|enspace"
+    r"|(?:neg)?(?:thin|med|thick)space)(?![A-Za-z])"
+    r"|\\(?:begin|end)\{(?:equation|displaymath|math|align|aligned|gather|gathered|split)\*?\}"
+)
+
+
+_NARROW_GAP = r"(?:~|\u00a0|\\[,:;]|\{\\[,:;]\}|\\thinspace\s*)"
+"""A gap that only typesetting makes: `rewrite` puts U+00A0 for every narrow or no-break space."""
+
+
+def _grammar(comma: str, *, in_list: bool) -> str:
+    """Return the pattern of a token.
+
+    Args:
+        comma: what may group digits or stand before decimals.
+        in_list: whether a comma alone separates, so that one pulled tight between digits is ambiguous.
+    """
+    tight = r"|(?P<tight>[1-9]\d{0,2}(?:,\\!\d{3})+(?!\d))" if in_list else ""
+    return (
+        rf"(?P<skip>{_SKIPPED})"
+        rf"{tight}"
+        rf"|(?P<dotted>[1-9]\d{{0,2}}(?:(?:\.\d{{3}}){{2,}}(?:{comma}\d+)?|\.\d{{3}}{comma}\d+)(?![\d.]))"
+        rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
+        rf"|(?:{_NARROW_GAP}\d{{3}})+|(?:(?: |{_NARROW_GAP})\d{{3}}){{2,}}| 0\d\d)(?!\d)(?:\.\d+)?)"
+        rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
+        r"|(?P<powered>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,4}(?=[A-Za-z_]))"
+        r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
+        r"|(?P<cross>(?:(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)))"
+        rf"|(?P<log>(?:log|{_TEXT}\{{\s*log\s*\}})(?=\s*_))"
+        rf"|(?P<raised>(?P<base>{_LETTER})\^\s*(?:(?P<bare>\d)|[{{(]\s*(?P<power>\d{{1,9}})\s*[)}}])"
+        rf"(?P<below>(?:{_SUBSCRIPT})(?<!\d)))"
+        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_GREEK}|{_MARKED}|{_BRACED})"
+        rf"{_SUBSCRIPT}*'*)"
+        r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
+        r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
+        r"|(?P<sign>\*\*|==|!=(?!=)|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋|≠≈])"
+    )
+
+
+@functools.cache
+def _token(*, in_list: bool) -> re.Pattern[str]:
+    """A token; in a list a comma separates. Made when it is first needed: most runs never do."""
+    comma = r"\{,\}" if in_list else r"(?:,|\{,\})"
+    return re.compile(_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
+
+
+_QUICK = re.compile(
+    r"(?:[ $\n`\u00a0]|\\[,;:! ()\[\]]|[.;](?=[ $\n`]*\Z)"
+    r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
+    r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}"
+    r"|\{\\[a-z]{1,10}(?:\{[A-Za-z0-9]{1,20}\}| [A-Za-z0-9]{1,20})\}|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
+    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\\?\*\*?"
+    r"|\\(?:mathrm|mathit|text|texttt|operatorname)\{[A-Za-z0-9_\\]{1,40}\}"
+    r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
+    re.DOTALL,
+)
+_QUICKLY_REWRITTEN = 400
+_GROUPED = re.compile(r"\d(?:\\!)?(?:,|\{,\})(?:\\!)?\d")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
+"""Digits of which the mark may separate thousands, or stand before decimals."""
+_DOTTED = re.compile(r"\d\.\d{3}")
+_TIGHT_COMMA = re.compile(r"(?P<number>\d+,\d+),\s")
+"""A comma without a blank, then one with a blank: only the second one certainly separates values."""
+_CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
+_OPENING = frozenset("([{⌈⌊")
+_CLOSING = frozenset(")]}⌉⌋")
+_NOT_DIGITS = re.compile(r"[^0-9.]")
+_OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
+
+
+_GAP = re.compile(
+    r"(?:\s|~|\\[,;:! ]|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space))"
+    r"(?:[$`]|\\left|\\[bB]igg?l?)*\Z"
+)
+_MOST_GAP = 24
+
+
+class Tokens(Struct, frozen=True):
+    """A cut formula: three columns, one row a token; the last row's kind is ``"end"``.
+
+    A kind is the sign itself (``"+"``, ``"("``, …), ``"number"``, ``"symbol"`` or ``"constant"`` (value: the
+    tree), ``"raised"`` (a superscript; value: the exponent), ``"function"`` (value: its name), ``"frac"`` or
+    ``"binom"``.
+    """
+
+    kinds: Sequence[str]
+    values: Sequence[Node | str]
+    places: Sequence[int]
+    """Offsets into the original text."""
+    vocabulary: Vocabulary
+    text: str = ""
+    """The original text; empty where the formula was cut quickly and the offsets are not set."""
+
+    def gap(self, token: int) -> bool:
+        """Whether blanks stand before a token; never where the formula was cut quickly."""
+        place = self.places[token]
+        return _GAP.search(self.text[max(0, place - _MOST_GAP) : place]) is not None
+
+    def written(self, token: int) -> str:
+        """The sign of a token as it was typed."""
+        value, place = self.values[token], self.places[token]
+        typed = self.text[place : place + 1]
+        if typed and not typed.isascii() and isinstance(value, str):
+            return typed
+        return value if isinstance(value, str) else self.kinds[token]
+
+
+def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
+    """Cut a formula whose words are all known as they stand; the offsets are not set.
+
+    What can be read from these tokens is what can be read from those of `tokenize`. The converse does
+    not hold: there are numbers, names and superscripts that only `tokenize` puts together.
+
+    Returns:
+        None where a word is not known as it stands.
+    """
+    if len(text) > MAX_CHARS or ("," in text and _GROUPED.search(text)):
+        return None
+    if "!=" in text or (vocabulary.decimal_comma and "." in text and _DOTTED.search(text)):
+        return None
+    tokens = _quickly(text, vocabulary)
+    if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
+        try:
+            plain, _ = rewrite(text)
+        except Unreadable:
+            return None
+        if not ("," in plain and _GROUPED.search(plain)):
+            tokens = _quickly(plain, vocabulary)
+    return tokens
+
+
+def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
+    words = _QUICK.findall(text)
+    if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
+        words.pop()
+    if len(words) > MAX_TOKENS:
+        return None
+    try:
+        kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
+    except KeyError:
+        try:
+            entries = [entry for word in words for entry in _looked_up(word, vocabulary)]
+        except KeyError:
+            return None
+        kinds, values = zip(*entries, strict=True)
+    if len(kinds) > MAX_TOKENS:
+        return None
+    return Tokens(kinds, values, (0,) * len(kinds), vocabulary)
+
+
+def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
+    """What a word stands for; letters side by side are several words.
+
+    Raises:
+        KeyError: it is not known as it stands.
+    """
+    entry = vocabulary.words.get(word)
+    if entry is not None:
+        return (entry,)
+    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word or "{" in word else None
+    if symbol is not None:
+        return (("symbol", symbol),)
+    parts = vocabulary.split(word) if word.isalpha() else None
+    return [vocabulary.words[part] for part in parts or (word,)]
+
+
+def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: bool = False) -> Tokens:
+    """Cut a formula into tokens. In a list, a comma never groups digits.
+
+    Args:
+        text: the formula.
+        vocabulary: its symbols.
+        in_list: whether commas separate.
+        own: whether `write` wrote it, which makes it longer than what was read.
+
+    Raises:
+        Unreadable: too long, or a character, number or name is not known.
+    """
+    scale = OWN if own else 1
+    if len(text) > scale * MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    if not needs_rewriting(text):
+        return _Cutter(text, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
+    plain, origin = rewrite(text, scale * MAX_TOKENS)
+    try:
+        tokens = _Cutter(plain, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
+    except Unreadable as error:
+        raise Unreadable(error.code, origin[error.offset], **error.params) from None
+    places = [origin[place] for place in tokens.places]
+    return Tokens(tokens.kinds, tokens.values, places, vocabulary, text)
+
+
+class _Cutter:
+    """Plain text on its way to tokens."""
+
+    __slots__ = ("_called", "_kinds", "_open", "_own", "_places", "_text", "_values", "_vocabulary")
+
+    def __init__(self, text: str, vocabulary: Vocabulary, *, own: bool) -> None:
+        self._text = text
+        self._own = own
+        self._called = ""
+        """The function whose brackets come next."""
+        self._open: list[str] = []
+        """For each bracket that is open, the function it belongs to; empty for none."""
+        self._vocabulary = vocabulary
+        self._kinds: list[str] = []
+        self._values: list[Node | str] = []
+        self._places: list[int] = []
+
+    def cut(self, most: int, *, in_list: bool) -> Tokens:
+        text, position = self._text, 0
+        while position < len(text) and len(self._kinds) <= most:
+            called = self._open[-1] if self._open else ""
+            if text[position] == ";" and self._separates(position, in_list=in_list):
+                self._put(",", ";", position)
+                position += 1
+                continue
+            of_values = takes_two(called) if called else in_list
+            found = _token(in_list=of_values).match(text, position)
+            if found is None:
+                raise unknown(text[position], position)
+            if found.lastgroup != "skip":
+                self._take(found, position)
+            position = found.end()
+        if len(self._kinds) > most:
+            raise Unreadable("too-many-parts", self._places[most], limit=str(most))
+        self._put("end", "", len(text))
+        return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
+
+    def _separates(self, position: int, *, in_list: bool) -> bool:
+        """Whether a semicolon stands between values: not at the end of all."""
+        several = in_list or takes_several(self._open[-1] if self._open else "")
+        return several and bool(self._text[position + 1 :].strip(" \t\r\n$`"))
+
+    def _put(self, kind: str, value: Node | str, place: int) -> None:
+        script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
+        if kind in _OPENING:
+            self._open.append("" if script else self._called)
+            self._called = self._called if script else ""
+        elif kind in _CLOSING and self._open:
+            self._open.pop()
+        elif kind == "binom":
+            self._called = "binomial"
+        elif kind in ("function", "number", "symbol", "constant") and not script:
+            self._called = str(value) if kind == "function" else ""
+        self._kinds.append(kind)
+        self._values.append(value)
+        self._places.append(place)
+
+    def _take(self, found: re.Match[str], start: int) -> None:
+        group, word = found.lastgroup, found.group()
+        if group == "sign":
+            self._put(SIGNS[word], word, start)
+        elif group in ("number", "grouped", "dotted", "decimal"):
+            self._number(group, word, start)
+        elif group == "tight":
+            raise doubtful_comma(word.replace("\\!", ""), start)
+        elif group == "powered":
+            raise Unreadable("ambiguous-power", start, number=word)
+        elif group == "half":
+            self._put(COMMANDS[found["over"]], word, start)
+            for digit in found.group("above", "under"):
+                self._put("number", Num(int(digit)), start)
+        elif group == "raised":
+            self._word(found["base"] + found["below"], start)
+            self._put("^", "^", start)
+            self._put("number", Num(int(found["bare"] or found["power"])), start)
+        elif group == "cross" and word not in self._vocabulary.nodes:
+            if not self._kinds or self._kinds[-1] not in _OPERANDS:
+                raise Unreadable("unknown-name", start, name=word, suggestion="")
+            self._put("×", "×", start)
+        else:
+            self._word(word, start)
+
+    def _number(self, group: str, word: str, start: int) -> None:
+        word = word.replace("\\!", "")  # 1,\!024 closes the gap that TeX sets behind a comma
+        if group == "grouped":  # the comma of \, is none
+            word = re.sub(_NARROW_GAP, " ", word)
+        digits = word.replace("{,}", ",")
+        called = self._open[-1] if self._open else ""
+        if not self._own and takes_several(called):
+            if "," in word and "{" not in word:
+                raise doubtful_comma(word, start)
+            if not takes_two(called) and (tight := _TIGHT_COMMA.match(self._text, start)):
+                raise doubtful_comma(tight["number"], start)
+        if not self._own and self._vocabulary.decimal_comma and _THOUSANDS.fullmatch(digits):
+            raise doubtful_mark(digits, start)
+        if group == "dotted":
+            digits = digits.replace(".", "").replace(",", ".")
+        elif group == "decimal":
+            digits = digits.replace(",", ".")
+        elif group == "grouped":
+            digits = _NOT_DIGITS.sub("", digits)
+        self._put("number", _number(digits, start), start)
+
+    def _word(self, word: str, start: int) -> None:
+        """What a name or command may be, a declared symbol first."""
+        vocabulary = self._vocabulary
+        name = plain_name(word)
+        symbol = vocabulary.nodes.get(word) or vocabulary.nodes.get(name)
+        if symbol is not None:
+            self._put("symbol", symbol, start)
+        elif word[0] == "\\" and word[1:] in COMMANDS:
+            self._put(COMMANDS[word[1:]], word, start)
+        elif (function := vocabulary.functions.get(name) or FUNCTION_SPELLINGS.get(name)) is not None:
+            self._put("function", function, start)
+        elif name in CONSTANTS:
+            self._put("constant", CONSTANTS[name], start)
+        else:
+            self._unlisted(word, name, start)
+
+    def _unlisted(self, word: str, name: str, start: int) -> None:
+        """What a word may be that is no name as it stands.
+
+        Raises:
+            Unreadable: nothing, or several things.
+        """
+        vocabulary = self._vocabulary
+        called = _CALLED.match(self._text, start + len(word)) is not None
+        if name in SIGMOIDS and called:
+            self._put("function", "sigmoid", start)
+        elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
+            for part in parts:
+                self._put("symbol", vocabulary.nodes[part], start)
+                start += len(part) if word == name else 0
+        elif (meant := vocabulary.doubtful(name)) is not None:
+            place = start + (word.index(meant[0]) if meant[0] in word else 0)
+            product = "*".join(meant[0])
+            raise Unreadable("ambiguous-name", place, name=meant[0], product=product, symbol=meant[1])
+        elif (other := vocabulary.misspelt(name)) is not None:
+            self._put("symbol", other, start)
+        elif called and name.lower() in FUNCTION_SPELLINGS:
+            self._put("function", FUNCTION_SPELLINGS[name.lower()], start)
+        else:
+            raise _unknown(word, name, start, vocabulary)
+
+
+def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
+    """What is said of a word that stands for nothing."""
+    if name in SUMMATIONS:
+        return Unreadable("summation", start, name=word)
+    if name == "E":
+        return Unreadable("capital-e", start)
+    if word[0] == "\\" and word[1:].isalpha():
+        return Unreadable("unknown-command", start, name=word)
+    return Unreadable("unknown-name", start, name=name or word, suggestion=vocabulary.suggestion(name))
+
+
+def takes_several(function: str) -> bool:
+    """Whether commas separate values in the brackets of a function; no function is called ""."""
+    return takes_two(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
+
+
+def takes_two(function: str) -> bool:
+    """Whether a function has two values always, so that a comma in its brackets is no part of a number."""
+    return function == "pow" or FUNCTIONS.get(function, (0, 0))[0] == 2
+
+
+def doubtful_comma(number: str, start: int) -> Unreadable:
+    """The question whether a comma between digits belongs to one number or stands between two."""
+    apart = number.replace(",", ", ")
+    if _THOUSANDS.fullmatch(number):
+        grouped, decimals = _meanings(number)
+        return Unreadable(
+            "ambiguous-comma-thousands", start, number=number, grouped=grouped, decimals=decimals, apart=apart
+        )
+    joined = number.replace(",", "") if number.count(",") > 1 else _decimals(number)
+    return Unreadable("ambiguous-comma", start, number=number, joined=joined, apart=apart)
+
+
+def doubtful_mark(number: str, start: int) -> Unreadable:
+    """The question whether a mark between digits separates thousands or stands before decimals."""
+    grouped, decimals = _meanings(number)
+    return Unreadable("ambiguous-mark", start, number=number, grouped=grouped, decimals=decimals)
+
+
+def _meanings(number: str) -> tuple[str, str]:
+    return number.replace(",", "").replace(".", ""), _decimals(number)
+
+
+def _decimals(number: str) -> str:
+    """A number with decimals so that it can be read as nothing else: not three of them."""
+    whole, _, decimals = number.replace(",", ".").partition(".")
+    decimals = decimals.rstrip("0") or "0"
+    return f"{whole}.{decimals}0" if len(decimals) == 3 and whole != "0" else f"{whole}.{decimals}"
+
+
+def _number(digits: str, start: int) -> Num:
+    if digits.isdigit():
+        if len(digits) > MAX_DIGITS:
+            raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
+        return Num(int(digits))
+    mantissa, _, exponent = digits.lower().partition("e")
+    shift = abs(int(exponent)) if exponent else 0
+    if len(mantissa) + shift > MAX_DIGITS - 2:  # so that its decimals can be read again
+        raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
+    value = Fraction(digits)
+    return Num(value.numerator if value.denominator == 1 else value)

@@ -1,0 +1,351 @@
+"""The words of formulas: what they mean before any symbol is declared, and symbols with other spellings.
+
+For a name that is not known, the one that was meant is only guessed where it is too close to mislead.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from autograder.formulas.errors import FormulaError
+from autograder.formulas.greek import GREEK
+from autograder.formulas.nodes import FUNCTIONS, Const, Node, Num, Sym
+from autograder.formulas.notation.characters import REWRITTEN
+
+SIGNS: Mapping[str, str] = {
+    "+": "+", "-": "-", "*": "*", "×": "×", "/": "/", "//": "//", "^": "^", "**": "^", "!": "!",
+    "(": "(", ")": ")", "[": "[", "]": "]", "{": "{", "}": "}", ",": ",", "=": "=", "==": "=", "_": "_",
+    "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋", "\\*": "*",
+    "|": "|", "!=": "≠", "≠": "≠", "≈": "≈",
+}  # fmt: skip
+"""Sign → kind of its token."""
+
+COMMANDS: Mapping[str, str] = {
+    "cdot": "*", "cdotp": "*", "centerdot": "*", "ast": "*", "bullet": "*", "times": "×", "div": "/",
+    "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
+    "lparen": "(", "rparen": ")",
+    "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac",
+    "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈",
+    "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+}  # fmt: skip
+"""LaTeX command → kind of its token."""
+
+FUNCTION_SPELLINGS: Mapping[str, str] = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "pow": "pow", "Pow": "pow",
+    "log": "log", "Log": "log", "ln": "ln", "lg": "lg", "log10": "lg",
+    "log2": "log2", "lb": "log2", "ld": "log2",
+    "max": "max", "Max": "max", "maximum": "max", "min": "min", "Min": "min", "minimum": "min",
+    "factorial": "factorial", "binomial": "binomial", "binom": "binomial", "comb": "binomial",
+    "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
+    "abs": "abs", "Abs": "abs", "fabs": "abs",
+    "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
+    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos",
+}  # fmt: skip
+"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
+terms of the others when they are read."""
+
+CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e")}
+
+SIGMOIDS = frozenset(("σ", "sigma"))
+"""Names of the sigmoid where brackets follow and no symbol is declared so."""
+
+SUMMATIONS = frozenset(("sum", "Sum", "prod", "Prod", "Product", "Σ", "Π"))
+"""Signs of sums and products over an index, which are not read; a symbol may be declared by such a name."""
+
+
+_SHORTEST = 4
+"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
+_SHORTENED: Mapping[str, str] = {"num": "n", "number": "n"}
+
+
+def is_typo(written: str, meant: str) -> bool:
+    """Whether a name is another one with a typo in some of its parts.
+
+    Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
+    guess is worse than none.
+    """
+    parts, others = written.split("_"), meant.split("_")
+    if len(parts) != len(others):
+        parts, others = [written.replace("_", "")], [meant.replace("_", "")]
+    if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
+        return True
+    return parts != others and all(
+        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_typo(one, other))
+        for one, other in zip(parts, others, strict=True)
+    )
+
+
+def _one_typo(one: str, other: str) -> bool:
+    """Whether one letter is missing, too many or wrong, or two neighbours are exchanged; never the first.
+
+    In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.
+    """
+    if one[0] != other[0]:
+        return False
+    shorter = min(len(one), len(other))
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    if not (one + other).isalpha():
+        return False
+    if len(one) != len(other):
+        return len(one) + len(other) == 1
+    return (len(one) == 1 and shorter > _SHORTEST) or (len(one) == 2 and one == other[::-1])
+
+
+_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
+_MARKUP = re.compile(
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
+)
+_DOMAINS = ("positive integer", "positive", "probability", "unit", "real", "function")
+_LATEX_FORMS = (
+    "{}_{{{}}}", "{}\\_{}", "{}_{{\\text{{{}}}}}", "{}_{{\\mathrm{{{}}}}}", "{}_\\text{{{}}}",
+    "{}_\\mathrm{{{}}}",
+)  # fmt: skip
+_LIKE_AN_EXPONENT = re.compile(r"[eE][0-9]+")
+_MOST_LETTERS = 8
+"""Symbols that may stand side by side without a sign or blank."""
+_LONGEST_QUICK_NUMBER = 15
+_USUAL_NUMBERS = 129
+_LONGEST_NAME = 64
+
+
+class Symbol(Struct, frozen=True):
+    """A symbol that formulas may use."""
+
+    domain: str = "positive integer"
+    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (0 and 1 as
+    well) or ``"real"``; ``"function"`` where the aliases are further spellings of the function it is called
+    as."""
+    aliases: tuple[str, ...] = ()
+
+
+def plain_name(spelling: str) -> str:
+    r"""A name without markup: ``d_{\text{model}}`` and ``d\_{model}`` become ``d_model``."""
+    if spelling.isalnum():
+        return spelling
+    name = _MARKUP.sub("", spelling).replace("\\_", "_")
+    return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", name)).strip("_")
+
+
+class KnownWords(dict[str, tuple[str, Node | str]]):
+    """Word → kind and value of its token, for the words that mean the same wherever they stand.
+
+    Built once from the declared symbols. Large numbers are made when they are asked for, and not kept.
+    """
+
+    def __missing__(self, word: str) -> tuple[str, Node | str]:
+        if word[:1].isdecimal() and word.isascii() and len(word) <= _LONGEST_QUICK_NUMBER:
+            if word.isdecimal():
+                return "number", Num(int(word))
+            if word[-1].isdecimal():
+                value = Fraction(word)
+                return "number", Num(value.numerator if value.denominator == 1 else value)
+        raise KeyError(word)
+
+
+class Vocabulary:
+    """Declared symbols and their aliases.
+
+    Attributes:
+        names: every accepted spelling → the declared name.
+        nodes: every accepted spelling → the symbol's tree.
+        domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
+            ``"unit"`` (0 and 1 as well) or ``"real"``.
+        functions: further spellings of functions → the function.
+        words: see `KnownWords`.
+        decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
+    """
+
+    __slots__ = (
+        "_alike", "_declared", "_doubtful", "_run_together", "decimal_comma", "domains", "functions", "names",
+        "nodes", "words",
+    )  # fmt: skip
+
+    def __init__(self, declared: Mapping[str, Symbol] | Iterable[str]) -> None:
+        """Declare symbols; names alone stand for positive integers.
+
+        A symbol of the domain ``function`` is named after a function and gives it further spellings.
+
+        Raises:
+            FormulaError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+        """
+        if not isinstance(declared, Mapping):
+            declared = dict.fromkeys(declared, Symbol())
+        self._declared = dict(declared)
+        names, functions = _spellings(declared)
+        self.domains: Mapping[str, str] = {
+            name: symbol.domain for name, symbol in declared.items() if symbol.domain != "function"
+        }
+        self.names: Mapping[str, str] = names
+        self.functions: Mapping[str, str] = functions
+        self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
+        self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
+        self._alike: dict[str, set[str]] = {}
+        for spelling, name in names.items():
+            if len(spelling) > 1:
+                self._alike.setdefault(_folded(spelling), set()).add(name)
+        self.decimal_comma = False
+        self.words = KnownWords(_words(self.nodes, functions))
+
+    def extended(self, name: str) -> Vocabulary:
+        """The same symbols and one more, a positive number."""
+        return Vocabulary({**self._declared, name: Symbol("positive")})
+
+    def spoken(self, *, decimal_comma: bool) -> Vocabulary:
+        """The same symbols in a course whose languages decide what a mark between digits means.
+
+        What a rubric states is read without them: it has decimal points, as programs have.
+        """
+        known = copy.copy(self)
+        known.decimal_comma = decimal_comma
+        return known
+
+    def misspelt(self, word: str) -> Sym | None:
+        """The one symbol whose name differs in capitals and underscores only: ``dmodel``, ``d_FF``."""
+        if word.rstrip("0123456789") in self.names:  # d2 may be d^2, copied without its raised letter
+            return None
+        meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
+        return Sym(next(iter(meant))) if len(meant) == 1 else None
+
+    def doubtful(self, word: str) -> tuple[str, str] | None:
+        """Letters in a word that may be a product or a symbol's name, ``dk``, and that name, ``d_k``."""
+        if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
+            return None
+        run = next((run for run in self._doubtful if run in word), "")
+        return (run, self._run_together[run]) if run else None
+
+    def split(self, word: str) -> list[str] | None:
+        """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
+
+        The last may have a subscript, as in ``Ld_model``.
+
+        Returns:
+            The spellings; None when the word may as well be another symbol's name run together, such as
+            ``dh`` beside a symbol ``d_head``.
+        """
+        letters, below = word, ""
+        if "_" in word:
+            before = word.partition("_")[0][:-1]
+            letters, below = before, word[len(before) :]
+        if len(letters) > _MOST_LETTERS or word in self._run_together or (below and below not in self.names):
+            return None
+        if any(run in letters for run in self._doubtful):
+            return None
+        if any(letter not in self.names for letter in letters):
+            return None
+        return [*letters, below] if below else list(letters)
+
+    def suggestion(self, word: str) -> str:
+        """The declared spelling that was most likely meant; empty when none is near."""
+        plain = plain_name(word)
+        if len(plain) > _LONGEST_NAME:
+            return ""
+        if plain in self._run_together:
+            return self._run_together[plain]
+        known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
+        return next((spelling for spelling in known if is_typo(plain.lower(), spelling.lower())), "")
+
+
+def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
+    """Every spelling of symbols and of functions, with the name it stands for.
+
+    Raises:
+        FormulaError: see `Vocabulary`.
+    """
+    names: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    for name, symbol in declared.items():
+        if symbol.domain not in _DOMAINS:
+            raise FormulaError(
+                f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
+            )
+        if symbol.domain == "function" and name not in FUNCTIONS:
+            raise FormulaError(
+                f"symbol {name!r}: only a function can be of the domain 'function': {', '.join(FUNCTIONS)}"
+            )
+        table = functions if symbol.domain == "function" else names
+        for spelling in (name, *symbol.aliases):
+            plain = plain_name(spelling)
+            function = plain in FUNCTIONS and symbol.domain != "function"
+            if not _SPELLING.fullmatch(plain) or function:
+                raise FormulaError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
+            other = names.get(plain) or functions.get(plain)
+            if other not in (None, name):
+                raise FormulaError(
+                    f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
+                    "declare one of the two anew without it"
+                )
+            table[plain] = name
+    for spelling, name in tuple(names.items()):
+        for form in _other_alphabet(spelling):
+            names.setdefault(form, name)
+    return names, functions
+
+
+def _folded(spelling: str) -> str:
+    return spelling.replace("_", "").lower()
+
+
+def _abbreviations(spelling: str) -> Iterable[str]:
+    """What a name with underscores shrinks to: ``d_head`` → ``dhead``, ``dh``."""
+    parts = spelling.split("_")
+    if len(parts) > 1:
+        yield "".join(parts)
+        yield "".join(part[:1] for part in parts)
+
+
+def _other_alphabet(spelling: str) -> Iterator[str]:
+    """``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
+    base, mark, below = spelling.partition("_")
+    forms = (f"{one}{mark}{other}" for one in _letter_forms(base) for other in _letter_forms(below))
+    yield from (form for form in forms if form != spelling)
+
+
+def _letter_forms(word: str) -> Sequence[str]:
+    """A Greek letter and its names; any other word alone."""
+    letter = GREEK.get(word, word)
+    return tuple(dict.fromkeys((word, letter, *(name for name, one in GREEK.items() if one == letter))))
+
+
+def _words(
+    nodes: Mapping[str, Sym], functions: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[str, Node | str]]]:
+    """The entries of `KnownWords`; later ones count."""
+    yield "", ("end", "")
+    yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
+    yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))
+    yield from ((sign, (SIGNS[plain], sign)) for sign, plain in REWRITTEN.items() if plain in SIGNS)
+    yield from ((sign, (kind, sign)) for sign, kind in SIGNS.items() if kind != "_")
+    for name, constant in CONSTANTS.items():
+        yield from ((form, ("constant", constant)) for form in (name, f"\\{name}"))
+    for name, function in (*FUNCTION_SPELLINGS.items(), *functions.items()):
+        yield from ((form, ("function", function)) for form in (name, f"\\{name}"))
+    for name, kind in COMMANDS.items():
+        yield f"\\{name}", (kind, f"\\{name}")
+    for spelling, node in nodes.items():
+        if not _LIKE_AN_EXPONENT.fullmatch(spelling):  # 2e3 is a number
+            yield from ((form, ("symbol", node)) for form in _written(spelling))
+
+
+def _written(spelling: str) -> Iterator[str]:
+    """A symbol's spelling as it stands, and in LaTeX."""
+    yield spelling
+    if spelling.isalpha():
+        yield f"\\{spelling}"
+    base, _, below = spelling.partition("_")
+    if below and "_" not in below:
+        yield from (form.format(base, below) for form in _LATEX_FORMS)

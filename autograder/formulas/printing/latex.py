@@ -1,0 +1,104 @@
+"""Writes formulas as LaTeX, to be pasted into a question or a solution."""
+
+from __future__ import annotations
+
+from autograder.formulas.greek import GREEK, NAMES
+from autograder.formulas.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Relation,
+    Sym,
+    Tree,
+    Tuple,
+)
+from autograder.formulas.printing.text import decimal
+
+_SIGNS = {"≤": r"\leq", "≥": r"\geq"}
+_ROUNDING = {"ceil": (r"\lceil", r"\rceil"), "floor": (r"\lfloor", r"\rfloor")}
+_CALLED = {"sigmoid": r"\operatorname{sigmoid}"}
+_GROWTH = {"O": "O", "o": "o", "Θ": r"\Theta", "Ω": r"\Omega", "ω": r"\omega"}
+
+
+def to_latex(tree: Tree) -> str:
+    r"""The LaTeX of a formula, without dollar signs, e.g. ``8 \cdot d_{\text{model}}^{2}``."""
+    if isinstance(tree, Relation):
+        return f"{_latex(tree.left)} {_SIGNS.get(tree.sign, tree.sign)} {_latex(tree.right)}"
+    if isinstance(tree, Tuple):
+        return rf"\left({', '.join(map(_latex, tree.elements))}\right)"
+    return _latex(tree)
+
+
+def _latex(node: Node) -> str:
+    match node:
+        case Add(terms):
+            return _sum(terms)
+        case Neg(operand):
+            return f"-{_within(operand, Add, Neg)}"
+        case Mul(factors):
+            first = _within(factors[0], Add, Neg, Mul)
+            return r" \cdot ".join((first, *(_within(factor, Add, Neg, Mul) for factor in factors[1:])))
+        case Div(numerator, denominator):
+            return rf"\frac{{{_latex(numerator)}}}{{{_latex(denominator)}}}"
+        case Pow(base, exponent):
+            return f"{_within(base, Add, Neg, Mul, Div, Pow, Fn)}^{{{_latex(exponent)}}}"
+        case Fn():
+            return _function(node)
+        case Num(value):
+            return decimal(value)
+        case Const(name):
+            return r"\pi" if name == "pi" else name
+        case Sym(name):
+            return _symbol(name)
+
+
+def _sum(terms: tuple[Node, ...]) -> str:
+    parts = [_within(terms[0], Add)]
+    for term in terms[1:]:
+        if isinstance(term, Neg):
+            parts.append(f"- {_within(term.operand, Add, Neg)}")
+        else:
+            parts.append(f"+ {_within(term, Add)}")
+    return " ".join(parts)
+
+
+def _function(call: Fn) -> str:
+    arguments = list(map(_latex, call.arguments))
+    if call.name == "sqrt":
+        return rf"\sqrt{{{arguments[0]}}}"
+    if call.name == "factorial":
+        simple = isinstance(call.arguments[0], Num | Sym | Const)
+        return f"{arguments[0]}!" if simple else rf"\left({arguments[0]}\right)!"
+    if call.name == "binomial":
+        return rf"\binom{{{arguments[0]}}}{{{arguments[1]}}}"
+    if call.name in _ROUNDING:
+        opening, closing = _ROUNDING[call.name]
+        return rf"\left{opening} {arguments[0]} \right{closing}"
+    if call.name == "abs":
+        return rf"\left|{arguments[0]}\right|"
+    name = _GROWTH.get(call.name) or _CALLED.get(call.name, rf"\{call.name}")
+    if call.name == "log" and len(arguments) == 2:
+        name += f"_{{{arguments.pop()}}}"
+    return rf"{name}\left({', '.join(arguments)}\right)"
+
+
+def _symbol(name: str) -> str:
+    base, _, below = name.partition("_")
+    base = NAMES.get(base, base)
+    if base in GREEK:
+        base = f"\\{base}"
+    elif len(base.rstrip("'")) > 1:  # several letters in a row are set as a product
+        base = rf"\text{{{base}}}"
+    below = below.replace("_", r"\_")
+    return rf"{base}_{{\text{{{below}}}}}" if below else base
+
+
+def _within(node: Node, *bracketed: type[Node]) -> str:
+    text = _latex(node)
+    return rf"\left({text}\right)" if isinstance(node, bracketed) else text

@@ -1,0 +1,89 @@
+"""Writes formulas as plain text: reading what was written gives the same tree again."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from autograder.formulas.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Relation,
+    Sym,
+    Tree,
+    Tuple,
+)
+
+
+def to_text(tree: Tree) -> str:
+    """The canonical plain text, e.g. ``3*n_heads*d_model*d_head + 8*d_model^2``."""
+    if isinstance(tree, Relation):
+        return f"{to_text(tree.left)} {tree.sign} {to_text(tree.right)}"
+    if isinstance(tree, Tuple):
+        inner = ", ".join(map(to_text, tree.elements))
+        return f"({inner},)" if len(tree.elements) == 1 else f"({inner})"
+    return _text(tree)
+
+
+def _text(node: Node) -> str:
+    if isinstance(node, Sym):  # most parts are symbols
+        return node.name
+    if isinstance(node, Add):
+        return _sum(node.terms)
+    if isinstance(node, Neg):
+        return f"-{_within(node.operand, Add, Neg)}"
+    if isinstance(node, Mul):
+        first = _within(node.factors[0], Add, Neg, Mul)
+        return "*".join((first, *(_within(factor, Add, Neg, Mul, Div) for factor in node.factors[1:])))
+    if isinstance(node, Div):
+        return f"{_above(node.numerator)}/{_within(node.denominator, Add, Neg, Mul, Div)}"
+    if isinstance(node, Pow):
+        return f"{_within(node.base, Add, Neg, Mul, Div, Pow)}^{_within(node.exponent, Add, Neg, Mul, Div)}"
+    if isinstance(node, Fn):
+        return f"{node.name}({', '.join(map(to_text, node.arguments))})"
+    return decimal(node.value) if isinstance(node, Num) else node.name
+
+
+def decimal(value: int | Fraction) -> str:
+    """A number as it may be written: in decimals where they end, which those that were read always do.
+
+    There are never three behind a point, which may separate thousands in some languages: 1.1250.
+    """
+    if isinstance(value, int):
+        return str(value)
+    digits, denominator = 0, value.denominator
+    while (10**digits) % denominator and digits < 1000:
+        digits += 1
+    if (10**digits) % denominator:
+        return f"({value.numerator}/{denominator})"
+    whole, rest = divmod(value.numerator * 10**digits // denominator, 10**digits)
+    return f"{whole}.{rest:0{digits}d}{'0' if digits == 3 and 0 < whole < 1000 else ''}"
+
+
+def _sum(terms: tuple[Node, ...]) -> str:
+    parts = [_within(terms[0], Add)]
+    for term in terms[1:]:
+        if isinstance(term, Neg):
+            parts.append(f"- {_within(term.operand, Add, Neg)}")
+        else:
+            parts.append(f"+ {_within(term, Add)}")
+    return " ".join(parts)
+
+
+def _above(node: Node) -> str:
+    """A numerator; in brackets where its exponent might be taken for the whole quotient: ``(d^1)/2``."""
+    last = node.factors[-1] if isinstance(node, Mul) else node
+    open_ended = isinstance(last, Pow) and (last.exponent == Num(1) or last.base == Const("e"))
+    return f"({_text(node)})" if open_ended else _within(node, Add, Neg)
+
+
+def _within(node: Node, *bracketed: type[Node]) -> str:
+    """The text of a part, in brackets where its kind would be read differently without."""
+    text = _text(node)
+    return f"({text})" if isinstance(node, bracketed) else text

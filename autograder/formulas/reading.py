@@ -1,0 +1,61 @@
+"""Reads a text in the form that a question asks for; the check that students run reads with it as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from autograder.formulas.nodes import Node, Tree, Tuple
+from autograder.formulas.notation.landau import parse_statements
+from autograder.formulas.notation.parse import parse_sides, parse_tuple
+from autograder.formulas.notation.several import parse_chain, parse_list
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import inside_space, without_name, without_remark, without_unit
+
+
+def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
+    """One formula, or the sides of a chain of equations.
+
+    The name of the result before it is dropped, such as ``N =``, and so are words behind it for what it
+    counts, such as ``parameters``.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+    """
+    bare = without_remark(without_name(text, vocabulary), vocabulary)
+    return parse_sides(without_unit(bare, vocabulary), vocabulary)
+
+
+def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
+    """A tuple, also as the exponent of a space: ``ℝ^{n×d}``.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+    """
+    return parse_tuple(inside_space(without_name(text, vocabulary), vocabulary), vocabulary)
+
+
+_READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
+    "formula": read_formula,
+    "relation": parse_chain,
+    "tuple": lambda text, vocabulary: (read_tuple(text, vocabulary),),
+    "list": lambda text, vocabulary: (parse_list(text, vocabulary),),
+    "set": lambda text, vocabulary: (parse_list(text, vocabulary),),
+    "asymptotic": parse_statements,
+}
+
+
+def read_text(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """What a text says.
+
+    Args:
+        text: as it was written.
+        form: one of a rubric's: formula, relation, tuple, list, set or asymptotic.
+        vocabulary: the symbols.
+
+    Returns:
+        One tree; for a chain of equations its sides; for a chain of relations those between neighbours.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+    """
+    return _READERS[form](text, vocabulary)

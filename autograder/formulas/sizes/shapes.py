@@ -1,0 +1,99 @@
+"""Shapes of tensors, as they are written: rows of numbers, or of formulas in the declared symbols."""
+
+from __future__ import annotations
+
+import re
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import Node, Num, Sym
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import inside_space
+from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+
+MAX_CHARS = 400
+
+Axes = tuple[Node, ...]
+_AROUND = "`$ \t\r\n\u00a0"
+_WRAPPER = re.compile(r"(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)", re.DOTALL)
+_LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)|==?|≈")
+_TIMES = re.compile(r"(?<=[0-9])(\s*)[xX](\s*)(?=[0-9])")
+_SPACED_TIMES = re.compile(r"(?<=\s)[xX](?=\s)")
+_ELLIPSIS = re.compile(r"\.\.\.|…|\\[lc]?dots(?![A-Za-z])")
+_PLACEHOLDER = re.compile(r"(?:^|[(\[,×])\s*(None|[?*_:])\s*(?=$|[)\],×])")
+_NO_AXES = re.compile(r"\s*(?:\(\s*\)|\[\s*\])\s*")
+
+
+def read_shape(text: str, vocabulary: Vocabulary) -> Axes:
+    """Read ``(b, h, s, d)``, ``[8, 12]``, ``b × h × s``, ``8x12``, ``torch.Size([8, 12])`` or LaTeX.
+
+    Raises:
+        Unreadable: with the codes of formulas; besides ``placeholder`` and ``ellipsis`` (with the ``sign``)
+            for sizes that are left open, and ``no-size`` for constants that are no size.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    plain = _unwrapped(text, vocabulary)
+    for code, pattern in (("ellipsis", _ELLIPSIS), ("placeholder", _PLACEHOLDER)):
+        found = pattern.search(plain)
+        if found is not None:
+            sign = found[pattern.groups]
+            raise Unreadable(code, found.start(pattern.groups), sign=sign)
+    if _NO_AXES.fullmatch(plain):
+        return ()
+    axes = parse_tuple(plain, vocabulary).elements
+    for axis in axes:
+        _check(axis)
+    return axes
+
+
+def read_size(text: str, vocabulary: Vocabulary) -> Node:
+    """Read one entry of a shape: a number or a formula.
+
+    Raises:
+        Unreadable: see `read_shape`.
+    """
+    for code, pattern in (("ellipsis", _ELLIPSIS), ("placeholder", _PLACEHOLDER)):
+        if pattern.fullmatch(text.strip()):
+            raise Unreadable(code, 0, sign=text.strip())
+    axis = parse(text, vocabulary)
+    _check(axis)
+    return axis
+
+
+def _check(axis: Node) -> None:
+    """Refuse constants that are no size."""
+    if isinstance(axis, Sym):
+        return
+    try:
+        value = axis.value if isinstance(axis, Num) else constant_value(axis)
+    except (TooLarge, Undefined):
+        raise Unreadable("no-size", 0) from None
+    if value == -1:
+        raise Unreadable("placeholder", 0, sign="-1")
+    if value is not None and (value.denominator != 1 or value < 0):
+        raise Unreadable("no-size", 0)
+
+
+def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
+    """The shape, with blanks for what stands around it, so that errors point at the right place."""
+    start, end = _stripped(text, 0, len(text))
+    left = _LEFT_SIDE.match(text, start, end)
+    if left is not None:
+        start, end = _stripped(text, left.end(), end)
+    inner = inside_space(text[start:end], vocabulary)
+    start, end = _stripped(" " * start + inner, start, end)
+    wrapper = _WRAPPER.fullmatch(text, start, end)
+    if wrapper is not None:
+        start, end = wrapper.span(1)
+    inner = _TIMES.sub(r"\1×\2", text[start:end])
+    if not {"x", "X"} & vocabulary.names.keys():
+        inner = _SPACED_TIMES.sub("×", inner)
+    return " " * start + inner + " " * (len(text) - end)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a part of the text begins and ends without blanks and marks around it."""
+    inner = text[start:end]
+    begin = start + len(inner) - len(inner.lstrip(_AROUND))
+    return begin, max(begin, start + len(inner.rstrip(_AROUND)))

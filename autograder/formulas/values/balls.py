@@ -1,0 +1,462 @@
+"""Values as balls (python-flint): a midpoint and a radius that surely holds the true value.
+
+Disjoint balls prove that two formulas differ. That two formulas are equal is concluded from many secret
+points at which they agree to hundreds of digits; terms that are too small to be seen beside the others are
+looked at with more precision, or leave the point unused.
+
+Formulas are compared where both have a value, so ``log(a^2*b)`` equals ``2*log(a) + log(b)`` although it has
+values for negative ``a``, too. One that has none wherever the other has some is different. Where neither has
+any inside the symbols' domains, as ``ln(p/(1-p))`` for a whole ``p``, they are compared as functions of real
+numbers instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from flint import arb, ctx
+
+from autograder.formulas.errors import Undecided
+from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
+from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.values.points import Point, Points
+
+_OWNED = threading.RLock()
+"""Guards flint's own variable; it must be one for the process because that variable is."""
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with so many bits. Other threads that want to compute with balls wait.
+
+    flint keeps one precision for the whole process: a thread that changes it changes it under every other
+    one, in the middle of what they compute. So whoever computes with balls holds the only lock there is while
+    the precision is theirs.
+    """
+    with _OWNED, ctx.workprec(bits):
+        yield
+
+
+PRECISIONS = (128, 512, 1408)
+"""Bits, tried in turn; the last is more than the digits that a number may be written with."""
+THOROUGH = 2
+"""Points at which formulas must agree at the highest precision."""
+LEAST_AGREEMENT = 6
+"""Points at which formulas must agree as functions of real numbers, the thorough ones among them."""
+LEAST_OF_LARGE = 3
+"""The same for formulas that are too large for more, or have values at few points."""
+LEAST_INSIDE = 4
+"""Points of their domains at which they must agree besides."""
+LEAST_WHOLE = 12
+"""Points of their domains that suffice where formulas have no value between whole numbers."""
+MOST_POINTS = 96
+"""Points that are looked at, of both sorts together."""
+MAX_LOGARITHM = 10_000.0
+"""Largest absolute natural logarithm of a value."""
+MAX_GAMMA = 1_000.0
+"""Largest argument of a factorial."""
+REMEMBERED = 512
+"""Values of formulas at points that are kept."""
+MAX_WORK = 4_000
+"""What one comparison may cost in all, see `work_of`: about four milliseconds."""
+_PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
+"""Of each precision."""
+_OF_GAMMA = {"factorial": 12, "binomial": 30}
+"""What the functions made of gamma functions cost; every other one costs 4."""
+
+_Outcome = Literal["differ", "agree", "first", "second", "neither", "unknown"]
+"""What two formulas do at a point: which of them alone has a value there; that neither has; or nothing that
+is known for certain."""
+
+
+class _Invisible(Exception):
+    """A term is lost beside a far larger one at this precision."""
+
+
+_Tally = Counter[_Outcome]
+"""How many points of one sort had which outcome."""
+
+
+def equal_at(first: Node, second: Node, points: Points) -> bool:
+    """Whether two formulas agree wherever both have values.
+
+    Args:
+        first: a formula.
+        second: another.
+        points: the symbols' domains, and what is drawn.
+
+    Raises:
+        Undecided: too few points are conclusive.
+    """
+    verdict = _verdict(first, second, points)
+    if verdict is None:  # no values inside the domains: as functions of real numbers
+        names = symbols(first) | symbols(second)
+        verdict = _verdict(first, second, Points(dict.fromkeys(names, "real"), points.derived("real")))
+    if verdict is None:
+        raise Undecided("neither formula has a value anywhere")
+    return verdict
+
+
+def _verdict(first: Node, second: Node, points: Points) -> bool | None:
+    """The same inside the symbols' domains; None where neither formula has a value there.
+
+    Raises:
+        Undecided: too few points are conclusive.
+    """
+    whole = _has_whole(first, points) or _has_whole(second, points)
+    if whole and _compare(first, second, points.inside(0), _steps(THOROUGH), points) == "differ":
+        return False  # as the second point below would say, without the first
+    anywhere, inside, least = _Tally(), _Tally(), points.least
+    work, spent = work_of(first) + work_of(second), 0.0
+    for number in range(MOST_POINTS):
+        own = number % 2 == 1
+        if not own and anywhere["differ"]:  # only values inside the domains are left to say so
+            continue
+        steps = _steps(THOROUGH if own else anywhere["agree"])
+        if spent + work * _price(steps, "agree") > MAX_WORK:
+            break
+        at = points.inside(number // 2) if own else points.anywhere(number // 2)
+        outcome = _compare(first, second, at, steps, points)
+        spent += work * _price(steps, outcome)
+        (inside if own else anywhere)[outcome] += 1
+        if outcome == "differ" and (own or not whole):
+            return False
+        enough = anywhere["agree"] >= LEAST_AGREEMENT and inside["agree"] >= LEAST_INSIDE
+        if enough and number >= 2 * least:
+            return True
+    return _few(anywhere, inside)
+
+
+def _has_whole(node: Node, points: Points) -> bool:
+    """Whether a symbol in a formula stands only for whole numbers."""
+    known = points.whole.get(id(node))
+    if known is not None and known[0] is node:
+        return known[1]
+    found = any(points.domains[name] == "positive integer" for name in symbols(node))
+    if len(points.whole) >= REMEMBERED:
+        points.whole.clear()
+    points.whole[id(node)] = node, found
+    return found
+
+
+def _price(steps: Sequence[int], outcome: _Outcome) -> float:
+    """What a point costs, about: mostly the first precision tells, unless agreement needs the highest one."""
+    first = outcome not in ("agree", "unknown") or (outcome == "agree" and steps == PRECISIONS)
+    return sum(_PRICES[bits] for bits in (steps[:1] if first else steps))
+
+
+def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
+    """What is concluded when all points were looked at and not as many agreed as usually do."""
+    both = anywhere + inside
+    if not anywhere["differ"] and (anywhere["agree"] >= LEAST_OF_LARGE or inside["agree"] >= LEAST_WHOLE):
+        return True  # whole numbers may be too large for an exponential function, ends of an interval outside
+    if not both["agree"]:
+        alone = inside["first"] + inside["second"]
+        if alone >= LEAST_WHOLE:
+            return False
+        if inside["neither"] >= LEAST_WHOLE and not alone + anywhere["differ"]:
+            return None
+    raise Undecided(f"the values agree at only {both['agree']} points")
+
+
+def _steps(agreed: int) -> tuple[int, ...]:
+    """The precisions for a point: first one that sees most differences, then such as agreement needs."""
+    if agreed >= THOROUGH:
+        return PRECISIONS
+    return (PRECISIONS[0], PRECISIONS[-1]) if agreed == 0 else PRECISIONS[-1:]
+
+
+def work_of(node: Node) -> int:
+    """How long evaluating takes, where a sum or product takes 1."""
+    return sum(
+        _OF_GAMMA.get(part.name, 4) if type(part) is Fn else 3 if type(part) is Pow else 1
+        for part in walk(node)
+    )
+
+
+def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
+    """Whether two formulas certainly differ at one of the points, as far as `MAX_WORK` reaches."""
+    each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
+    affordable = itertools.islice(points, int(MAX_WORK // each))
+    return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
+
+
+def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int] | None:
+    """The place of the formula with the largest (or smallest) value at a point.
+
+    Returns:
+        An empty list where that is open, and None where one of the formulas has no value.
+    """
+    for bits in PRECISIONS:
+        with precision(bits):
+            values = {name: _number(value) for name, value in at.items()}
+            try:
+                found = [ball(part, values) for part in parts]
+            except _Invisible:
+                continue
+            except (TooLarge, Undefined):
+                return None
+            if smallest:
+                found = [-one for one in found]
+            for place, one in enumerate(found):
+                if all(one > other for number, other in enumerate(found) if number != place):
+                    return [place]
+    return []
+
+
+def has_value(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value at a point."""
+    value = _value(node, at)
+    return value is not None and value.is_finite()
+
+
+def is_negative(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value below zero at a point."""
+    value = _value(node, at)
+    return value is not None and bool(value < 0)
+
+
+def is_no_whole_number(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value that is no whole number at a point."""
+    value = _value(node, at)
+    return value is not None and value.is_finite() and not value.contains_integer()
+
+
+def is_zero(node: Node, at: Point) -> bool:
+    """Whether a formula is zero at a point, to as many digits as equal formulas have to agree."""
+    bits = PRECISIONS[-1]
+    with precision(bits):
+        value = _evaluated(node, at)
+        return isinstance(value, arb) and bool(abs(value).upper() < arb(2) ** (-bits // 2))
+
+
+def _value(node: Node, at: Point) -> arb | None:
+    """The value of a formula at a point; None where it has none, or where that is open."""
+    for bits in PRECISIONS:
+        with precision(bits):
+            value = _evaluated(node, at)
+        if value is not _Invisible:
+            return value if isinstance(value, arb) else None
+    return None
+
+
+def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points: Points | None) -> _Outcome:
+    """What two formulas do at one point.
+
+    Args:
+        first: a formula.
+        second: another.
+        at: the point.
+        steps: precisions, tried in turn. When the highest is among the first two of them only agreement at
+            the last one counts.
+        points: whose point it is, where values are to be kept.
+    """
+    thorough = len(steps) < len(PRECISIONS)
+    for bits in steps:
+        with precision(bits):
+            try:
+                left, right = (_defined(node, at, bits, points) for node in (first, second))
+            except _Invisible:
+                continue
+            except TooLarge:
+                return "unknown"
+            if left is None or right is None:
+                return "neither" if left is right else "second" if left is None else "first"
+            if not (left.is_finite() and right.is_finite()):
+                continue
+            difference = left - right
+            if not difference.contains(0):
+                return "differ"
+            if thorough and bits < PRECISIONS[-1]:
+                continue
+            scale = abs(left).max(abs(right))
+            if left.contains(0) and right.contains(0):  # nothing but terms that cancel: zero, both of them
+                scale = arb(1)
+            if difference.abs_upper() <= scale * arb(2) ** (-bits // 2):
+                return "agree"
+    return "unknown"
+
+
+def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | None:
+    """The value of a formula at a point, at flint's current precision; None where it certainly has none."""
+    place = (id(node), id(at), bits)
+    known = None if points is None else points.remembered.get(place)
+    if known is not None and known[0] is node and known[1] is at:
+        value = known[2]
+    else:
+        value = _evaluated(node, at)
+        if points is not None:
+            if len(points.remembered) >= REMEMBERED:
+                points.remembered.clear()
+            points.remembered[place] = node, at, value
+    if isinstance(value, type):
+        raise value
+    return value
+
+
+def _evaluated(node: Node, at: Point) -> arb | type[Exception] | None:
+    """The value of a formula, None where it certainly has none, or what evaluating it raises."""
+    try:
+        return ball(node, {name: _number(number) for name, number in at.items()})
+    except Undefined:
+        return None
+    except _Invisible:
+        return _Invisible
+    except TooLarge:
+        return TooLarge
+
+
+def ball(node: Node, at: Mapping[str, arb]) -> arb:
+    """The value of a formula at a point, at flint's current precision.
+
+    Raises:
+        TooLarge: a value is beyond the limits.
+        Undefined: division by zero, or a function outside its domain, for certain.
+        _Invisible: see there.
+    """
+    if isinstance(node, Sym):
+        return at[node.name]
+    if isinstance(node, Num):
+        return _number(node.value)
+    if isinstance(node, Mul):
+        return math.prod((ball(factor, at) for factor in node.factors), start=arb(1))
+    if isinstance(node, Add):
+        return _sum([ball(term, at) for term in node.terms])
+    if isinstance(node, Pow):
+        return _power(node, at)
+    if isinstance(node, Neg):
+        return -ball(node.operand, at)
+    if isinstance(node, Div):
+        return _quotient(ball(node.numerator, at), ball(node.denominator, at))
+    if isinstance(node, Const):
+        return arb.pi() if node.name == "pi" else arb.const_e()
+    return _function(node, at)
+
+
+def _number(value: int | Fraction) -> arb:
+    return arb(value.numerator) / arb(value.denominator) if isinstance(value, Fraction) else arb(value)
+
+
+def _sum(terms: Sequence[arb]) -> arb:
+    total, largest = arb(0), arb(0)
+    for term in terms:
+        total += term
+        largest = largest.max(abs(term))
+    if ctx.prec >= PRECISIONS[-1]:  # what cannot be told from zero here is what is left of terms that cancel
+        terms = [term for term in terms if not term.contains(0)]
+    _see(terms, largest)
+    return total
+
+
+def _see(terms: Iterable[arb], beside: arb) -> None:
+    """Make sure that no term but zero is lost beside what it is added to."""
+    floor = beside * arb(2) ** (-ctx.prec // 4)
+    if any(not term.is_zero() and abs(term) < floor for term in terms):
+        raise _Invisible
+
+
+def _quotient(numerator: arb, denominator: arb) -> arb:
+    if denominator.is_zero():
+        raise Undefined
+    return numerator / denominator
+
+
+def _power(node: Pow, at: Mapping[str, arb]) -> arb:
+    base = ball(node.base, at)
+    constant = constant_value(node.exponent)
+    exponent = ball(node.exponent, at) if constant is None else _number(constant)
+    whole = exponent.unique_fmpz() if exponent.is_exact() else None
+    if whole is not None and (constant is not None or not base > 0):
+        if base.is_zero() and whole < 0:
+            raise Undefined
+        if not base.is_zero():
+            _limit(exponent * _size(abs(base)))
+        return base**whole
+    if base < 0:
+        raise Undefined
+    _limit(exponent * _size(base))
+    nearest = 0 if constant is None else round(constant)
+    _see((exponent - nearest,), arb(1))  # about what makes the power differ from a whole one
+    return base**exponent
+
+
+def _size(value: arb) -> float:
+    """The natural logarithm, roughly: at full precision it costs more than the power it is a limit for."""
+    rough = float(value)
+    if 0 < rough < math.inf:
+        return math.log(rough)
+    return float(value.log()) if value > 0 else 0.0
+
+
+def _limit(logarithm: arb | float, most: float = MAX_LOGARITHM) -> None:
+    if not -most < logarithm < most:
+        raise TooLarge
+
+
+def _function(node: Fn, at: Mapping[str, arb]) -> arb:
+    arguments = [ball(argument, at) for argument in node.arguments]
+    name, first = node.name, arguments[0]
+    match name:
+        case "sqrt":
+            if first < 0:
+                raise Undefined
+            return first.sqrt()
+        case "exp":
+            _limit(first)
+            _see((first,), arb(1))
+            return first.exp()
+        case "max" | "min":
+            for other in arguments[1:]:
+                first = first.max(other) if name == "max" else first.min(other)
+            return first
+        case "ceil" | "floor" | "abs":
+            return abs(first) if name == "abs" else first.ceil() if name == "ceil" else first.floor()
+        case "sigmoid" | "tanh" | "sin" | "cos":
+            return _curve(name, first)
+        case "factorial":
+            return _gamma(first + 1)
+        case "binomial":
+            total, chosen = arguments
+            return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
+    return _logarithm_of(name, arguments)
+
+
+def _curve(name: str, argument: arb) -> arb:
+    """A sigmoid, a hyperbolic tangent, a sine or a cosine.
+
+    Raises:
+        _Invisible: what makes the value differ from its limit, or from that at zero, is lost beside it.
+    """
+    if name == "sin":
+        return argument.sin()
+    if name == "cos":
+        _see((argument * argument,), arb(1))
+        return argument.cos()
+    size = abs(argument)
+    _limit(size)
+    _see(((-size).exp(),), arb(1))
+    if name == "tanh":
+        return argument.tanh()
+    _see((argument,), arb(1))
+    return 1 / (1 + (-argument).exp())
+
+
+def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:
+    first = arguments[0]
+    if any(argument <= 0 for argument in arguments):
+        raise Undefined
+    if name == "lg":
+        return first.log() / arb.const_log10()
+    return first.log() / arguments[1].log() if len(arguments) == 2 else first.log()
+
+
+def _gamma(value: arb) -> arb:
+    _limit(value, MAX_GAMMA)
+    return value.gamma()

@@ -1,0 +1,175 @@
+"""Exact values of formulas at given points. Bounded in time and memory.
+
+At points of 90 bits an exponent that comes out small is a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from autograder.formulas.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+EXACT_BITS = 1 << 14
+"""Numerators and denominators of exact values; beyond, formulas are compared by `balls`."""
+MAX_EXPONENT = 1000
+"""Largest constant exponent, and argument of a factorial."""
+Rational: TypeAlias = "int | Fraction"
+
+
+_OF_ONE: Mapping[str, Callable[[Rational], Rational]] = {
+    "ceil": math.ceil, "floor": math.floor, "abs": lambda value: max(value, -value),
+}  # fmt: skip
+_OF_SEVERAL: Mapping[str, Callable[[list[Rational]], Rational]] = {"max": max, "min": min}
+
+
+class TooLarge(Exception):
+    """A value is beyond the limits."""
+
+
+class Irrational(Exception):
+    """A value is not a rational number as far as this module can tell."""
+
+
+class Undefined(Exception):
+    """Division by zero."""
+
+
+def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
+    """The exact value of a formula at a point.
+
+    Raises:
+        TooLarge: an intermediate value has more than `EXACT_BITS` bits.
+        Irrational: a radical, logarithm, symbolic exponent or the like occurs.
+        Undefined: division by zero.
+        KeyError: a symbol has no value.
+    """
+    if isinstance(node, Sym):
+        return at[node.name]
+    if isinstance(node, Num):
+        return node.value
+    if isinstance(node, Mul):
+        return _exact_product(node, at)
+    if isinstance(node, Pow):
+        return _exact_power(node, at)
+    if isinstance(node, Add):
+        return _exact_sum(node, at)
+    if isinstance(node, Neg):
+        return -exact(node.operand, at)
+    if isinstance(node, Div):
+        return _quotient(exact(node.numerator, at), exact(node.denominator, at))
+    value = _constant_function(node)
+    if value.numerator.bit_length() > EXACT_BITS:
+        raise TooLarge
+    return value
+
+
+def constant_value(node: Node) -> Rational | None:
+    """The value of a formula without symbols; None when it has symbols or is not rational.
+
+    Raises:
+        TooLarge: beyond the limits.
+        Undefined: division by zero.
+    """
+    try:
+        return exact(node, {})
+    except (KeyError, Irrational):
+        return None
+
+
+def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
+    product, below = 1, 1
+    for factor in node.factors:
+        if isinstance(factor, Sym):  # looked up here: a call would cost more than all the rest
+            value = at[factor.name]
+        elif isinstance(factor, Num):
+            value = factor.value
+        else:
+            value = exact(factor, at)
+        if isinstance(value, int):
+            product *= value
+        else:  # reduced once, at the end
+            product *= value.numerator
+            below *= value.denominator
+            if below.bit_length() > EXACT_BITS:
+                raise TooLarge
+        if product.bit_length() > EXACT_BITS:
+            raise TooLarge
+    return product if below == 1 else _quotient(product, below)
+
+
+def _exact_sum(node: Add, at: Mapping[str, Rational]) -> Rational:
+    total: Rational = 0
+    for term in node.terms:
+        total += exact(term, at)
+        if isinstance(total, Fraction) and total.denominator.bit_length() > EXACT_BITS:
+            raise TooLarge
+    return total
+
+
+def _quotient(numerator: Rational, denominator: Rational) -> Rational:
+    if denominator == 0:
+        raise Undefined
+    quotient = Fraction(numerator, denominator)
+    return quotient.numerator if quotient.denominator == 1 else quotient
+
+
+def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
+    exponent = node.exponent.value if isinstance(node.exponent, Num) else exact(node.exponent, at)
+    if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
+        raise Irrational
+    base = at[node.base.name] if isinstance(node.base, Sym) else exact(node.base, at)
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if bits * abs(exponent) > EXACT_BITS:
+        raise TooLarge
+    if exponent >= 0:
+        return base**exponent
+    return _quotient(1, base**-exponent)
+
+
+def _constant_function(node: Node) -> Rational:
+    """A function of constants where its value is rational and small."""
+    if not isinstance(node, Fn):
+        raise Irrational
+    values: list[Rational] = []
+    for argument in node.arguments:
+        value = constant_value(argument)
+        if value is None:
+            raise Irrational
+        values.append(value)
+    if node.name in _OF_SEVERAL:
+        return _OF_SEVERAL[node.name](values)
+    if node.name in _OF_ONE:
+        return _OF_ONE[node.name](values[0])
+    if node.name == "sqrt":
+        return _square_root(values[0])
+    if node.name in ("factorial", "binomial"):
+        return _count(node.name, values)
+    raise Irrational
+
+
+def _square_root(value: Rational) -> Rational:
+    if value < 0:
+        raise Undefined
+    root = _quotient(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    if root * root != value:
+        raise Irrational
+    return root
+
+
+def _count(name: str, values: list[Rational]) -> int:
+    from flint import fmpz  # here, since what reads numbers alone has no use for it
+
+    whole = [value for value in values if isinstance(value, int)]
+    if len(whole) != len(values) or min(whole) < 0:
+        raise Irrational
+    if max(whole) > MAX_EXPONENT:
+        raise TooLarge
+    if name == "factorial":  # flint is several times as fast as the standard library
+        return int(fmpz.fac_ui(fmpz(whole[0])))
+    return int(fmpz.bin_uiui(*whole))

@@ -1,0 +1,404 @@
+"""The kind ``number``: a number with or without a unit, exact or within a stated tolerance."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.checks.base import AcceptedResult, Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.judging.results import Finding, failed, no_answer, unread
+from autograder.checks.kind import Kind
+from autograder.checks.options import AnswerItem, ComparedOptions, place
+from autograder.checks.planning.targets import ValueTarget, nothing_written
+from autograder.checks.values.arrays import read_scalar
+from autograder.checks.values.quoting import quote, type_name
+from autograder.errors import RubricError, inside
+from autograder.formulas import Unreadable
+from autograder.messages.reading import unreadable_number
+from autograder.numbers.answers import read_number
+from autograder.numbers.quantities import (
+    DecimalMark,
+    Quantity,
+    ReadQuantity,
+    keep_whole,
+    of_number,
+    read_quantity,
+    write_quantity,
+)
+from autograder.numbers.tolerance import (
+    DIFFERENCES,
+    Tolerance,
+    agrees,
+    can_differ,
+    difference,
+    right_in_some_unit,
+)
+from autograder.numbers.units import Unit, only_unit
+from autograder.records import Message, Opaque, Status
+from autograder.rubric import Item, Question, Rubric
+from autograder.tables import convert
+
+MOST_DIGITS = 15
+
+
+class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``tolerance = { relative = "1%" }``, ``{ absolute = "0.5 MB" }`` or ``{ digits = 3 }``: one of them."""
+
+    relative: Any = None
+    absolute: Any = None
+    digits: int = 0
+
+
+def read_tolerance(stated: Any, asked: Unit, where: str) -> Tolerance:
+    """The tolerance that a rubric states.
+
+    Raises:
+        RubricError: it is none, or has not exactly one entry.
+    """
+    where = inside(where, ": tolerance", "tolerance")
+    if stated == "exact":
+        return Tolerance()
+    if not isinstance(stated, dict):
+        raise RubricError(f'expected "exact" or a table such as {{ relative = "1%" }}, got {stated!r}', where)
+    table = convert(stated, ToleranceTable, where)
+    if len(stated) != 1:
+        raise RubricError(f"expected one of relative, absolute and digits, got {len(stated)}", where)
+    if "digits" in stated:
+        if not 1 <= table.digits <= MOST_DIGITS:
+            raise RubricError(f"expected from 1 to {MOST_DIGITS}, got {table.digits}", where, "digits")
+        return Tolerance(digits=table.digits)
+    if "relative" in stated:
+        relative = _amount(table.relative, only_unit(""), inside(where, ": relative", "relative"))
+        if relative >= 1:
+            raise RubricError('expected less than 1, or a text such as "1%"', where, "relative")
+        return Tolerance(relative=relative)
+    return Tolerance(absolute=_amount(table.absolute, asked, inside(where, ": absolute", "absolute")))
+
+
+def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
+    """A positive amount in a rubric, in base quantities.
+
+    Raises:
+        RubricError: it is none.
+    """
+    try:
+        if isinstance(stated, str):
+            written = read_quantity(stated, asked, "point")
+            found = written.readings[0]
+        elif isinstance(stated, int | Decimal) and not isinstance(stated, bool):
+            found = of_number(stated, asked)
+        else:
+            raise RubricError(f"expected a number or a text, got {stated!r}", where)
+    except Unreadable as error:
+        raise RubricError(f"{stated!r} cannot be read: {error.code}", where) from error
+    if found.dimension != asked.dimension or found.amount <= 0:
+        raise RubricError(f"expected a positive amount of {asked.text or 'a number'}, got {stated!r}", where)
+    return found.amount
+
+
+Units = Literal["required", "optional", "forbidden"]
+
+_OTHER_UNITS = ("B", "KiB", "MB", "FLOP", "TFLOP", "min", "million parameters", "tokens")
+"""Units that trials are written in."""
+
+_POLICY = ("unit-missing", "unit-forbidden")
+_NOT_WHOLE = "whole"
+"""A whole number is asked for, and the answer is none."""
+_OTHER_UNIT = "other-unit"
+"""Where no unit is asked for, the right number of something: manual review."""
+_OF_WHOLE = ("dimension", "sign", "digits")
+"""Explanations that can be true of numbers of things; prefixes and percentages are about measures."""
+_ZERO = Quantity(Fraction(0))
+
+
+class NumberQuestion(ComparedOptions, frozen=True):
+    """Options of a ``number`` question; each item may have its own instead."""
+
+    unit: str | None = None
+    """What is asked for; a number alone counts in it. Default: that of the right value, if it has one."""
+    units: Units = "optional"
+    """Whether the answer must, may or must not have a unit."""
+    tolerance: Any = "exact"
+    """``"exact"``, or a table with ``relative``, ``absolute`` or ``digits``."""
+    decimal: DecimalMark = "either"
+    """Which mark stands before decimals; with ``"either"``, an open case is asked back."""
+
+
+class NumberItem(AnswerItem, frozen=True):
+    """Options of an item of a ``number`` question."""
+
+    value: Any = None
+    """What is right: a number in ``unit``, or a text with its own unit; without it the reference is asked."""
+    accept: tuple[Any, ...] = ()
+    """Further right values."""
+    unit: str | None = None
+    units: Units | None = None
+    tolerance: Any = None
+    decimal: DecimalMark | None = None
+
+
+class _Rules(Struct, frozen=True):
+    """What holds for one item."""
+
+    asked: Unit
+    units: Units
+    tolerance: Tolerance
+    decimal: DecimalMark
+    is_whole: bool = False
+    """Every right value that the rubric states is a whole number without a unit, and is compared exactly."""
+
+    def asks_whole(self, right: Quantity) -> bool:
+        """Whether only a whole number can be this right one, so that a mark in it separates thousands."""
+        return not self.asked.text and self.tolerance == Tolerance() and right.amount.denominator == 1
+
+
+class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
+    """Numbers with units from a variable, a text, or calls."""
+
+    kind: ClassVar[str] = "number"
+    vague: ClassVar[frozenset[str]] = frozenset({"number.wrong", "number.dimension"})
+    form_only: ClassVar[frozenset[str]] = frozenset({"number.unit-missing", "number.unit-forbidden"})
+    question_type = NumberQuestion
+    item_type = NumberItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Validate the options; see `Check`."""
+        self._rules: dict[str, _Rules] = {}
+        super().__init__(question, rubric)
+
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+        """Every quantity that an answer may stand for."""
+        rules = self._rules[item.id]
+        if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
+            value = value[0]
+        if nothing_written(value):
+            return None, no_answer()
+        if isinstance(value, bool):
+            return None, _unreadable(Unreadable("bool"), str(value), target)
+        shown = type_name(value)
+        if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
+            return None, _unreadable(Unreadable("number-too-large"), shown, target)
+        try:
+            text, mark = _text_of(value, rules.decimal)
+            if text is not None:
+                shown = quote(text)
+                read = read_number(text, rules.asked, mark)
+                return (keep_whole(read) if rules.is_whole else read), None
+            number = read_scalar(value)
+            if number is not None:
+                return ReadQuantity((of_number(number, rules.asked),)), None
+        except Unreadable as error:
+            return None, _unreadable(error, shown, target)
+        code = "number.comma" if _decimal_comma(value) else "number.form"
+        message = Message(code, {"what": target.what, "form": shown})
+        return None, unread(message, f"{target.what}: {shown}")
+
+    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+        """What is right has one meaning."""
+        if isinstance(value, Decimal | Fraction):
+            try:
+                return ReadQuantity((of_number(value, self._rules[item.id].asked),)), None
+            except Unreadable as error:
+                return None, _unreadable(error, type_name(value), target)
+        written, finding = self.read(value, item, target)
+        if finding is None and (written.doubt or not written.settled):
+            return None, failed("number.ambiguous", f"{target.what}: {value!r} has two readings")
+        if finding is None and written.readings[0].dimension != self._rules[item.id].asked.dimension:
+            return None, failed("number.dimension", f"{target.what}: {value!r} measures something else")
+        return written, finding
+
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
+        """In words that never tell the right number."""
+        rules, wanted = self._rules[item.id], right.readings[0]
+        if rules.asks_whole(wanted):
+            given = keep_whole(given)
+        codes = [_difference(reading, wanted, rules) for reading in given.readings]
+        first = given.readings[0]
+        read = [write_quantity(reading) for reading in given.readings]
+        params = {"what": target.what, "value": read[0]}
+        staff = f"{target.what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
+        if codes[0] == "" and (given.settled or not any(codes)):
+            return None
+        if given.doubt:
+            return _unreadable(Unreadable(given.doubt), quote(given.text), target)
+        if codes[0] == _OTHER_UNIT:
+            return unread(Message("number.dimension", params), staff)
+        if "" in codes or not given.settled:
+            params = {"what": target.what, "value": quote(given.text), "first": read[0], "second": read[1]}
+            status = Status.NEEDS_REVIEW if "" in codes else Status.FAILED
+            return Finding(status, Message("number.ambiguous", params), staff)
+        return failed(f"number.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
+
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Compare zero and one, in the unit that is asked for, with what is right."""
+        found = []
+        for item, options in self.automatic:
+            rules = self._rules[item.id]
+            target, right_value = ValueTarget(""), self.right_value(item, options, evidence)
+            right, _ = self.read_right(right_value.value, item, target)
+            if right_value.finding is not None or right is None:
+                continue
+            for name, number in (("zeros", Fraction(0)), ("ones", Fraction(1))):
+                given, _ = self.read(self._written(number, rules), item, target)
+                is_accepted = given is not None and self.differs(given, right, item, target) is None
+                if is_accepted and right.readings[0].amount != number * rules.asked.factor:
+                    found.append(AcceptedResult(item.id, name))
+        return tuple(found)
+
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """Quantities of one dimension that can be read in one way only, and are not negative, add up."""
+        first = parts[0][1].readings[0]
+        amount = Fraction(0)
+        for factor, read in parts:
+            written = read if first.unit else keep_whole(read)
+            one = written.readings[0]
+            is_clear = written.settled and not written.doubt
+            if not is_clear or one.dimension != first.dimension or one.amount < 0:
+                return None
+            amount += factor * one.amount
+        return ReadQuantity((replace(first, number=amount / first.factor),))
+
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """With its unit, where one is required."""
+        rules, written = self._rules[item.id], super().as_answer(value, item)
+        bare = not isinstance(written, str) and rules.units == "required"
+        return (written, rules.asked.text) if bare else written
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """More than twice as much, the other sign, and the same number of something else."""
+        rules, amount = self._rules[item.id], right.readings[0].amount
+        number = amount / rules.asked.factor
+        yield "more than twice as much", self._written(2 * number + 1, rules)
+        yield "the other sign", self._written(-number - 1, rules)
+        if rules.asks_whole(right.readings[0]):
+            yield from (("one more", _plain(number + 1)), ("one less", _plain(number - 1)))
+        for name in _OTHER_UNITS if rules.asked.text else ():
+            other = only_unit(name)
+            if (other.dimension, other.factor) != (rules.asked.dimension, rules.asked.factor):
+                yield f"so many {name}", (_plain(number), name)
+        if rules.units == "required":
+            yield "without its unit", _plain(number)
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """In another unit of the same; a whole number as a floating one."""
+        rules, quantity = self._rules[item.id], right.readings[0]
+        if rules.asks_whole(quantity) and abs(quantity.number) < 1 << 53:
+            yield "as a floating number", float(quantity.number)
+        for name in _OTHER_UNITS if rules.units != "forbidden" else ():
+            other = only_unit(name)
+            if other.dimension == rules.asked.dimension:
+                yield f"in {name}", (_plain(quantity.amount / other.factor), name)
+
+    @staticmethod
+    def _written(number: Fraction, rules: _Rules) -> object:
+        bare = rules.units == "forbidden" or not rules.asked.text
+        return _plain(number) if bare else (_plain(number), rules.asked.text)
+
+    def reading(self, given: Any) -> str:
+        """The quantity, where there is no doubt about it."""
+        is_clear = len(given.readings) == 1 and not given.doubt
+        return write_quantity(given.readings[0]) if is_clear else ""
+
+    def diagnoses(self, item: Item) -> frozenset[str]:
+        """What an answer to this item may have wrong."""
+        rules = self._rules[item.id]
+        policy = {"required": _POLICY[:1], "forbidden": _POLICY[1:], "optional": ()}[rules.units]
+        whole = (_NOT_WHOLE,) if rules.asks_whole(_ZERO) else ()
+        known = (one for one in DIFFERENCES if can_differ(one, rules.asked.dimension))
+        return frozenset((*policy, *whole, *known))
+
+    def _check(self, item: Item, options: NumberItem) -> None:
+        where = place(self.question, item)
+        own = self.options
+        asked = _asked(own.unit if options.unit is None else options.unit, options.value, where)
+        tolerance = own.tolerance if options.tolerance is None else options.tolerance
+        units = options.units or own.units
+        if units == "required" and not asked.text:
+            raise RubricError("a unit is required, but none is named; state unit = …", where, "units")
+        self._rules[item.id] = _Rules(
+            asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
+        )
+        super()._check(item, options)
+        rules, rights = self._rules[item.id], [one.readings[0] for one in self._read[item.id][0]]
+        is_whole = self.has_value(item) and all(map(rules.asks_whole, rights))
+        self._rules[item.id] = replace(rules, is_whole=is_whole)
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _difference(given: Quantity, right: Quantity, rules: _Rules) -> str:
+    """How an answer differs, with what is required of its unit; empty when it is right."""
+    if rules.units == "required" and not given.has_unit and right_in_some_unit(given, right, rules.tolerance):
+        return "unit-missing"
+    code = difference(given, right, rules.tolerance)
+    if not code:
+        return "unit-forbidden" if rules.units == "forbidden" and given.has_unit else ""
+    is_whole = rules.asks_whole(right)
+    if given.has_unit and not rules.asked.text and (is_whole or code == "dimension"):
+        return _OTHER_UNIT if agrees(Quantity(given.number), right, rules.tolerance) else code
+    if is_whole and given.amount.denominator != 1:
+        return _NOT_WHOLE
+    return "wrong" if is_whole and code not in _OF_WHOLE else code
+
+
+def _text_of(value: Any, mark: DecimalMark) -> tuple[str | None, DecimalMark]:
+    """The text of an answer that is one: a text, an expression, or a number and a unit side by side."""
+    if isinstance(value, str):
+        return value, mark
+    if isinstance(value, Opaque) and value.text:
+        return value.text, "point"
+    if isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str):
+        number, unit = value
+        if isinstance(number, str):
+            return f"{number} {unit}", mark
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            of_number(number, only_unit(""))  # within bounds, so that it can be written
+            return f"{number!r} {unit}", "point"
+    return None, mark
+
+
+def _decimal_comma(value: Any) -> bool:
+    """Whether it is ``497,76`` in Python: a pair of integers."""
+    return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
+
+
+def _unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
+    return unread(unreadable_number(error, target.what, shown), f"{target.what}: {shown}: {error.code}")
+
+
+def _explained(error: Unreadable) -> str:
+    """An unreadable unit of a rubric, in words."""
+    name = error.params.get("name", "")
+    if error.code == "two-units":
+        return f"{name!r} may be {error.params['first']} or {error.params['second']}; write one of these"
+    hint = error.params.get("suggestion")
+    return f"no unit {name!r}" + (f"; did you mean {hint!r}?" if hint else "")
+
+
+def _asked(unit: str | None, value: Any, where: str) -> Unit:
+    """The unit that is asked for: as the rubric says, or that of the right value, or none.
+
+    Raises:
+        RubricError: it is not known, or has two meanings.
+    """
+    if unit is None and isinstance(value, str):
+        with contextlib.suppress(Unreadable):
+            readings = read_quantity(value, only_unit(""), "point").readings
+            if len(readings) == 1 and readings[0].has_unit:
+                return Unit(readings[0].unit, readings[0].factor, readings[0].dimension)
+    try:
+        return only_unit(unit or "")
+    except Unreadable as error:
+        raise RubricError(f"{_explained(error)}", where, "unit") from error
+
+
+KIND = Kind(NumberCheck, form="number")

@@ -1,0 +1,353 @@
+"""The answer key of one item: right answers and foreseen ones; looked up by exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TypeVar, cast
+
+from msgspec import Struct
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Add, Neg, Node, Relation, Tree, Tuple
+from autograder.formulas.values.evaluate import EXACT_BITS, Rational
+
+_T = TypeVar("_T")
+
+
+class NamedAnswer(Struct, frozen=True, eq=False):
+    """An answer that the question's author foresaw."""
+
+    code: str
+    tree: Tree
+    readings: tuple[Comparer, ...]
+    """It fits when it is equal under any of these; without any it never fits."""
+    right: bool = False
+
+
+class _Known(Struct, frozen=True, eq=False):
+    """Exact values of everything foreseen, under one comparer."""
+
+    comparer: Comparer
+    right: list[tuple[Tree, Hashable | None]]
+    values: set[Hashable | None]
+    """The values of the right answers; None among them where one has none."""
+    named: dict[Hashable, list[int]]
+    slow: list[int]
+    """Indices of named answers without an exact value."""
+
+
+class _LookupTable(Struct, frozen=True, eq=False):
+    """Everything that a key knows."""
+
+    known: tuple[_Known, ...]
+    """The readings of the right answers first."""
+    readings: int
+    """How many of those."""
+    named: tuple[NamedAnswer, ...]
+    beyond: _Known | None
+    diagnosis: Diagnosis | RelationDiagnosis | None
+
+
+class FormulaKey:
+    """Judges answers to one item. Made once; its tables are filled when it is made."""
+
+    __slots__ = ("_table",)
+
+    def __init__(
+        self,
+        right: Sequence[Tree],
+        readings: Sequence[Comparer],
+        named: Sequence[NamedAnswer] = (),
+        beyond: Comparer | None = None,
+        diagnosis: Diagnosis | RelationDiagnosis | None = None,
+    ) -> None:
+        """Prepare the lookup.
+
+        Args:
+            right: right answers, the main one first; at least one.
+            readings: ways to compare with them: without assumptions first, then under assumptions.
+            named: foreseen answers; the first that fits is reported.
+            beyond: a comparer under assumptions that are not granted, to notice their early use.
+            diagnosis: of another key with the same right answers and readings, to save its tables.
+        """
+        known: dict[int, _Known] = {}
+        for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
+            known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
+        for comparer in dict.fromkeys(readings):
+            pairs = [(tree, comparer.fingerprint(tree)) for tree in right]
+            known[id(comparer)].right.extend(pairs)
+            known[id(comparer)].values.update(value for _, value in pairs)
+        for index, entry in enumerate(named):
+            for comparer in entry.readings:
+                _enter(known[id(comparer)], index, comparer.fingerprint(entry.tree))
+        past: _Known | None = None
+        if beyond is not None:
+            pairs = [(tree, beyond.fingerprint(tree)) for tree in right]
+            past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
+        self._table = _LookupTable(
+            tuple(known.values()),
+            len(dict.fromkeys(readings)),
+            tuple(named),
+            past,
+            diagnosis or _diagnosis(right, readings),
+        )
+
+    @property
+    def diagnosis(self) -> Diagnosis | RelationDiagnosis | None:
+        """What can be said about wrong answers; None for tuples."""
+        return self._table.diagnosis
+
+    def facts(self, answer: Tree) -> Facts:
+        """What can be asked about an answer."""
+        return Facts(self._table, answer)
+
+
+class Facts:
+    """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
+
+    __slots__ = (
+        "_candidates", "_difference", "_gap", "_less", "_named", "_outcomes", "_table", "_unforeseen",
+        "_values", "answer",
+    )  # fmt: skip
+
+    def __init__(self, table: _LookupTable, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
+        """Take an answer.
+
+        Args:
+            table: what its key knows.
+            answer: what was written.
+            less: where the answer is another one less a part of it, both.
+        """
+        self.answer = answer
+        self._table = table
+        self._less = less
+        self._values: dict[Comparer, Hashable | None] = {}
+        self._outcomes: dict[int, bool | Undecided] = {}
+        self._named: dict[int, bool | Undecided] = {}
+        self._candidates: frozenset[int] | None = None
+        self._difference: tuple[Difference | None] | None = None
+        self._unforeseen: bool | None = None
+        self._gap: Node | None = None
+
+    @property
+    def main(self) -> Tree:
+        """The right answer that was stated first."""
+        return self._table.known[0].right[0][0]
+
+    @property
+    def readings(self) -> tuple[Comparer, ...]:
+        """The ways to compare with it: without assumptions first."""
+        return tuple(known.comparer for known in self._table.known[: self._table.readings])
+
+    def without(self, part: Node) -> Facts:
+        """What can be asked about the answer, a formula, less a part of it."""
+        answer = cast("Node", self.answer)
+        return Facts(self._table, Add((answer, Neg(part))), (self, part))
+
+    def value(self, comparer: Comparer) -> Hashable | None:
+        """The answer's exact value under a comparer."""
+        try:
+            return self._values[comparer]
+        except KeyError:
+            pass
+        if self._less is None:
+            value = comparer.fingerprint(self.answer)
+        else:
+            whole, part = self._less
+            value = _subtract(cast("Rational | None", whole.value(comparer)), comparer.value(part))
+        self._values[comparer] = value
+        return value
+
+    def right(self, *, strictly: bool) -> bool:
+        """Whether it is right: without assumptions, or under any reading.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        return any_proven(self._right_under, range(1 if strictly else self._table.readings))
+
+    def _right_under(self, place: int) -> bool:
+        outcome = self._outcomes.get(place)
+        if outcome is None:
+            known = self._table.known[place]
+            value = self.value(known.comparer)
+            try:
+                outcome = not _differs(value, known) and self._is_right(value, known)
+            except Undecided as error:
+                outcome = error
+            self._outcomes[place] = outcome
+        return _decided(outcome)
+
+    def _is_right(self, value: Hashable | None, known: _Known) -> bool:
+        """Whether the answer equals a right one. Different exact values are a proof that it does not.
+
+        Raises:
+            Undecided: that is open for one of them, and it equals none of the others.
+        """
+        others = (
+            tree for tree, expected in known.right if value is None or expected is None or value == expected
+        )
+        return any_proven(partial(self._accepts, known.comparer), others)
+
+    def _accepts(self, comparer: Comparer, right: Tree) -> bool:
+        if not comparer.equal(self.answer, right):
+            return False
+        if self.value(comparer) is not None:  # a quotient of polynomials, whose gaps are isolated
+            return True
+        gap = comparer.find_gap(self.answer, right)
+        self._gap = self._gap or gap
+        return gap is None
+
+    @property
+    def gap(self) -> Node | None:
+        """A part of a wrong answer without a value where the right one has one; equal it is elsewhere."""
+        return self._gap
+
+    def named(self, index: int) -> bool:
+        """Whether it is the named answer with this index.
+
+        Raises:
+            Undecided: that could not be proven.
+        """
+        if index not in self.candidates:
+            return False
+        outcome = self._named.get(index)
+        if outcome is None:
+            entry = self._table.named[index]
+            try:
+                outcome = any_proven(lambda one: self._accepts(one, entry.tree), entry.readings)
+            except Undecided as error:
+                outcome = error
+            self._named[index] = outcome
+        return _decided(outcome)
+
+    @property
+    def candidates(self) -> frozenset[int]:
+        """The named answers that it may be; that it is none of the others is proven."""
+        if self._candidates is None:
+            self._candidates = self._possible()
+        return self._candidates
+
+    def may_be(self, indices: Iterable[int]) -> bool:
+        """Whether it may be one of these named answers; where not, that is proven."""
+        return not self.candidates.isdisjoint(indices)
+
+    @property
+    def unforeseen(self) -> bool:
+        """Whether exact values prove that it is neither right, nor early, nor a named answer."""
+        if self._unforeseen is None:
+            beyond = self._table.beyond
+            known = self._table.known if beyond is None else (*self._table.known, beyond)
+            self._unforeseen = all(_is_none(self.value(one.comparer), one) for one in known)
+        return self._unforeseen
+
+    def early(self) -> bool:
+        """Whether it is right under assumptions that the item does not grant."""
+        beyond = self._table.beyond
+        if beyond is None:
+            return False
+        try:
+            return self._is_right(self.value(beyond.comparer), beyond)
+        except Undecided:
+            return False
+
+    def difference(self) -> Difference | None:
+        """How a wrong answer differs from the right one; None where that cannot be said."""
+        if self._difference is None:
+            self._difference = (None if self._gap is not None else self._diagnosed(),)
+        return self._difference[0]
+
+    def may_hold(self, part: Node) -> bool:
+        """Whether each term of a part stands in the answer with some number; True where unknown."""
+        diagnosis, answer = self._table.diagnosis, self.answer
+        if isinstance(answer, Relation | Tuple) or not isinstance(diagnosis, Diagnosis):
+            return True
+        return diagnosis.may_hold(answer, part)
+
+    def _diagnosed(self) -> Difference | None:
+        diagnosis, answer = self._table.diagnosis, self.answer
+        if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
+            return diagnosis.difference(answer)
+        if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
+            # A formula's fingerprint is its value.
+            values = cast("list[Rational | None]", [*map(self.value, self.readings)])
+            if 0 in values:  # what is left of optional terms alone: it would be right but for a term too many
+                return None
+            return diagnosis.difference(answer, values)
+        return None
+
+    def _possible(self) -> frozenset[int]:
+        """Indices of the named answers that may fit."""
+        found: set[int] = set()
+        for known in self._table.known:
+            value = self.value(known.comparer)
+            if value is None:
+                return frozenset(range(len(self._table.named)))
+            found.update(known.slow, known.named.get(value, ()))
+        return frozenset(found)
+
+
+def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis | RelationDiagnosis | None:
+    main = right[0]
+    if isinstance(main, Tuple):
+        return None
+    if isinstance(main, Relation):
+        return RelationDiagnosis(main, readings[0])
+    return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
+
+
+def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
+    """Whether something holds of one of several things.
+
+    Raises:
+        Undecided: that is open for one of them, and it holds of none of the others.
+    """
+    doubt: Undecided | None = None
+    for thing in things:
+        try:
+            if holds(thing):
+                return True
+        except Undecided as error:
+            doubt = error
+    if doubt is not None:
+        raise doubt
+    return False
+
+
+def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - what was found out before
+    if isinstance(outcome, Undecided):
+        raise outcome
+    return outcome
+
+
+def _enter(known: _Known, index: int, value: Hashable | None) -> None:
+    if value is None:
+        known.slow.append(index)
+    else:
+        known.named.setdefault(value, []).append(index)
+
+
+def _differs(value: Hashable | None, known: _Known) -> bool:
+    """Whether an answer is proven to be none of the right ones: their exact values differ."""
+    return value is not None and value not in known.values and None not in known.values
+
+
+def _is_none(value: Hashable | None, known: _Known) -> bool:
+    """Whether an answer is proven to be nothing that is known under a comparer."""
+    return _differs(value, known) and not known.slow and value not in known.named
+
+
+def _subtract(whole: Rational | None, part: Rational | None) -> Rational | None:
+    """The exact value of a formula less another one, from theirs; None where it is beyond the limits."""
+    if whole is None or part is None:
+        return None
+    rest = whole - part
+    for value in (whole, rest):
+        if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
+            return None
+    return rest

@@ -1,0 +1,142 @@
+"""A column of a table, whose cells are judged by the check of another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import fields, replace
+
+from autograder.checks.base import Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.judging.oracle import KnownValues, read_reply
+from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
+from autograder.checks.options import place
+from autograder.checks.planning.targets import ValueTarget
+from autograder.errors import RubricError
+from autograder.kinds import check_of
+from autograder.kinds.general.table.options import NOT_IN_A_TABLE, Column, TableQuestion, TableRow
+from autograder.rubric import Item, Question, Rubric
+from autograder.tables import check_known_keys as refuse_unknown
+from autograder.wording import Phrase
+
+Compared = ComparedCheck[Any, Any]
+
+_WRONG: Mapping[str, Any] = {
+    "number": -1,
+    "shape": (0, 0, 0, 0, 0),
+    "choice": "no such choice",
+}
+
+
+class CellColumn:
+    """One column: which of its cells there are, and whether what stands in one is right."""
+
+    def __init__(self, column: Column, table: TableQuestion, question: Question, rubric: Rubric) -> None:
+        """Make the check of the column's kind.
+
+        Args:
+            column: the column.
+            table: its rows, and what its reference is called with.
+            question: the table's question.
+            rubric: for symbols.
+
+        Raises:
+            RubricError: a cell has no right value, or one that is not of the column's kind.
+        """
+        self.id, self.kind = column.id, column.kind
+        check = check_of(column.kind)
+        config, is_compared = table.config, issubclass(check, ComparedCheck)
+        options = fields(check.question_type)
+        names = {field.encode_name for field in (*fields(Column), *options)} - {"options", *NOT_IN_A_TABLE}
+        refuse_unknown(
+            column.options, names, place(question).at(f", column {column.id!r}", "column", column.id)
+        )
+        asked = [row for row in table.row if column.id not in row.skip]
+        if not is_compared or config is None:
+            asked = [row for row in asked if column.id in row.cells]
+        self.rows = tuple(row.id for row in asked)
+        own = replace(
+            question,
+            id=f"{question.id}.{column.id}",
+            kind=column.kind,
+            answer=question.answer or "table",
+            items=tuple(_item(row, column, question) for row in asked),
+            options={**column.options, **({"config": config} if is_compared and config is not None else {})},
+        )
+        self.wrong_entry = _WRONG[column.kind]
+        """What is right in no row, whatever is."""
+        self.items = {item.id: item for item in own.items}
+        """The cells as items of the column's question, by row."""
+        made = check(own, rubric)
+        self.check: Compared | None = made if is_compared else None
+        """Of the column's kind; None for choices."""
+        self._choice = None if is_compared else made
+
+    def finding(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
+        """What is wrong with the value of one cell; None when it is right."""
+        item = self.items[row]
+        if self._choice is not None:
+            finding: Finding | None = self._choice.chosen_finding(item, value, target)
+            if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
+                return finding
+            return failed("table.choice", str(target.what), what=target.what)
+        assert self.check is not None  # noqa: S101 - one of the two was made
+        known = self._known(self.check, item, evidence)
+        return self.check.judged(value, known, item, target).finding
+
+    def fits_sum(
+        self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: Phrase, evidence: Evidence
+    ) -> bool:
+        """Whether a value is the sum of the student's own, at least one of which is right and not zero.
+
+        Args:
+            total: row and value of the sum.
+            parts: row → factor and value.
+            what: how findings would name the cell.
+            evidence: for what is right.
+        """
+        check, target = self.check, ValueTarget(str(what))
+        if check is None:
+            return False
+        read = {row: check.read(value, self.items[row], target) for row, (_, value) in parts.items()}
+        given, finding = check.read(total[1], self.items[total[0]], target)
+        if finding is not None or any(finding is not None for _, finding in read.values()):
+            return False
+        summed = check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
+        if summed is None or check.differs(given, summed, self.items[total[0]], target) is not None:
+            return False
+        # A right zero is no achievement.
+        achieved = [
+            row
+            for row, (value, _) in read.items()
+            if check.differs(value, check.combined([(0, value)]), self.items[row], target) is not None
+        ]
+        return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
+
+    def _known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
+        """What is right in one cell: what the rubric states, otherwise what the reference says."""
+        stated = check.stated(item)
+        answer, fault = (None, None)
+        if check.options.config is not None:
+            answer, fault = reference_value(observations_at(evidence.expected, 0), 0)
+        found = read_reply(answer, (item.id, self.id))
+        if check.has_value(item):
+            return KnownValues(stated, found.wrong)
+        if fault is None and found.right is None:
+            fault = review(f"the reference says nothing about {item.id}, {self.id}")
+        return KnownValues((found.right, *stated), found.wrong, fault)
+
+
+def _item(row: TableRow, column: Column, question: Question) -> Item:
+    """The cell as an item of its column; worth 1, because the table gives the points."""
+    cell = row.cells.get(column.id, {})
+    if not isinstance(cell, Mapping):
+        name = "value" if column.kind != "choice" else "right"
+        cell = {name: [cell] if name == "right" and isinstance(cell, str) else cell}
+    for mistake in cell.get("mistake", ()):
+        if isinstance(mistake, Mapping) and mistake.get("points"):
+            where = place(question).at(f", row {row.id!r}, column {column.id!r}", "row", row.id, column.id)
+            raise RubricError("points: a cell is right or wrong; leave them out", where, "mistake")
+    return Item(row.id, Decimal(1), {}, options=cell)

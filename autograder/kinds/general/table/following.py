@@ -1,0 +1,132 @@
+"""What follows from a student's own shapes, in a table of the lines of a listing that the reference runs.
+
+Where a shape is wrong, the reference runs the listing once more with the student's own shapes in the place
+of its own, to see whether a later line follows from them. It says what is right with sizes that are prime
+numbers (``reference/tracing/shapes.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from autograder.checks.base import Evidence
+from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
+from autograder.checks.options import place, plain
+from autograder.checks.planning.targets import ValueTarget
+from autograder.checks.values.tables import Matched
+from autograder.errors import RubricError
+from autograder.formulas.nodes import Node
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
+from autograder.kinds.general.table.columns import CellColumn
+from autograder.kinds.general.table.options import TableQuestion
+from autograder.records import Call, Message, Scenario, Status
+from autograder.rubric import Question
+
+_SHAPE = "shape"
+_MOST_ENTRIES = 1 << 40
+"""Entries of a tensor of a student's shape; it is only ever a shape, never memory."""
+
+
+class FollowedShapes:
+    """The column of shapes of such a table."""
+
+    def __init__(self, question: Question, options: TableQuestion, columns: Mapping[str, CellColumn]) -> None:
+        """Find the column.
+
+        Args:
+            question: of the rubric.
+            options: its options.
+            columns: all but the first, by id.
+
+        Raises:
+            RubricError: there is another column than one of shapes, or no listing.
+        """
+        column = next(iter(columns.values()))
+        if len(columns) != 1 or column.kind != _SHAPE or column.check is None:
+            raise RubricError(
+                'with following, a table has a second column with kind = "shape" and no other',
+                place(question),
+                "column",
+            )
+        if options.config is None:
+            raise RubricError("config, reference: which listing is run?", place(question))
+        self._question, self._options = question, options
+        self._column, self._shapes = column, column.check
+
+    def ask(self, table: Matched, evidence: Evidence) -> tuple[Scenario, ...]:
+        """Return the call that runs the listing with the student's own shapes if one of them is wrong."""
+        if not any(self._list_wrong(table, evidence)):
+            return ()
+        own = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
+        call = Call(self._question.answer, args=(plain(self._options.config), own))
+        return (Scenario(f"{self._question.id}: own shapes", (call,)),)
+
+    def explain(self, row: str, table: Matched, finding: Finding, evidence: Evidence) -> Finding:
+        """Return what a wrong shape is in the light of the student's own shapes of the lines before.
+
+        Args:
+            row: of the shape.
+            table: all rows.
+            finding: what is wrong.
+            evidence: with what the listing gave for the student's own shapes.
+
+        Returns:
+            The same, other words for it, or PASSED where what follows is credited.
+        """
+        told, _ = reference_value(observations_at(evidence.tried, 0), 0)
+        follows = told.get("follows") if isinstance(told, Mapping) else None
+        only_told = self._options.following == "told"
+        if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
+            unknown = f"{finding.staff}; the reference did not say what follows from the own shapes"
+            return finding if only_told else review(unknown)
+        if row not in follows:
+            return finding
+        params = {"what": finding.message.params.get("what", row)}
+        if follows[row] is None:
+            return failed("table.impossible", f"{finding.staff}; impossible with the own shapes", **params)
+        if tuple(follows[row]) != self._read_own(table, evidence).get(row):
+            return finding
+        staff = f"{finding.staff}; follows from the own shapes"
+        if only_told:
+            return failed("table.follows", staff, **params)
+        return Finding(Status.PASSED, Message("table.follows", params), staff)
+
+    def _list_wrong(self, table: Matched, evidence: Evidence) -> Iterator[str]:
+        for row in self._column.rows:
+            written = table.one(row)
+            value = written.cells.get(self._column.id) if written is not None else None
+            if value is not None:
+                finding = self._column.finding(row, value, ValueTarget(row), evidence)
+                if finding is not None and finding.status is Status.FAILED:
+                    yield row
+
+    def _read_own(self, table: Matched, evidence: Evidence) -> dict[str, tuple[int, ...]]:
+        """Return the student's shapes in the sizes of the listing; without those that are none."""
+        told, _ = reference_value(observations_at(evidence.expected, 0), 0)
+        sizes = told.get("sizes") if isinstance(told, Mapping) else None
+        known = sizes if isinstance(sizes, Mapping) else {}
+        at = {name: size for name, size in known.items() if isinstance(name, str) and type(size) is int}
+        own = {}
+        for row in self._column.rows:
+            written = table.one(row)
+            value = written.cells.get(self._column.id) if written is not None else None
+            axes, finding = self._shapes.read(value, self._column.items[row], ValueTarget(row))
+            worked = None if finding is not None else _work_out(axes, at)
+            if worked is not None:
+                own[row] = worked
+        return own
+
+
+def _work_out(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Return a shape in numbers; None where a size is unknown, no whole number, or too large."""
+    worked = []
+    for axis in axes:
+        try:
+            size = exact(axis, sizes)
+        except (KeyError, TooLarge, Irrational, Undefined):
+            return None
+        if not isinstance(size, int) or not 0 <= size <= _MOST_ENTRIES:
+            return None
+        worked.append(size)
+    return tuple(worked) if prod(worked) <= _MOST_ENTRIES else None

@@ -1,0 +1,123 @@
+"""Options of the kind ``table``: its rows, columns and items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autograder.checks.options import place
+from autograder.errors import RubricError
+from autograder.rubric import Question
+from autograder.tables import convert
+
+KEY = "key"
+"""The kind of the first column, which names the rows."""
+
+
+class TableRow(Struct, frozen=True, forbid_unknown_fields=True):
+    """One row that is asked for."""
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    """Further names that students may write in the first column."""
+    cells: dict[str, Any] = {}
+    """By column: what is right, or a table with the options of an item of the column's kind."""
+    skip: tuple[str, ...] = ()
+    """Columns in which this row has nothing to judge."""
+    sum: dict[str, int] | tuple[str, ...] = ()
+    """This row is the sum of these rows (each times a factor), also of the student's own."""
+
+    @property
+    def factors(self) -> Mapping[str, int]:
+        """Row → factor of the sum."""
+        return self.sum if isinstance(self.sum, Mapping) else dict.fromkeys(self.sum, 1)
+
+
+class Column(Struct, frozen=True):
+    """One column; ``options`` are those of a question of its kind."""
+
+    id: str
+    kind: Literal["key", "number", "shape", "choice"]
+    aliases: tuple[str, ...] = ()
+    options: dict[str, Any] = {}
+
+
+class TableQuestion(Struct, frozen=True):
+    """Options of a ``table`` question."""
+
+    column: tuple[dict[str, Any], ...] = ()
+    row: tuple[TableRow, ...] = ()
+    order: Literal["free", "given"] = "free"
+    """``given``: the rows are asked for in the rubric's order."""
+    beside: tuple[str, ...] = ()
+    """Names of rows that are true but not asked for, with ``*`` for anything: they cost nothing."""
+    config: dict[str, Any] | None = None
+    """What the reference is called with; it says what is right in the cells that are not stated."""
+    following: Literal["", "told", "credited"] = ""
+    """A wrong shape that follows from the student's own of earlier rows: only said, or as good as right."""
+
+
+class TableItem(Struct, frozen=True):
+    """Options of an item of a ``table`` question."""
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    """Default: all."""
+    credit: Literal["all", "each"] = "each"
+    """``each``: an equal part of the points for each cell; ``all``: every cell or nothing."""
+    extra: Literal["ignore", "refuse"] = "ignore"
+    """``refuse``: a row that is not asked for takes the part of one cell away."""
+    own_points: Decimal | None = None
+    """For a sum that is right for the student's own rows; default: as if it were right."""
+
+
+NOT_IN_A_TABLE = ("config",)
+"""Options of questions about calls: the cells of a table are written down."""
+
+
+def read_columns(options: TableQuestion, question: Question) -> tuple[Column, ...]:
+    """The columns, the first of which names the rows.
+
+    Raises:
+        RubricError: there are none but the first, one has no kind, or two have one name.
+    """
+    columns = []
+    own = {field.encode_name for field in msgspec.structs.fields(Column)} - {"options"}
+    for number, table in enumerate(options.column, start=1):
+        where = place(question).at(f", column {table.get('id', number)!r}", "column", number - 1)
+        rest = {key: value for key, value in table.items() if key not in own}
+        for key in NOT_IN_A_TABLE:
+            if key in rest:
+                raise RubricError("cells are written down; nothing is called for them", where, key)
+        stated = {key: value for key, value in table.items() if key in own}
+        columns.append(convert({**stated, "options": rest}, Column, where))
+    names = [column.id for column in columns]
+    if len(columns) < 2 or [column.kind == KEY for column in columns] != [True] + [False] * (len(names) - 1):
+        raise RubricError(f"the first one has kind {KEY!r}, further ones follow", place(question), "column")
+    if len(set(names)) != len(names):
+        raise RubricError("two have one id", place(question), "column")
+    return tuple(columns)
+
+
+def check_rows(options: TableQuestion, columns: tuple[Column, ...], question: Question) -> None:
+    """Refuse rows without a place, and sums of rows that are none.
+
+    Raises:
+        RubricError: names question and row.
+    """
+    rows = [row.id for row in options.row]
+    if not rows or len(set(rows)) != len(rows):
+        raise RubricError("at least one is needed, each with an id of its own", place(question), "row")
+    known = [column.id for column in columns[1:]]
+    for row in options.row:
+        where = place(question).at(f", row {row.id!r}", "row", row.id)
+        for name in (*row.cells, *row.skip):
+            if name not in known:
+                raise RubricError(f"no column {name!r}; known are: {', '.join(known)}", where)
+        for name in row.factors:
+            if name not in rows or name == row.id:
+                raise RubricError(f"no other row {name!r}; known are: {', '.join(rows)}", where, "sum")

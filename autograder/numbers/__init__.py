@@ -1,0 +1,1 @@
+"""Numbers with units: read as people write them, and compared within a tolerance."""

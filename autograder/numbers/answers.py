@@ -1,0 +1,184 @@
+"""Reads a number with what people write beside it: ``497.8 MB (475 MiB)``, ``0 (tied)``, ``768*3+3 = 2307``.
+
+An answer is cut at signs of equality, between sentences, and before a bracket behind a number. Its parts must
+agree: one of them is the answer, and every other one is the same number or a rounding of it. Words without a
+number say nothing, unless they are the unit or make another number of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import without_unit
+from autograder.numbers.numerals import half_a_unit, significant_digits
+from autograder.numbers.quantities import (
+    ABOUT,
+    MAX_CHARS,
+    DecimalMark,
+    Quantity,
+    ReadQuantity,
+    clean,
+    find_opening,
+    keep_whole,
+    read_quantity,
+)
+from autograder.numbers.units import Unit
+
+MAX_PARTS = 8
+_NO_SYMBOLS = Vocabulary({})
+_BETWEEN = re.compile(
+    r"[≈∼≃≅]|\\(?:approx|simeq|sim|cong)(?![A-Za-z])|=+|;|[,.:](?=\s)|(?<=\s)[-–—]\s(?=[^\W\d_])"
+)
+_NUMERAL = re.compile(r"(?<!\w)(?<![^\W\d_]-)[0-9]|[½¼¾]")
+"""A digit, but not one of ``float32`` or ``GPT-2``."""
+_BEFORE_REMARK = re.compile(r"(?:[0-9]|[\w%)\]]\s)\Z")
+_ANOTHER = re.compile(r"\b(?:or|oder|bzw|plus|minus|times|mal)\b", re.IGNORECASE)
+"""Words that make another number of it."""
+
+
+def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
+    """Read a number with or without a unit, and what was written beside it.
+
+    Args:
+        text: what was written.
+        asked: the unit that is asked for; a number alone counts in it.
+        mark: the convention for decimals.
+
+    Raises:
+        Unreadable: see `read_quantity`; ``contradiction`` if two parts disagree.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    pieces = list(_split(clean(text), is_rough=_is_about(text.strip(" $`*_"))))
+    if len(pieces) == 1:
+        return _read_part(text, asked, mark)
+    try:
+        parts = list(_read_parts(pieces, asked, mark))
+        agreed = _agreeing(parts, asked)
+    except Unreadable as error:
+        with contextlib.suppress(Unreadable):  # 3 (768 + 1) is a product, as far as one can tell
+            whole = read_quantity(text, asked, mark)
+            doubt = "contradiction" if error.code == "contradiction" else whole.doubt
+            return ReadQuantity(whole.readings, whole.settled, text, whole.rough, doubt)
+        raise
+    if len(parts) == 1:
+        return ReadQuantity(parts[0].readings, parts[0].settled, text, parts[0].rough, parts[0].doubt)
+    return ReadQuantity(agreed, settled=len(agreed) == 1, text=text)
+
+
+def _split(text: str, *, is_rough: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of an answer, each with whether it is stated as a rounding."""
+    depth, start = 0, 0
+    depths = []
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        depths.append(depth)
+    for found in _BETWEEN.finditer(text):
+        if depths[found.start()] == 0:
+            yield from _split_remark(text[start : found.start()], is_rough)
+            start, is_rough = found.end(), found.group()[0] in "≈∼≃≅\\"
+    yield from _split_remark(text[start:], is_rough)
+
+
+def _split_remark(text: str, is_rough: bool) -> Iterator[tuple[str, bool]]:  # noqa: FBT001 - as above
+    """Yield a part and what stands in brackets behind it."""
+    text = text.strip(" .")
+    opening = find_opening(text)
+    before = text[: max(opening, 0)]
+    if _BEFORE_REMARK.search(before) and _NUMERAL.search(before):
+        yield from _split_remark(before, is_rough)
+        inside = text[opening + 1 : -1]
+        yield from _split(inside, is_rough=_is_about(inside))
+    elif text:
+        yield text, is_rough
+
+
+def _is_about(text: str) -> bool:
+    """Whether a text begins with a sign or a word for a rounded number."""
+    found = ABOUT.match(text)
+    return found is not None and found.group().strip(" =") != ""
+
+
+def _read_parts(pieces: Sequence[tuple[str, bool]], asked: Unit, mark: DecimalMark) -> Iterator[ReadQuantity]:
+    """Yield the parts with a number as they are read.
+
+    Raises:
+        Unreadable: one cannot be read, there is none, or words make another number of it.
+    """
+    numbers: list[tuple[str, bool]] = []
+    for piece, is_rough in pieces:
+        if _NUMERAL.search(piece):
+            numbers.append((piece, is_rough))
+        elif _ANOTHER.search(piece):
+            raise Unreadable("not-a-number", 0, text=piece)
+        elif numbers:
+            last, rough = numbers[-1]
+            with contextlib.suppress(Unreadable):
+                if not read_quantity(last, asked, mark).readings[0].has_unit:
+                    read_quantity(f"{last} {piece}", asked, mark)
+                    numbers[-1] = f"{last} {piece}", rough
+    if not 0 < len(numbers) <= MAX_PARTS:
+        raise Unreadable("not-a-number" if numbers else "no-number", 0)
+    for piece, is_rough in numbers:
+        read = _read_part(piece, asked, mark)
+        yield ReadQuantity(read.readings, read.settled, piece, read.rough or is_rough, read.doubt)
+
+
+def _read_part(text: str, asked: Unit, mark: DecimalMark) -> ReadQuantity:
+    """Read one number; if none has a unit, words for what is counted may stand behind a whole one."""
+    bare = text if asked.text else without_unit(text, _NO_SYMBOLS)
+    if bare != text:
+        read = keep_whole(read_quantity(bare, asked, mark))
+        if read.readings[0].amount.denominator == 1:
+            return ReadQuantity(read.readings, read.settled, text, read.rough, read.doubt)
+    return read_quantity(text, asked, mark)
+
+
+def _agreeing(parts: Sequence[ReadQuantity], asked: Unit) -> tuple[Quantity, ...]:
+    """Return the readings of any part that all other parts are equal to, or roundings of.
+
+    Raises:
+        Unreadable: there is none.
+    """
+    units = {(one.factor, one.dimension, one.unit) for part in parts for one in part.readings if one.has_unit}
+    readings = [
+        [
+            *part.readings,
+            # In 124439808*4 = 497759232 bytes the first number counts in the unit of the second one.
+            *(
+                Quantity(one.number, *unit, has_unit=True)
+                for one in part.readings
+                if one.unit == asked.text and not one.has_unit
+                for unit in units
+            ),
+        ]
+        for part in parts
+    ]
+    agreeing: dict[object, Quantity] = {}
+    for own in readings:
+        pairs = zip(parts, readings)  # noqa: B905 - travels to old versions of Python
+        others = [(part, theirs) for part, theirs in pairs if theirs is not own]
+        for one in own:
+            if all(
+                any(_is_rounding(other, one, is_rough=part.rough) for other in theirs)
+                for part, theirs in others
+            ):
+                known = agreeing.setdefault((one.amount, one.dimension), one)
+                if one.has_unit and not known.has_unit:
+                    agreeing[one.amount, one.dimension] = one
+    if not agreeing:
+        raise Unreadable("contradiction", 0)
+    return tuple(agreeing.values())
+
+
+def _is_rounding(rounded: Quantity, exact: Quantity, *, is_rough: bool) -> bool:
+    """Whether a quantity is another one, or the same with fewer digits."""
+    if rounded.dimension != exact.dimension:
+        return False
+    off = abs(rounded.number - exact.amount / rounded.factor)
+    digits = significant_digits(rounded.number) if is_rough or rounded.number.denominator != 1 else 0
+    return off <= (half_a_unit(rounded.number, digits) if digits else 0)

@@ -1,0 +1,89 @@
+"""Numbers as people write them: digits in groups, decimals by either convention, powers and products."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+
+MAX_BITS = 4096
+"""Of the numerator and the denominator of a number."""
+
+_NO_SYMBOLS = Vocabulary({})
+_NUMERAL = re.compile(r"[.,]?[0-9](?:[0-9.,_']| (?=[0-9]))*")
+_GROUPS = r"[1-9][0-9]{{0,2}}(?P<mark>[{group} '_])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
+NUMERALS: Mapping[str, re.Pattern[str]] = {
+    mark: re.compile(
+        rf"(?P<whole>[0-9]+(?:_[0-9]+)*|{_GROUPS.format(group=group)})?(?:[{point}](?P<part>[0-9]*))?",
+    )
+    for mark, point, group in (("point", ".", ","), ("comma", ",", "."))
+}
+"""The convention for decimals → a number by it."""
+_TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
+_TOO_LARGE = frozenset(("number-too-long", "number-too-large", "exponent-too-large", "too-deep"))
+
+
+def plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
+    """The text with every numeral as a program writes it; None where one does not fit the convention."""
+    parts: list[str] = []
+    end = 0
+    for found in _NUMERAL.finditer(text):
+        numeral = pattern.fullmatch(found.group())
+        if numeral is None:
+            return None
+        whole = re.sub("[^0-9]", "", numeral["whole"] or "0")
+        parts += (text[end : found.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
+        end = found.end()
+    return _TIMES.sub("*", "".join((*parts, text[end:])))
+
+
+def value_of(text: str) -> Fraction:
+    """The value of a number, or of a formula of numbers.
+
+    Raises:
+        Unreadable: ``not-a-number`` or ``number-too-large``.
+    """
+    try:
+        value = constant_value(parse(text, _NO_SYMBOLS))
+    except Unreadable as error:
+        large = error.code in _TOO_LARGE
+        raise Unreadable("number-too-large" if large else "not-a-number", 0, text=text) from None
+    except TooLarge:
+        raise Unreadable("number-too-large") from None
+    except Undefined:
+        value = None
+    if value is None:
+        raise Unreadable("not-a-number", 0, text=text)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+        raise Unreadable("number-too-large")
+    return Fraction(value)
+
+
+def half_a_unit(number: Fraction, digits: int) -> Fraction:
+    """Half a unit in the last of so many significant digits of a number."""
+    return Fraction(10) ** (_leading(number) - digits + 1) / 2 if number else Fraction(0)
+
+
+def significant_digits(number: Fraction) -> int:
+    """How many digits a number has without zeros at either end; 0 when its decimals do not end."""
+    numerator, denominator = abs(number.numerator), number.denominator
+    twos = (denominator & -denominator).bit_length() - 1
+    odd, fives = denominator >> twos, 0
+    while odd % 5 == 0:
+        odd, fives = odd // 5, fives + 1
+    if odd != 1:
+        return 0
+    shift = max(twos, fives)
+    return len(str(numerator * 10**shift // denominator).rstrip("0"))
+
+
+def _leading(number: Fraction) -> int:
+    """The power of ten of the first digit."""
+    size = abs(number)
+    power = len(str(size.numerator)) - len(str(size.denominator))
+    return power if size >= Fraction(10) ** power else power - 1

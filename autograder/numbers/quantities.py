@@ -1,0 +1,252 @@
+"""Reads numbers with units, exactly: ``124M parameters``, ``497.8 MB``, ``1,24 · 10^8``, ``12.5 %``.
+
+A mark between digits may be a decimal mark or separate thousands. Both conventions are tried; where both
+give a number (``1.234``) and nothing settles which is meant, both readings are handed back.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from msgspec import Struct
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.printing.text import decimal
+from autograder.numbers.numerals import MAX_BITS, NUMERALS, plain_numerals, value_of
+from autograder.numbers.units import (
+    Dimension,
+    Unit,
+    UnitReading,
+    base_text,
+    only_unit,
+    possible,
+    read_unit,
+)
+
+MAX_CHARS = 300
+MOST_WRITTEN_BITS = 200
+"""Numbers above this are written by their size."""
+
+DecimalMark = Literal["either", "point", "comma"]
+"""Which mark stands before decimals; the other one separates thousands."""
+
+
+class Quantity(Struct, frozen=True):
+    """A number with its unit.
+
+    Attributes:
+        number: in the unit, with words such as "million" multiplied in.
+        factor: how many base quantities the unit stands for.
+        dimension: what the unit measures.
+        unit: the unit as it is written back; where none was written, the one the number counts in.
+        has_unit: whether a unit was written.
+        from_float: whether the number comes from a float, which carries some 15 digits.
+    """
+
+    number: Fraction
+    factor: Fraction = Fraction(1)
+    dimension: Dimension = ()
+    unit: str = ""
+    has_unit: bool = False
+    from_float: bool = False
+
+    @property
+    def amount(self) -> Fraction:
+        """The number of base quantities, such as bytes or seconds."""
+        return self.number * self.factor
+
+
+class ReadQuantity(Struct, frozen=True):
+    """An answer that was read.
+
+    Attributes:
+        readings: every quantity it may stand for, the likeliest first; at least one.
+        settled: whether the first may be taken for what was meant.
+        text: what was written, where it was a text.
+        rough: whether zeros at the end may come from rounding, as in ``124M`` and ``1.2e9``.
+        doubt: why it may mean something else altogether, which a person must decide unless it is right.
+    """
+
+    readings: tuple[Quantity, ...]
+    settled: bool = True
+    text: str = ""
+    rough: bool = False
+    doubt: str = ""
+
+
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SPLIT = re.compile(rf"(?P<number>.*[0-9{_RAISED})}}\]½¼¾!])(?P<unit>[^0-9]*)", re.DOTALL)
+_LONG_EXPONENT = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]{4}")
+_RANGE = re.compile(r"[0-9)]\s*[-–—−]\s*[0-9(]")
+"""Four to five, or four minus five."""
+_OPENING, _CLOSING = "([", ")]"
+_POWER_OF_TEN = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]|10\s*(?:\^|\*\*|[" + _RAISED + "])")
+_LEFT_SIDE = re.compile(r"[^\W\d][\w.{}\\ ]*(?:=|:)(?!=)")
+ABOUT = re.compile(
+    r"(?:\s|[≈~∼≃=]|\\approx\b|\\sim\b|\b(?:ca|approx)\.|\b(?:about|approximately|circa|etwa|rund|ungefähr)\b)+"
+)
+_MARKUP = re.compile(
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|operatorname|textit|textrm|texttt|mbox)\s*\{([^{}]*)\}"
+)
+_LATEX = (
+    (_MARKUP, r" \1 "),
+    (re.compile(r"\\!\s*"), ""),
+    (re.compile(r"\{([,.]|\\[,;:])\}"), r"\1"),
+    (re.compile(r"\\[,;: ]|\\(?:q?quad|thinspace)(?![A-Za-z])|~"), " "),
+    (re.compile(r"\\%"), "%"),
+    (re.compile(r"\\mu(?![A-Za-z])\s*"), "µ"),
+    (re.compile("[’′]"), "'"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
+    """Read a number with or without a unit.
+
+    Args:
+        text: what was written.
+        asked: the unit that is asked for; a number alone counts in it.
+        mark: the convention for decimals.
+
+    Raises:
+        Unreadable: ``too-long``, ``no-number``, ``not-a-number``, ``number-too-large`` or ``unknown-unit``.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    parts = _SPLIT.fullmatch(clean(text))
+    if parts is None:
+        raise Unreadable("no-number")
+    numbers = _numbers(parts["number"], ("point", "comma") if mark == "either" else (mark,))
+    units = _fitting(read_unit(parts["unit"]), asked)
+    readings = [_quantity(number, unit, asked) for number in numbers.values() for unit in units]
+    readings = [one for one in readings if possible(one.amount, one.dimension)] or readings
+    distinct = tuple({one.amount: one for one in reversed(readings)}.values())[::-1]
+    # Nobody writes 1.234 MB or 1.234e6 for thousands; whether 1,234 MB are thousands is open.
+    scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
+    likely = scientific and len(units) == 1 and "," not in parts["number"]
+    doubt = "not-a-number" if _RANGE.search(parts["number"]) else ""
+    return ReadQuantity(distinct, len(distinct) == 1 or likely, text, scientific, doubt)
+
+
+def keep_whole(read: ReadQuantity) -> ReadQuantity:
+    """Leave out the readings that are no whole numbers, if others remain."""
+    whole = tuple(one for one in read.readings if one.amount.denominator == 1)
+    settled = len(whole) == 1 or read.settled
+    return ReadQuantity(whole, settled, read.text, read.rough, read.doubt) if whole else read
+
+
+def read_whole(text: str) -> int:
+    """Read a whole number without a unit.
+
+    Raises:
+        Unreadable: see `read_quantity`; ``not-a-number`` if it is no whole number, or may be two of them.
+    """
+    read = keep_whole(read_quantity(text, only_unit("")))
+    amount, *others = (one.amount for one in read.readings)
+    if others or amount.denominator != 1 or read.readings[0].dimension or read.doubt:
+        raise Unreadable("not-a-number", 0, text=text)
+    return int(amount)
+
+
+def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
+    """A number alone, in the unit that is asked for.
+
+    Raises:
+        Unreadable: ``not-finite`` or ``number-too-large``.
+    """
+    if isinstance(number, float | Decimal) and not math.isfinite(number):
+        raise Unreadable("not-finite")
+    if isinstance(number, Decimal) and abs(number.adjusted()) > MAX_BITS // 4:
+        raise Unreadable("number-too-large")
+    exact = Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
+        raise Unreadable("number-too-large")
+    return Quantity(exact, asked.factor, asked.dimension, asked.text, from_float=isinstance(number, float))
+
+
+def write_quantity(quantity: Quantity) -> str:
+    """The quantity as it was read: ``124,000,000 parameters``. Reading that gives it again, alone."""
+    return f"{_written(quantity.number)} {quantity.unit}".strip()
+
+
+def _written(number: Fraction) -> str:
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > MOST_WRITTEN_BITS:
+        bits = number.numerator.bit_length() - number.denominator.bit_length()
+        return f"{'-' if number < 0 else ''}(≈ 2^{bits})"
+    sign, number = "-" if number < 0 else "", abs(number)
+    if number.denominator == 1:  # one mark alone might as well stand before decimals
+        return f"{sign}{number.numerator:,}" if number >= 10**6 else f"{sign}{number.numerator}"
+    if pow(10, MOST_WRITTEN_BITS, number.denominator):  # its decimals never end
+        return f"{sign}({number.numerator}/{number.denominator})"
+    text = decimal(number)
+    whole, _, part = text.partition(".")
+    return f"{sign}{text}{'0' if len(part) == 3 and len(whole) < 4 and whole != '0' else ''}"
+
+
+def clean(text: str) -> str:
+    """Return the text without what stands around the number: a name, a word for about, markup, brackets."""
+    plain = text.strip(" \t\r\n$`*_")
+    left = _LEFT_SIDE.match(plain)
+    if left is not None:
+        plain = plain[left.end() :]
+    about = ABOUT.match(plain)
+    if about is not None:
+        plain = plain[about.end() :]
+    for pattern, by in _LATEX:
+        plain = pattern.sub(by, plain)
+    plain = plain.strip(" $`*_")
+    return plain[1:-1] if plain[:1] in _OPENING and find_opening(plain) == 0 else plain
+
+
+def find_opening(text: str) -> int:
+    """Return where the bracket opens that closes at the end of the text; -1 if there is none."""
+    depth = 0
+    for position in range(len(text) - 1, -1, -1):
+        depth += (text[position] in _CLOSING) - (text[position] in _OPENING)
+        if depth <= 0:
+            return position if text[position] in _OPENING else -1
+    return -1
+
+
+def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
+    """The number by each convention that fits."""
+    if _LONG_EXPONENT.search(text):
+        raise Unreadable("number-too-large")
+    numbers: dict[str, Fraction] = {}
+    for mark in marks:
+        plain = plain_numerals(text, NUMERALS[mark])
+        if plain is not None:
+            numbers[mark] = value_of(plain)
+    if not numbers:
+        raise Unreadable("not-a-number", 0, text=text)
+    return numbers
+
+
+def _fitting(readings: Sequence[UnitReading], asked: Unit) -> list[UnitReading]:
+    """The readings that can be meant where one unit is asked for; the first one where none fits."""
+    fitting = [one for one in readings if one.unit is not None and one.unit.dimension == asked.dimension]
+    bare = [one for one in readings if one.unit is None]
+    if asked.dimension == (("second", 1),):  # 5 m are no five million seconds
+        bare = [one for one in bare if one.scale_text != "m"]
+    if not fitting and not bare and readings[0].unit is None:
+        raise Unreadable("unknown-unit", 0, name=readings[0].scale_text, suggestion="")
+    return fitting or bare or [readings[0]]
+
+
+def _quantity(number: Fraction, reading: UnitReading, asked: Unit) -> Quantity:
+    unit = reading.unit
+    if unit is not None:
+        return Quantity(number * reading.scale, unit.factor, unit.dimension, unit.text, has_unit=True)
+    if not reading.scale_text:
+        return Quantity(number, asked.factor, asked.dimension, asked.text)
+    return Quantity(number * reading.scale, Fraction(1), asked.dimension, base_text(asked.dimension))
+
+
+def _scaled(reading: UnitReading) -> bool:
+    """Whether a prefix or a word for a large number follows."""
+    return reading.scale != 1 or (reading.unit is not None and reading.unit.factor != 1)

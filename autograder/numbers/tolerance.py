@@ -1,0 +1,138 @@
+"""Whether a quantity agrees with the right one within a tolerance, and how it differs if not. Exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.numbers.numerals import half_a_unit, significant_digits
+from autograder.numbers.quantities import Quantity
+from autograder.numbers.units import PREFIXES, Dimension
+
+FLOAT = Fraction(1, 1 << 50)
+"""How far, relatively, a float may be from what it was computed to be: some units in its last place."""
+LARGEST = 1 << 1000
+CLOSE = Fraction(1, 200)
+"""A correction explains an answer only if it leads this close, however wide the tolerance is."""
+MOST_PREFIXES = 6
+
+DIFFERENCES = (
+    "dimension", "sign", "percent", "binary-prefix", "bits-for-bytes", "thousand", "power-of-ten",
+    "inverse", "digits", "rounding", "wrong",
+)  # fmt: skip
+"""Every way in which a quantity may differ, in the order in which they are looked for."""
+_INFORMATION = ("binary-prefix", "bits-for-bytes")
+
+
+class Tolerance(Struct, frozen=True):
+    """How far an answer may be off; all zero: not at all.
+
+    Attributes:
+        relative: as a part of the right amount.
+        absolute: in base quantities.
+        digits: significant digits that must be right, in the unit the answer is written in.
+    """
+
+    relative: Fraction = Fraction(0)
+    absolute: Fraction = Fraction(0)
+    digits: int = 0
+
+
+def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
+    """Whether an answer of the right dimension is right."""
+    off, number = abs(given.amount - right.amount), right.amount / given.factor
+    if off == 0:
+        return True
+    if tolerance.digits:
+        return abs(given.number - number) <= half_a_unit(number, tolerance.digits)
+    if tolerance.relative or tolerance.absolute:
+        return off <= max(tolerance.relative * abs(right.amount), tolerance.absolute)
+    return (given.from_float or right.from_float) and _as_floats(given.number, number)
+
+
+def _as_floats(first: Fraction, second: Fraction) -> bool:
+    """Whether two numbers, one of them a float, are equal as far as floats can tell."""
+    if max(abs(first), abs(second)) >= LARGEST:
+        return False
+    if first.denominator == second.denominator == 1:
+        return float(first) == float(second)
+    return abs(first - second) <= FLOAT * abs(second)
+
+
+def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
+    """The first of `DIFFERENCES` that explains a wrong answer; empty for a right one."""
+    if given.dimension != right.dimension:
+        return "dimension"
+    if agrees(given, right, tolerance):
+        return ""
+    for code, corrected in _corrections(given, right):
+        close = abs(corrected.amount - right.amount) <= CLOSE * abs(right.amount)
+        if close and agrees(corrected, right, tolerance):
+            return code
+    return _rounded(given, right, tolerance) or "wrong"
+
+
+def can_differ(code: str, dimension: Dimension) -> bool:
+    """Whether answers to a question about this dimension can differ so."""
+    if code == "percent":
+        return not dimension
+    return code not in _INFORMATION or ("byte", 1) in dimension
+
+
+def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quantity]]:
+    """Misconceptions that may have been made, each undone."""
+    if given.number == 0 or right.amount == 0:
+        return
+    yield "sign", replace(given, number=-given.number)
+    ratio = abs(right.amount / given.amount)
+    larger = max(ratio, 1 / ratio)
+    near = float(larger) if larger < MOST_OFF else 0.0
+    bytes_asked = can_differ("binary-prefix", given.dimension)
+    for code, factor, least, most in (
+        (*_BYTE_MISCONCEPTIONS, *_MISCONCEPTIONS) if bytes_asked else _MISCONCEPTIONS
+    ):
+        if least < near < most and can_differ(code, given.dimension):
+            correction = factor if ratio > 1 else 1 / factor
+            yield code, replace(given, number=given.number * correction)
+    yield "inverse", replace(given, number=1 / given.amount, factor=Fraction(1))
+
+
+def _misconception(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
+    """A mistake, with how far off an answer is when it may explain it; whether it does is decided exactly."""
+    return code, factor, float(factor * (1 - 2 * CLOSE)), float(factor * (1 + 2 * CLOSE))
+
+
+_POWERS = range(1, MOST_PREFIXES + 1)
+MOST_OFF = 1 << 70
+"""More than any factor below."""
+_MISCONCEPTIONS = (
+    _misconception("percent", Fraction(100)),
+    *(_misconception("thousand", Fraction(1000) ** power) for power in _POWERS),
+    *(_misconception("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
+)
+"""Factors by which an answer may be off, either way, by the names of the misconceptions."""
+_BYTE_MISCONCEPTIONS = (
+    *(_misconception("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
+    _misconception("bits-for-bytes", Fraction(8)),
+    *(_misconception("thousand", Fraction(1024) ** power) for power in _POWERS),
+)
+
+
+def _rounded(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
+    """Right as far as it goes, but with too few digits; or one off in the last digit that counts."""
+    number = right.amount / given.factor
+    off, digits = abs(given.number - number), significant_digits(given.number)
+    if digits >= 2 and off <= half_a_unit(number, digits):
+        return "digits"
+    if tolerance.digits and off <= 2 * half_a_unit(number, tolerance.digits):
+        return "rounding"
+    return ""
+
+
+def right_in_some_unit(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
+    """Whether a number without a unit is right in one of the units that may be meant."""
+    factors = {given.factor, right.factor, Fraction(1), *map(Fraction, PREFIXES.values())}
+    return any(agrees(replace(given, factor=factor), right, tolerance) for factor in factors)

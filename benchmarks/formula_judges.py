@@ -1,0 +1,173 @@
+"""Math-Verify's own test set, judged by Math-Verify, by sympy and by `autograder.formulas` in one run.
+
+`python benchmarks/formula_judges.py SDIST PYTHON [--json] [--show]`. SDIST is the source archive of
+Math-Verify, which holds its tests (`pip download --no-deps --no-binary :all: math-verify`); PYTHON is an
+interpreter with `math-verify[antlr4_13_2]` and `lark` installed. Nothing of either is kept here.
+
+Cases are read from the tests: a gold answer, a prediction, and whether they are to be the same. Many
+predictions are prose from which an answer has to be extracted, which the library does not do. So only pairs
+count that are formulas from end to end: no word of three letters or more is left once dollar signs, boxes
+and commands are gone. Every letter is a real number. Each judge gets the same texts. "other" is a verdict
+that the test set does not expect; what a judge cannot read or decide it leaves open.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+SECONDS = 10
+_AROUND = re.compile(r"\\boxed\s*(?=\{)|\\[\[\]()]|\$")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_WORD = re.compile(r"[A-Za-z]{3,}")
+_LETTER = re.compile(r"(?<![A-Za-z])[A-Za-df-z](?![A-Za-z])|(?<=[A-Za-z])[A-Za-df-z]|[A-Za-df-z](?=[A-Za-z])")
+_FUNCTIONS = frozenset(("sqrt", "sin", "cos", "log", "exp", "max", "min", "abs"))
+
+
+class Case(NamedTuple):
+    """Two answers, and whether they are to be the same."""
+
+    gold: str
+    answer: str
+    same: bool
+
+
+def main() -> None:
+    """Read the cases, have them judged, print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sdist", type=Path)
+    parser.add_argument("python", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--show", action="store_true", help="list what was judged otherwise, or not at all")
+    parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        for line in sys.stdin:
+            print(json.dumps(PEERS[options.peer](Case(*json.loads(line)))), flush=True)
+        return
+    found = list(dict.fromkeys(cases(options.sdist)))
+    asked = [case for case in found if all(map(is_formula, case[:2]))]
+    figures = {"all": len(found), "formulas": len(asked)}
+    table = {}
+    for name, python in (
+        ("formulas", sys.executable),
+        ("math_verify", options.python),
+        ("sympy", options.python),
+    ):
+        verdicts = judged(name, str(python), asked, options)
+        table[name] = dict(Counter(
+            "open" if verdict is None else "expected" if verdict is case.same else
+            "other: equal" if verdict else "other: different"
+            for case, verdict in zip(asked, verdicts, strict=True)
+        ))  # fmt: skip
+        if options.show:
+            for case, verdict in zip(asked, verdicts, strict=True):
+                if verdict is not case.same:
+                    print(name, verdict, case)
+    print(figures)
+    for name, outcomes in table.items():
+        print(f"{name:12}", outcomes)
+    if options.json:
+        print(json.dumps({**figures, "judges": table}))
+
+
+def cases(sdist: Path) -> Iterator[Case]:
+    """Every case of three plain values in the tests of the archive."""
+    with tarfile.open(sdist) as archive:
+        for member in archive.getmembers():
+            if re.search(r"/tests/test_\w+\.py\Z", member.name) and (file := archive.extractfile(member)):
+                for node in ast.walk(ast.parse(file.read())):
+                    if isinstance(node, ast.Tuple) and len(node.elts) == 3:
+                        values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+                        match values:
+                            case [str(gold), str(answer), int(same)]:
+                                yield Case(gold, answer, bool(same))
+
+
+def is_formula(text: str) -> bool:
+    """Whether nothing but a formula stands in a text."""
+    words = _WORD.findall(_COMMAND.sub(" ", _AROUND.sub(" ", text)))
+    return bool(text.strip()) and set(words) <= _FUNCTIONS
+
+
+def judged(name: str, python: str, asked: list[Case], options: argparse.Namespace) -> list[bool | None]:
+    """The verdicts of a judge in a process of its own; one that takes too long leaves the case open."""
+    command = [python, __file__, str(options.sdist), str(options.python), "--peer", name]
+    verdicts: list[bool | None] = []
+    while len(verdicts) < len(asked):
+        lines = "".join(json.dumps(case) + "\n" for case in asked[len(verdicts) :])
+        seconds = SECONDS * len(asked)
+        try:
+            done = subprocess.run(
+                command,
+                input=lines,
+                text=True,
+                capture_output=True,
+                check=False,
+                timeout=seconds,
+            )
+            output = done.stdout
+        except subprocess.TimeoutExpired as error:
+            output = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        got = [json.loads(line) for line in output.splitlines() if line in ("true", "false", "null")]
+        verdicts += got if len(verdicts) + len(got) >= len(asked) else [*got, None]
+    return verdicts
+
+
+def by_formulas(case: Case) -> bool | None:
+    """`autograder.formulas`: in whichever form both can be read."""
+    from autograder.formulas import FormulaError, Symbol, Vocabulary, equal, parse
+
+    gold, answer = (_AROUND.sub(" ", text).strip() for text in case[:2])
+    letters = set(_LETTER.findall(_COMMAND.sub(" ", f"{gold} {answer}")))
+    vocabulary = Vocabulary({letter: Symbol("real") for letter in sorted(letters)})
+    for form in ("formula", "relation", "tuple"):
+        try:
+            return equal(parse(answer, vocabulary, form), parse(gold, vocabulary, form), vocabulary)
+        except FormulaError:
+            continue
+    return None
+
+
+def by_math_verify(case: Case) -> bool | None:
+    """Its own reader and judge, with its defaults."""
+    import math_verify
+
+    gold, answer = (math_verify.parse(text, parsing_timeout=None) for text in case[:2])
+    return bool(math_verify.verify(gold, answer, timeout_seconds=None)) if gold and answer else None
+
+
+def by_sympy(case: Case) -> bool | None:
+    """`parse_latex`, then `simplify` of the difference."""
+    import sympy
+    from sympy.parsing.latex import parse_latex
+
+    try:
+        gold, answer = (parse_latex(_AROUND.sub(" ", text).strip(), backend="lark") for text in case[:2])
+        if isinstance(gold, sympy.Rel) or isinstance(answer, sympy.Rel):
+            return bool(sympy.simplify(gold) == sympy.simplify(answer))
+        return bool(sympy.simplify(gold - answer) == 0)
+    except Exception:  # noqa: BLE001 - its reader raises many errors
+        return None
+
+
+PEERS: Mapping[str, Callable[[Case], bool | None]] = {
+    "formulas": by_formulas, "math_verify": by_math_verify, "sympy": by_sympy,
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The nine formulas of the shipped exam: right arrangements, mistakes, and their judge."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autograder import rubric as rubrics
+from autograder.checks.base import Draw, Evidence
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.records import Answer, ItemResult, Observation, Opaque
+from reference import parameters
+
+RUBRIC = rubrics.load(Path(__file__).parents[2] / "rubrics" / "dl4nlp-exam.toml")
+VOCABULARY = Vocabulary(RUBRIC.assignment.symbols)
+
+
+class Formula(Struct, frozen=True):
+    """One formula that the exam asks for.
+
+    Attributes:
+        question: id.
+        item: id.
+        variable: what the student assigns.
+        right: arrangements of the right answer.
+        wrong: misconceptions, each wrong under every relation that the item grants.
+    """
+
+    question: str
+    item: str
+    variable: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+FORMULAS = msgspec.convert(
+    tomllib.loads(Path(__file__).with_name("exam_formulas.toml").read_text("utf-8")), dict[str, Formula]
+)
+
+
+@cache
+def check(question: str) -> SymbolicCheck:
+    """The check of a question, prepared once."""
+    return SymbolicCheck(RUBRIC.question(question), RUBRIC)
+
+
+def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
+    """All that the check of the question is given about a text that a student assigns."""
+    question = RUBRIC.question(formula.question)
+    reference = str(getattr(parameters, question.reference.partition(":")[2])())
+    answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
+    plan = check(formula.question).plan(answer, draw or Draw(b"secret"))
+    observed = tuple((Observation(ok=False, error="NameError"),) for _ in plan)
+    expected = ((Observation(ok=True, value=Opaque("Expr", reference)),),)
+    return Evidence(answer, observed, expected, draw=draw)
+
+
+def judged(formula: Formula, text: str) -> ItemResult:
+    """What becomes of a text that a student assigns."""
+    results = check(formula.question).judge(evidence(formula, text))
+    return next(result for result in results if result.item == formula.item)

@@ -1,0 +1,192 @@
+"""The exam's nine formulas, and everything a student may write who makes one mistake.
+
+The mistakes are made here, in the text of a right answer, by other means than those of the diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograder.formulas.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Relation,
+    Sym,
+    children,
+    symbols,
+)
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
+from tests.formulas.examples import VOCABULARY
+
+
+class Formula(Struct, frozen=True):
+    """One question of the exam: the ways to write its answer, and what it takes for granted."""
+
+    name: str
+    written: tuple[str, ...]
+    """Right answers in natural arrangements, the reference's first."""
+    assume: tuple[str, ...] = ()
+
+
+HEADS, HIDDEN = "d_model = n_heads*d_head", "d_ff = 4*d_model"
+RELATION = Formula(
+    "e-relation", ("d_model = n_heads*d_head", "d_head = d_model/n_heads", "n_heads*d_head = d_model")
+)
+FORMULAS = (
+    Formula("a", ("d_model*d_head",)),
+    Formula("b", ("8*d_model^2", "d_model*4*d_model + 4*d_model*d_model", "2*d_model*d_ff"), (HIDDEN,)),
+    Formula("c", ("n_heads*d_head*d_model", "(n_heads*d_head)*d_model"), (HEADS,)),
+    Formula(
+        "d",
+        (
+            "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2",
+            "4*n_heads*d_model*d_head + 8*d_model^2",
+            "4*d_model*(n_heads*d_head + 2*d_model)",
+        ),
+        (HIDDEN,),
+    ),
+    Formula(
+        "e", ("12*d_model^2", "4*d_model^2 + 8*d_model^2", "3*d_model^2 + d_model^2 + 8*d_model^2"), (HEADS,)
+    ),
+    Formula("f", ("12*n_layers*d_model^2", "n_layers*(4*d_model^2 + 8*d_model^2)"), (HEADS, HIDDEN)),
+    Formula(
+        "h",
+        ("16*d_model^2", "3*d_model*4*d_model + 4*d_model*d_model", "12*d_model^2 + 4*d_model^2"),
+        (HEADS, HIDDEN),
+    ),
+    Formula("i", ("20*n_layers*d_model^2", "n_layers*(4*d_model^2 + 16*d_model^2)"), (HEADS, HIDDEN)),
+)  # fmt: skip
+EXTRA = (
+    "1",
+    "d_model",
+    "5*d_model",
+    "d_head",
+    "n_heads",
+    "d_model^2",
+    "n_voc*d_model",
+    "n*d_model",
+    "2*n_layers",
+)
+"""Terms that do not belong to any of the formulas."""
+MULTIPLES = (Num(2), Num(3), Num(4), Num(6))
+NAMES = tuple(VOCABULARY.domains)
+
+
+def mutants(formula: Formula) -> dict[Node, str]:
+    """Every formula with one mistake, and the kind of mistake: wrong or, by chance, right."""
+    found: dict[Node, str] = {}
+    for text in formula.written:
+        tree = parse(text, VOCABULARY)
+        for kind, mutant in (*_anywhere(tree), *_whole(tree)):
+            found.setdefault(mutant, kind)
+    return found
+
+
+def relation_mutants(formula: Formula) -> dict[Relation, str]:
+    """Every equation with one mistake on one side."""
+    found: dict[Relation, str] = {}
+    for text in formula.written:
+        relation = parse_single(text, VOCABULARY)
+        for kind, side in _anywhere(relation.right):
+            found.setdefault(Relation(relation.left, side), kind)
+        for kind, side in _anywhere(relation.left):
+            found.setdefault(Relation(side, relation.right), kind)
+        for factor in MULTIPLES[:2]:
+            found.setdefault(Relation(relation.left, Mul((factor, relation.right))), "constant factor")
+    return found
+
+
+def _anywhere(node: Node) -> Iterator[tuple[str, Node]]:
+    """The formula with one of its nodes changed."""
+    yield from _here(node)
+    below = children(node)
+    for index, child in enumerate(below):
+        for kind, changed in _anywhere(child):
+            yield kind, _rebuilt(node, (*below[:index], changed, *below[index + 1 :]))
+
+
+def _here(node: Node) -> Iterator[tuple[str, Node]]:
+    match node:
+        case Num(value):
+            for other in {value + 1, value - 1, 2 * value, 3 * value, 1} - {value, 0}:
+                yield "wrong number", Num(other)
+        case Sym(name):
+            yield from (("symbol replaced", Sym(other)) for other in NAMES if other != name)
+            yield "power", Pow(node, Num(2))
+            yield "power", Pow(node, Num(3))
+            yield "factorial", Fn("factorial", (node,))
+            yield "off by one", Add((node, Num(1)))
+            yield "off by one", Add((node, Neg(Num(1))))
+            yield "divided", Div(Num(1), node)
+        case Pow(base, exponent):
+            yield "power", base
+            yield "product for power", Mul((base, exponent))
+            yield "base and exponent", Pow(exponent, base)
+        case Mul(factors):
+            for index, factor in enumerate(factors):
+                others = (*factors[:index], *factors[index + 1 :])
+                rest = others[0] if len(others) == 1 else Mul(others)
+                yield "symbol forgotten" if symbols(factor) else "number forgotten", rest
+                yield "sum for product", Add((rest, factor))
+                yield "divided", Div(rest, factor)
+                if isinstance(factor, Add):
+                    yield "brackets", Add((Mul((*others, factor.terms[0])), *factor.terms[1:]))
+        case Add(terms):
+            for index, term in enumerate(terms):
+                others = (*terms[:index], *terms[index + 1 :])
+                yield "term missing", others[0] if len(others) == 1 else Add(others)
+                yield "sign", Add((*terms[:index], Neg(term), *terms[index + 1 :]))
+            yield "product for sum", Mul(terms)
+
+
+def _whole(tree: Node) -> Iterator[tuple[str, Node]]:
+    for number in MULTIPLES:
+        yield "constant factor", Mul((number, tree))
+        yield "constant factor", Div(tree, number)
+    yield "sign", Neg(tree)
+    for text in EXTRA:
+        yield "extra term", Add((tree, parse(text, VOCABULARY)))
+    for name in NAMES:
+        yield "extra factor", Mul((Sym(name), tree))
+    for first in sorted(symbols(tree)):
+        for second in NAMES:
+            if second > first or second not in symbols(tree):
+                yield "symbols swapped", _renamed(tree, {first: Sym(second), second: Sym(first)})
+    for name, wrong in (
+        ("d_model", Sym("d_head")),
+        ("d_model", Sym("n_heads")),
+        ("d_model", Add((Sym("n_heads"), Sym("d_head")))),
+        ("d_head", Sym("d_model")),
+        ("d_model", Div(Sym("d_head"), Sym("n_heads"))),
+    ):
+        if name in symbols(tree):
+            yield "relation dropped", _renamed(tree, {name: wrong})
+
+
+def _renamed(node: Node, names: dict[str, Node]) -> Node:
+    if isinstance(node, Sym):
+        return names.get(node.name, node)
+    below = children(node)
+    return _rebuilt(node, tuple(_renamed(child, names) for child in below)) if below else node
+
+
+def _rebuilt(node: Node, below: tuple[Node, ...]) -> Node:
+    match node:
+        case Neg():
+            return Neg(*below)
+        case Add() | Mul():
+            return type(node)(below)
+        case Div() | Pow():
+            return type(node)(*below)
+        case Fn(name):
+            return Fn(name, below)
+    return node

@@ -1,0 +1,372 @@
+"""Orders of growth, against brute force, sympy's limits, and values at large points."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product as combinations_of
+
+import mpmath
+import pytest
+import sympy
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from autograder.formulas.errors import Undecided
+from autograder.formulas.growth import GrowthComparison, compared, constant, order, surplus
+from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
+from autograder.formulas.notation.landau import parse_landau
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.printing.text import to_text
+
+VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "k")})
+SYMBOLS = ("n", "d", "h")
+
+
+def at_most(first: str, second: str) -> bool:
+    """Whether one formula is at most a constant times another."""
+    return compared(order(parse(first, VOCABULARY)), order(parse(second, VOCABULARY))).at_most
+
+
+ALIKE = [
+    ("12*n*d^2 + n^2*d", "n*d*max(n, d)"),
+    ("n*(n - 1)/2", "n^2"),
+    ("(n + d)^2", "n^2 + d^2"),
+    ("(n + 1)^60", "n^60"),
+    ("(n + d)^100/(n + d)^99", "n + d"),
+    ("sqrt(n^2 + d^2)", "max(n, d)"),
+    ("min(n, d)", "n*d/(n + d)"),
+    ("min(n, d)*max(n, d)", "n*d"),
+    ("min(n, n^2, 5*n*log(n))", "n"),
+    ("1/(1/n + 1/d)", "min(n, d)"),
+    ("log(n*d)", "log(n + d)"),
+    ("log(n^5 + d)", "log(n) + log(d)"),
+    ("log_2(n)", "lg(n)"),
+    ("log(n!)", "n*log(n)"),
+    ("n!", "n^(n + 1/2)/e^n"),
+    ("binomial(n, 3)", "n^3"),
+    ("2^(n + 5)", "2^n"),
+    ("2^(2*n)", "4^n"),
+    ("exp(n*log(2))", "2^n"),
+    ("2^(log_2(n))", "n"),
+    ("4^(log_2(n))", "n^2"),
+    ("7^(log_2(n))", "n^(log_2(7))"),
+    ("n^(log_4(2))", "sqrt(n)"),
+    ("3*(n/2)^(log_2(3))", "n^(log_2(3))"),
+    ("n^(1/log(n))", "1"),
+    ("2^(1/n)", "1"),
+    ("log(2^n + n)", "n"),
+    ("log(log(n^2))", "log(log(n))"),
+    ("n^2.5", "n^2*sqrt(n)"),
+    ("n/log(n) + sqrt(n)", "n/log(n)"),
+    ("n^3/(n + 1)", "n^2"),
+    ("(n^2 - n)/(n + 7) + 3", "n"),
+    ("2^n - n^5", "2^n"),
+    ("7", "1"),
+    ("n*pi + e", "n"),
+]
+BELOW = [
+    ("n^2*d", "n*d^2 + n^2*d"),
+    ("n*d", "n^2 + d^2"),
+    ("n^2*d", "n^3 + d^3 + n"),
+    ("n*log(n)", "n^1.01"),
+    ("log(n)^9", "n^(1/9)"),
+    ("log(log(n))", "log(n)"),
+    ("n*log(n)*log(log(n))", "n*log(n)^2"),
+    ("2^n", "3^n"),
+    ("n^9*2^n", "2.01^n"),
+    ("2^n", "n!"),
+    ("n!", "n^n"),
+    ("n^n", "2^(n^2)"),
+    ("2^n", "2^(n*d)"),
+    ("2^sqrt(n)", "2^n"),
+    ("n^5", "2^sqrt(n)"),
+    ("n^log(n)", "2^sqrt(n)"),
+    ("n^2.8", "n^(log_2(7))"),
+    ("min(n, d)", "n"),
+    ("n", "n + d"),
+    ("sqrt(n*d)", "n + d"),
+    ("log(n)*log(d)", "n*d"),
+    ("n^2*d*log(n)", "n^4 + d^4"),
+    ("n*d*log(d)^3", "n^2.5 + d^2.5"),
+    ("1", "log(log(n))"),
+    ("n/d", "n"),
+    ("1/n", "1"),
+]
+APART = [
+    ("n^2", "d^2"),
+    ("n*log(d)", "n*log(n)"),
+    ("n^2*d", "n*d^2"),
+    ("n^2*d^2", "n^3 + d^3"),
+    ("n/d", "1"),
+    ("2^n", "d^n/d^d"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), ALIKE)
+def test_alike(first: str, second: str) -> None:
+    """Each is at most a constant times the other."""
+    assert at_most(first, second)
+    assert at_most(second, first)
+
+
+@pytest.mark.parametrize(("first", "second"), BELOW)
+def test_below(first: str, second: str) -> None:
+    """Bounded in one direction only."""
+    assert at_most(first, second)
+    assert not at_most(second, first)
+
+
+@pytest.mark.parametrize(("first", "second"), APART)
+def test_apart(first: str, second: str) -> None:
+    """Bounded in neither direction."""
+    assert not at_most(first, second)
+    assert not at_most(second, first)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n - d", "(n - d)^2", "0^n", "log(n/d)", "log(1 + 1/n)", "(n + 1)^n", "exp(exp(n))", "2^(n/(n + d))",
+        "binomial(n, d)", "(n + d)!", "(-2)^n", "sqrt(n - d)", "1/(n - n)", "log(n - n)",
+        "max(n, -d)", "2^max(n, d)", "log(pi)", "n^pi", "n^(log_6(3))", "(n + d)^(log_2(3))",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_left_open(text: str) -> None:
+    """A formula beyond the method is never given a wrong order."""
+    with pytest.raises(Undecided):
+        order(parse(text, VOCABULARY))
+
+
+def test_rounding() -> None:
+    """Rounding up keeps an order from 1 on, rounding down what grows beyond it."""
+    n, d = Sym("n"), Sym("d")
+    assert compared(order(Fn("ceil", (Div(n, Num(2)),))), order(n)).alike
+    assert compared(order(Fn("ceil", (Div(Num(1), n),))), order(Num(1))).alike
+    assert compared(order(Fn("floor", (Div(n, Num(2)),))), order(n)).alike
+    for small in (Div(Num(1), n), Div(n, d)):
+        with pytest.raises(Undecided):
+            order(Fn("floor", (small,)))
+
+
+def powers() -> st.SearchStrategy[list[tuple[int, ...]]]:
+    """Exponents of a few products of powers of three symbols."""
+    exponents = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+    return st.lists(exponents, min_size=1, max_size=4)
+
+
+def polynomial(rows: list[tuple[int, ...]]) -> Node:
+    """The sum of the products, with numbers in front."""
+    terms = [
+        Mul((
+            Num(number + 2),
+            *(Pow(Sym(name), Num(power)) for name, power in zip(SYMBOLS, row, strict=True)),
+        ))
+        for number, row in enumerate(rows)
+    ]  # fmt: skip
+    return terms[0] if len(terms) == 1 else Add(tuple(terms))
+
+
+DIRECTIONS = [way for way in combinations_of(range(13), repeat=3) if math.gcd(*way) == 1]
+
+
+def steepest(rows: list[tuple[int, ...]], way: tuple[int, ...]) -> int:
+    """The degree of a sum when each symbol grows like this power of one."""
+    return max(sum(power * speed for power, speed in zip(row, way, strict=True)) for row in rows)
+
+
+@settings(max_examples=150, deadline=None)
+@given(powers(), powers())
+def test_polynomials_against_every_direction(
+    first: list[tuple[int, ...]], second: list[tuple[int, ...]]
+) -> None:
+    """One polynomial bounds another when its degree is as large in every direction; there are few."""
+    expected = all(steepest(first, way) <= steepest(second, way) for way in DIRECTIONS)
+    assert expected == compared(order(polynomial(first)), order(polynomial(second))).at_most
+
+
+ONE_SYMBOL = st.builds(
+    lambda number, power, logs, base, slow: (
+        f"{number}*n^({power})*log(n)^({logs})*{base}^n*2^({slow}*sqrt(n))".replace("1^n*", "")
+    ),
+    st.integers(1, 9),
+    st.sampled_from(["0", "1", "2", "3", "1/2", "5/2", "-1"]),
+    st.sampled_from(["0", "1", "2", "-1"]),
+    st.sampled_from(["1", "1", "2", "3"]),
+    st.sampled_from(["0", "0", "1"]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ONE_SYMBOL, ONE_SYMBOL)
+def test_one_symbol_against_sympys_limits(first: str, second: str) -> None:
+    """The quotient's limit is zero, a number, or infinite."""
+    symbol = sympy.Symbol("n", positive=True)
+    left, right = (sympy.sympify(text.replace("^", "**"), {"n": symbol}) for text in (first, second))
+    limit = sympy.limit(sympy.powsimp(left / right), symbol, sympy.oo)
+    found = compared(order(parse(first, VOCABULARY)), order(parse(second, VOCABULARY)))
+    assert (limit != sympy.oo, limit != 0) == (found.at_most, found.at_least)
+
+
+def formulas() -> st.SearchStrategy[Node]:
+    """Random positive formulas with sums, quotients, roots, logarithms, maxima and minima."""
+    leaves = st.sampled_from(SYMBOLS).map(Sym) | st.integers(1, 9).map(Num)
+
+    def larger(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+        several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+        return st.one_of(
+            several.map(Add),
+            several.map(Mul),
+            st.builds(Div, inner, inner),
+            st.builds(Pow, inner, st.sampled_from([Num(2), Num(3), Num(Fraction(1, 2))])),
+            several.map(lambda parts: Fn("max", parts)),
+            several.map(lambda parts: Fn("min", parts)),
+            inner.map(lambda part: Fn("log", (Add((part, Num(2))),))),
+            inner.map(lambda part: Fn("sqrt", (part,))),
+        )
+
+    return st.recursive(leaves, larger, max_leaves=8)
+
+
+def value(node: Node, at: dict[str, mpmath.mpf]) -> mpmath.mpf:
+    """The value of a positive formula."""
+    match node:
+        case Sym(name):
+            return at[name]
+        case Num(number):
+            return mpmath.mpf(number.numerator) / number.denominator
+        case Add(parts):
+            return mpmath.fsum(value(part, at) for part in parts)
+        case Mul(parts):
+            return mpmath.fprod(value(part, at) for part in parts)
+        case Div(above, below):
+            return value(above, at) / value(below, at)
+        case Pow(base, exponent):
+            return value(base, at) ** value(exponent, at)
+        case Fn("max", parts):
+            return max(value(part, at) for part in parts)
+        case Fn("min", parts):
+            return min(value(part, at) for part in parts)
+        case Fn("log", (part,)):
+            return mpmath.log(value(part, at))
+    assert isinstance(node, Fn)
+    return mpmath.sqrt(value(node.arguments[0], at))
+
+
+def logarithm_of_terms(terms: tuple[object, ...], at: dict[str, mpmath.mpf]) -> mpmath.mpf:
+    """The logarithm of a sum of products that are written by scales."""
+    total = mpmath.mpf(0)
+    for term in terms:
+        logarithm = mpmath.mpf(0)
+        for scale, coefficient in term:  # type: ignore[attr-defined]
+            ((name, times), power) = scale[0]
+            assert len(scale) == 1
+            part = at[name]
+            for _ in range(times):
+                part = mpmath.log(part)
+            logarithm += part**power * mpmath.mpf(coefficient.numerator) / coefficient.denominator
+        total += mpmath.exp(logarithm)
+    return mpmath.log(total)
+
+
+@settings(max_examples=300, deadline=None)
+@given(formulas(), st.tuples(*(st.integers(1, 5) for _ in SYMBOLS)))
+def test_values_stay_near_their_order(node: Node, speeds: tuple[int, ...]) -> None:
+    """The quotient of a formula and its order moves little while the symbols grow by many magnitudes."""
+    try:
+        found = order(node)
+    except Undecided:
+        assume(False)
+        return
+    with mpmath.workdps(60):
+        quotients = []
+        for size in (400, 400_000):
+            at = {name: mpmath.mpf(2) ** (size * speed) for name, speed in zip(SYMBOLS, speeds, strict=True)}
+            expected = logarithm_of_terms(found[0], at) - logarithm_of_terms(found[1], at)
+            quotients.append(mpmath.log(value(node, at)) - expected)
+        assert abs(quotients[0] - quotients[1]) < mpmath.log(2), to_text(node)
+
+
+def proven(first: Node, second: Node) -> GrowthComparison | None:
+    """How two formulas compare; None where that is left open."""
+    try:
+        return compared(order(first), order(second))
+    except Undecided:
+        return None
+
+
+@settings(max_examples=150, deadline=None)
+@given(formulas(), formulas())
+def test_comparing_is_consistent(first: Node, second: Node) -> None:
+    """A formula is alike its multiples; comparing turns round; a sum bounds its terms."""
+    forth, back = proven(first, second), proven(second, first)
+    assume(forth is not None and back is not None)
+    assert forth is not None
+    assert back is not None
+    assert (forth.at_most, forth.at_least) == (back.at_least, back.at_most)
+    multiple = proven(first, Mul((Num(7), first)))
+    assert multiple is None or multiple.alike
+    for part in (first, second):
+        whole = proven(part, Add((first, second)))
+        assert whole is None or whole.at_most
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("n^2 + n", "n"), ("n^2 + d", None), ("n^2 + n*d + d^2", None), ("3 + n", "3"),
+        ("n*(n + 1)", "n*(n + 1)"),
+        ("(n + 1)^3", "(n + 1)^3"), ("n + log(n)", "log(n)"), ("2^n + n^9", "n^9"), ("max(n, d)*n", None),
+        ("n", None),
+    ],
+)  # fmt: skip
+def test_terms_that_say_nothing(text: str, part: str | None) -> None:
+    """A term that another outgrows is found, also behind brackets."""
+    found = surplus(parse(text, VOCABULARY))
+    assert part == (None if found is None else to_text(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("12*n", "12"), ("n/2", "2"), ("n*(2*n + d)", "2"), ("(2*n)^3", "(2*n)^3"),
+        ("sqrt(2*n)", "sqrt(2*n)"),
+        ("5", "5"), ("1", None), ("n^2 + 5", None), ("2^n", None), ("n^3", None), ("log_2(n)", None),
+        ("-2", "-2"),
+        ("pi*n", "pi"), ("n*2^3", "2^3"), ("max(3*n, d)", "max(3*n, d)"), ("2*3", "2"), ("2 + 3", "2 + 3"),
+    ],
+)  # fmt: skip
+def test_constant_factors(text: str, part: str | None) -> None:
+    """Factors are found, exponents and bases are none."""
+    found = constant(parse(text, VOCABULARY))
+    assert part == (None if found is None else to_text(found))
+
+
+def test_the_symbols_that_make_the_difference() -> None:
+    """Which symbols grow too fast or too slowly while the others are fixed."""
+    asked = order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
+    missing = compared(asked, order(parse_landau("O(n^2*d)", VOCABULARY)))
+    loose = compared(asked, order(parse_landau("O(n^2*d^3)", VOCABULARY)))
+    other = compared(asked, order(parse_landau("O(n^3*h)", VOCABULARY)))
+    assert (False, True, ("d",), ()) == (
+        missing.at_most, missing.at_least, missing.faster_in, missing.slower_in,
+    )  # fmt: skip
+    assert (True, False, (), ("d",)) == (loose.at_most, loose.at_least, loose.faster_in, loose.slower_in)
+    assert (("d",), ("h", "n")) == (other.faster_in, other.slower_in)
+
+
+def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
+    """A symbol is named by its whole name, whatever letters others have."""
+    vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
+    asked, written = (order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
+    assert ("n_heads",) == compared(asked, written).faster_in
+    assert ("n_heads",) == compared(written, asked).slower_in
+
+
+def test_assumptions_are_put_in_first() -> None:
+    """``d = h*k`` makes ``h*k*n`` the same as ``d*n``."""
+    assumption = ("d", parse("h*k", VOCABULARY))
+    left, right = parse("d*n", VOCABULARY), parse("h*k*n", VOCABULARY)
+    assert compared(order(left, [assumption]), order(right, [assumption])).alike
+    assert not compared(order(left), order(right)).at_most

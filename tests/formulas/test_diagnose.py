@@ -1,0 +1,241 @@
+"""Diagnosis: single mistakes are named, and what is said is true and gives nothing away."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Add, Fn, Mul, Node, Relation, walk
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.values.points import Points
+from autograder.messages import languages, render, sentences
+from autograder.records import Message
+from tests.formulas.claims import Oracle
+from tests.formulas.examples import VOCABULARY
+from tests.formulas.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
+
+RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
+GRANTED = [
+    (formula, granted) for formula in FORMULAS for granted in (True, False) if granted or formula.assume
+]
+"""Each formula with the relations that its question grants, and without them."""
+IDS = [f"{formula.name} {'granted' if granted else 'not granted'}" for formula, granted in GRANTED]
+LEAST_NAMED = 0.95
+MOST_OF_ONE = 10
+"""Answers that are told the same sentence, of each formula, for which it is recomputed."""
+
+
+class Case:
+    """A formula's diagnosis under its readings, and its wrong mutants."""
+
+    def __init__(self, formula: Formula, *, granted: bool) -> None:
+        relations = [parse_single(text, VOCABULARY) for text in formula.assume] if granted else []
+        self.readings = [RAW, RAW.under(relations)] if relations else [RAW]
+        written = [parse(text, VOCABULARY) for text in formula.written]
+        self.right = [tree for tree in written if self.equal(tree, written[0])]
+        self.diagnosis = Diagnosis(self.right[:1], self.readings)
+        self.formula = formula
+
+    def equal(self, first: Node, second: Node) -> bool:
+        """Equal under one of the readings; what cannot be decided is not."""
+        try:
+            return any(reading.equal(first, second) for reading in self.readings)
+        except Undecided:
+            return False
+
+    @functools.cached_property
+    def wrong(self) -> list[tuple[Node, str, Difference | None]]:
+        """Every mutant that is wrong, its kind, and what is said about it."""
+        return list(self._wrong())
+
+    def _wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
+        for mutant, kind in mutants(self.formula).items():
+            if not self.equal(mutant, self.right[0]):
+                yield mutant, kind, self.diagnosis.difference(mutant)
+
+
+case_of = functools.cache(Case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
+    """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
+    found = [
+        (kind, to_text(mutant), difference)
+        for mutant, kind, difference in case_of(formula, granted=granted).wrong
+    ]
+    unnamed = [(kind, text) for kind, text, difference in found if difference is None]
+    assert len(found) > 50
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
+    """What every sentence claims is true, found out at other points from the sentence alone."""
+    case = case_of(formula, granted=granted)
+    oracles = [
+        Oracle(right, VOCABULARY.domains, reading.assumptions)
+        for right in case.right[:1]
+        for reading in case.readings
+    ]
+    said: Counter[str] = Counter()
+    false = []
+    for mutant, kind, difference in case.wrong:
+        if difference is None or said[difference.sentence] >= MOST_OF_ONE:
+            continue
+        said[difference.sentence] += 1
+        if not any(oracle.true(difference.sentence, difference.params, mutant) for oracle in oracles):
+            false.append((kind, to_text(mutant), difference.sentence, difference.params))
+    assert [] == false
+
+
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted: bool) -> None:
+    """Sentences exist in every language, and name no symbol and no term that is not in the answer."""
+    for mutant, _, difference in case_of(formula, granted=granted).wrong:
+        if difference is None:
+            continue
+        assert difference.code in CODES
+        assert all(value in written(mutant) for value in difference.params.values()), difference
+        message = Message(difference.sentence, difference.params)
+        assert all(render(message, language) for language in languages())
+
+
+def written(formula: Node) -> set[str]:
+    """Everything that stands in a formula: its parts, some of several terms or factors, and functions."""
+    found = set()
+    for part in walk(formula):
+        found |= {to_text(part), part.name if isinstance(part, Fn) else ""}
+        parts = part.terms if isinstance(part, Add) else part.factors if isinstance(part, Mul) else ()
+        for count in range(2, len(parts)):
+            found |= {to_text(type(part)(chosen)) for chosen in combinations(parts, count)}
+    return found
+
+
+def relations() -> Iterator[tuple[Relation, str, Difference | None]]:
+    """Every wrong mutant of the relation in (e), its kind, and what is said about it."""
+    right = [parse_single(text, VOCABULARY) for text in RELATION.written]
+    diagnosis = RelationDiagnosis(right[0], RAW)
+    for mutant, kind in relation_mutants(RELATION).items():
+        try:
+            wrong = not any(RAW.equal(mutant, tree) for tree in right)
+        except Undecided:
+            continue
+        if wrong:
+            yield mutant, kind, diagnosis.difference(mutant)
+
+
+def test_single_mistakes_in_a_relation_are_named() -> None:
+    """Of all equations with one mistake at least 95 % are named."""
+    found = list(relations())
+    unnamed = [(kind, to_text(mutant)) for mutant, kind, difference in found if difference is None]
+    assert len(found) > 100
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+
+
+def test_no_mistake_in_a_relation_is_named_falsely() -> None:
+    """Solved for one of its symbols, the equation is what the misconception makes of the right one."""
+    right = {
+        "d_model": parse("n_heads*d_head", VOCABULARY),
+        "n_heads": parse("d_model/d_head", VOCABULARY),
+        "d_head": parse("d_model/n_heads", VOCABULARY),
+    }
+    for mutant, _, difference in relations():
+        if difference is None:
+            continue
+        name = difference.note.removeprefix("solved for ").partition(":")[0]
+        oracle = Oracle(right[name], VOCABULARY.domains)
+        solved = RelationDiagnosis(mutant, RAW).arranged(mutant)[name]
+        assert oracle.true(difference.sentence, difference.params, solved), (to_text(mutant), difference)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("n*log(n)", "n^2*log(n)", "power-too-large"),
+        ("n*log(n)", "2*n*log(n)", "factor-too-large"),
+        ("n*log(n) + d", "n*log(n)", "missing-term"),
+        ("n*log(n)", "n", "factor-forgotten"),
+        ("n*log(n)", "n + log(n)", "sum-for-product"),
+        ("sqrt(n)*d", "sqrt(n)/d", "divided"),
+        ("2^n", "2^n + n", "extra-term"),
+        ("d^2", "2^d", "base-and-exponent"),
+        ("d*n", "d^n", "power-for-product"),
+        ("d*n", "d!*n", "function-too-much"),
+        ("d*n", "log(d)*n", "function-too-much"),
+        ("n*d^2", "(n + 1)*d^2", "off-by-one"),
+        ("d/h", "h/d", "reciprocal"),
+        ("4*d^2", "4*d^2 + 4*d", "extra-term"),
+        ("4*d^2", "4*d*(d + 1)", "off-by-one"),
+        ("d/h", "d", "divisor-forgotten"),
+        ("n*log(n)", "n/log(n)", "divided"),
+        ("n*log(n)", "log(n)", "factor-forgotten"),
+        ("n*log(n)", "n^2", "function-forgotten"),
+        ("2^n", "2*n", "product-for-power"),
+        ("2^n", "n^2", "base-and-exponent"),
+        ("8*d^2", "10*d", "several-factors"),
+        ("8*d^2", "7", "symbol-missing"),
+        ("4*h*d*n + 8*d^2", "4*h*d*n + 8*n^2", "symbol-replaced"),
+        ("4*h*d + 8*h^2*d", "4*h*d + 8*h*d^2", "symbol-replaced"),
+    ],
+)
+def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
+    """Misconceptions beside logarithms, roots and symbolic powers are named as well."""
+    difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
+    assert difference is not None
+    assert code == difference.code
+    assert difference.staff
+    assert difference.sentence in sentences()
+
+
+@pytest.mark.parametrize("digits", [150, 181, 250, 308, 309, 310, 400])
+@pytest.mark.parametrize(
+    "text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"]
+)
+def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
+    """A number that no float holds is told as wrong, or left unexplained, on either side."""
+    huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))
+    for right, wrong in ((huge, plain), (plain, huge)):
+        difference = Diagnosis([right], [RAW]).difference(wrong)
+        assert difference is None or difference.sentence in sentences()
+
+
+def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
+    """Where biases are accepted, too, a wrong formula with biases is not blamed for them."""
+    answers = ("8*d^2", "8*d^2 + 5*n*d + 7*h")
+    wrong = parse("(d + h)*(d + n)*(n + 3*d)*(h + 1)", VOCABULARY)
+    alone, both = (
+        Diagnosis([parse(text, VOCABULARY) for text in answers[:count]], [RAW]) for count in (1, 2)
+    )
+    difference = alone.difference(wrong)
+    assert difference is not None
+    assert "symbol-foreign" == difference.code
+    assert both.difference(wrong) is None
+
+
+def test_staff_read_the_whole_story() -> None:
+    """Staff are told the term of the right formula; the student is not."""
+    right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
+    difference = Diagnosis(right, [RAW]).difference(parse("8*d_model^2", VOCABULARY))
+    assert difference is not None
+    assert "4*n_heads*d_model*d_head is missing" == difference.staff
+    assert {} == difference.params
+
+
+def test_every_code_has_a_sentence() -> None:
+    """No code is without words."""
+    assert set() == {
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in sentences())
+    }

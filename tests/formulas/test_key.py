@@ -1,0 +1,172 @@
+"""Answer keys: right answers, named mistakes, and what is said about all others."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.nodes import Tree
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import NamedAnswer
+from autograder.messages import sentences
+from tests.formulas.examples import VOCABULARY
+from tests.formulas.verdicts import JudgingKey, Verdict
+
+RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
+HEADS = RAW.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
+LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
+
+
+def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> JudgingKey:
+    """A key for one right answer, read without assumptions, with named mistakes."""
+    named = [NamedAnswer(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
+    return JudgingKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
+
+
+def verdict(answers: JudgingKey, text: str) -> Verdict:
+    """The verdict on a text."""
+    return answers.verdict(parse(text, VOCABULARY))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("8*d^2", "4*d^2", "factor-too-small"),
+        ("8*d^2", "16*d^2", "factor-too-large"),
+        ("8*d^2", "-8*d^2", "sign"),
+        ("8*d^2", "8*d", "power-too-small"),
+        ("8*d^2", "8*d^3", "power-too-large"),
+        ("12*n_layers*d^2", "12*d^2", "factor-forgotten"),
+        ("12*n_layers*d^2", "12*n_layers^2*d^2", "power-too-large"),
+        ("12*n_layers*d^2", "24*n_layers^2*d^2", "several-factors"),
+        ("d*h", "d+h", "sum-for-product"),
+        ("n^2*d", "n*d^2", "swapped-symbols"),
+        ("8*d^2", "8*d^2 + n_voc", "extra-term"),
+        (LAYER, "3*n_heads*d_model*d_head + 8*d_model^2", "missing-term"),
+        (LAYER, "4*n_heads*d_model*d_head", "missing-term"),
+        (LAYER, "4*n_heads*d_model*d_head + 8*d_model", "power-in-term"),
+        (LAYER, "2*n_heads*d_model*d_head + 8*d_model^2", "coefficient"),
+        (LAYER, "4*n_heads*d_model*d_head + n*d_model^2", "part-replaced"),
+        (LAYER, f"{LAYER} + n_voc*d_model", "extra-term"),
+        ("n_layers*(4*d^2 + 16*d^2)", "n_layers*4*d^2 + 16*d^2", "brackets"),
+    ],
+)
+def test_single_misconceptions_are_named(right: str, wrong: str, code: str) -> None:
+    """One misconception in an otherwise right formula is recognised; every code has its sentence."""
+    difference = verdict(key(right), wrong).difference
+    assert difference is not None
+    assert code == difference.code
+    assert difference.sentence in sentences()
+
+
+def test_the_student_reads_nothing_of_the_right_answer() -> None:
+    """What a student may read about a misconception names only symbols, and terms of the student's own."""
+    answers = key(LAYER)
+    missing = verdict(answers, "3*n_heads*d_model*d_head + 8*d_model^2").difference
+    extra = verdict(answers, f"{LAYER} + 7*n_voc").difference
+    assert missing is not None
+    assert extra is not None
+    assert missing.params == {}
+    assert extra.params == {"term": "7*n_voc"}
+
+
+def test_unrelated_formulas_have_no_diagnosis() -> None:
+    """Nothing is said where nothing is known."""
+    assert Verdict(right=False) == verdict(key(LAYER), "n_heads^7*d_head + d_model*d_head/(n_heads + 1)")
+
+
+def test_the_first_named_mistake_that_fits_is_reported() -> None:
+    """The order of the rubric decides between mistakes that coincide."""
+    answers = key(
+        LAYER,
+        ("forgot-the-output", "3*n_heads*d_model*d_head + 8*d_model^2", (RAW,)),
+        ("early", "12*d_model^2", (RAW, HEADS)),
+        ("eleven", "11*d_model^2", (RAW, HEADS)),
+    )
+    assert verdict(answers, "3*h*d_k*d + 8*d^2").named == 0
+    assert verdict(answers, "12*d_model^2").named == 1
+    assert verdict(answers, "12*h^2*d_k^2").named == 1
+    assert verdict(answers, "11*d^2").named == 2
+    assert verdict(answers, "4*h*d_k*d + 8*d^2").right
+
+
+def test_an_assumption_used_early_is_noticed() -> None:
+    """Right under an assumption that is not granted is wrong, and said to be so."""
+    assert Verdict(right=False, early=True) == verdict(key(LAYER), "12*d_model^2")
+
+
+def test_remarks_come_before_assumptions() -> None:
+    """A right answer with a remark is found although an assumption makes it equal to the main one."""
+    answers = JudgingKey(
+        [parse("n_heads*d_head*d_model", VOCABULARY)],
+        [RAW, HEADS],
+        [NamedAnswer("early", parse("d_model^2", VOCABULARY), (RAW,), right=True)],
+    )
+    assert Verdict(right=True) == verdict(answers, "h*d_k*d")
+    assert Verdict(right=True, named=0) == verdict(answers, "d*d")
+    assert Verdict(right=True) == verdict(answers, "(h*d_k)^2")
+
+
+def test_formulas_without_exact_values_are_compared_one_by_one() -> None:
+    """Named mistakes with logarithms and roots are found as well."""
+    answers = key("n*log(n)", ("base", "n*lg(n)", (RAW,)), ("root", "n*sqrt(n)", (RAW,)))
+    assert verdict(answers, "log(n^n)").right
+    assert verdict(answers, "n*log(n)/log(10)").named == 0
+    assert verdict(answers, "n^(3/2)").named == 1
+
+
+def test_doubt_is_not_a_verdict() -> None:
+    """What cannot be decided is raised, not called wrong."""
+    with pytest.raises(Undecided):
+        verdict(key("n"), "exp(exp(exp(exp(n))))")
+
+
+def test_relations_and_tuples_have_keys() -> None:
+    """Equations and shapes are looked up like formulas."""
+    relations = JudgingKey(
+        [parse_single("d_model = n_heads*d_head", VOCABULARY)],
+        [RAW],
+        [NamedAnswer("equal-widths", parse_single("d_head = d_model", VOCABULARY), (RAW,))],
+    )
+    assert relations.verdict(parse_single("d_head = d/h", VOCABULARY)).right
+    assert relations.verdict(parse_single("d/d_k = 1", VOCABULARY)).named == 0
+    shapes = JudgingKey(
+        [parse_tuple("(3*d, 4*d)", VOCABULARY)],
+        [RAW],
+        [NamedAnswer("transposed", parse_tuple("(4*d, 3*d)", VOCABULARY), (RAW,))],
+    )
+    assert shapes.verdict(parse_tuple("3d × 4d", VOCABULARY)).right
+    assert shapes.verdict(parse_tuple("4d × 3d", VOCABULARY)).named == 0
+    assert Verdict(right=False) == shapes.verdict(parse_tuple("(1, 2)", VOCABULARY))
+
+
+class Counting(Comparer):
+    """Counts its comparisons."""
+
+    __slots__ = ("asked",)
+
+    def equal(self, first: Tree, second: Tree) -> bool:
+        """Compare, and count."""
+        self.asked = getattr(self, "asked", 0) + 1
+        return super().equal(first, second)
+
+
+def test_each_reading_is_asked_once() -> None:
+    """Whether an answer is right without assumptions is found out once, though it is asked twice."""
+    plain = Counting(RAW.points)
+    answers = JudgingKey([parse("sqrt(d)", VOCABULARY)], [plain, HEADS])
+    facts = answers.facts(parse("sqrt(n)", VOCABULARY))
+    assert facts.right(strictly=True) is False
+    assert facts.right(strictly=False) is False
+    assert 1 == plain.asked
+
+
+def test_doubt_remains_doubt() -> None:
+    """What was undecided once is undecided when it is asked again."""
+    facts = JudgingKey([parse("d", VOCABULARY)], [RAW]).facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
+    for _ in range(2):
+        with pytest.raises(Undecided):
+            facts.right(strictly=True)

@@ -1,0 +1,64 @@
+"""Sentences about formulas."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import autograder.formulas
+import autograder.kinds.general.symbolic
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.parse import parse
+from autograder.messages import render, sentences
+from autograder.messages.reading import unreadable
+from tests.formulas.examples import VOCABULARY
+
+
+def test_every_code_in_the_source_has_a_sentence() -> None:
+    """What the reader and the diagnosis can raise or say is in the vocabulary."""
+    package = Path(autograder.formulas.__file__).parent
+    symbolic = Path(autograder.kinds.general.symbolic.__file__).parent
+    elsewhere = {
+        "shapes.py",
+        "units.py",
+        "quantities.py",
+        "numerals.py",
+    }  # these have vocabularies of their own
+    files = [path for path in sorted(package.rglob("*.py")) if path.name not in elsewhere]
+    files += sorted(symbolic.rglob("*.py"))
+    source = "".join(path.read_text("utf-8") for path in files)
+    raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
+    raised += re.findall(r'return self\.error\("([a-z-]+)"', source)
+    assert {f"unreadable.{code}" for code in raised} <= sentences().keys()
+    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= sentences().keys()
+    assert len(set(raised)) > 20
+
+
+@pytest.mark.parametrize(
+    "text", ["8*dmodell", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"]
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
+    """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
+    with pytest.raises(Unreadable) as caught:
+        parse(text, VOCABULARY)
+    message = unreadable(caught.value, text)
+    sentence = render(message, language)
+    assert "▸" in sentence
+    assert sentence.encode().decode() == sentence
+    assert str(caught.value.offset) == message.params["offset"]
+    assert len(text) == len(message.params["text"])
+    assert message.params["text"].isprintable()
+
+
+def test_the_caret_stands_at_the_name() -> None:
+    """Text, offset and excerpt agree on the place."""
+    text = "3*n_heads*d_model*d_head + 8*dmodell^2"
+    with pytest.raises(Unreadable) as caught:
+        parse(text, VOCABULARY)
+    params = unreadable(caught.value, text).params
+    assert text.index("dmodell") == int(params["offset"])
+    assert "▸dmodell" in params["excerpt"]
+    assert "Did you mean “d_model”?" in render(unreadable(caught.value, text), "en")

@@ -1,0 +1,217 @@
+"""No text of a student's is ever run: by the imports, by the source, and by what Python reports."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.formulas.hostile import REFUSED
+
+ROOT = Path(__file__).parents[2]
+STARTS = ("autograder/formulas", "autograder/kinds/general/symbolic", "autograder/checks/values/literal.py")
+FORBIDDEN = {
+    *("eval", "exec", "compile", "__import__", "literal_eval", "execfile", "run_path", "run_module"),
+    *("sympify", "parse_expr", "parse_latex", "lambdify", "S", "system", "popen", "Popen", "spawn", "fork"),
+    *("__globals__", "__builtins__", "__subclasses__", "loads_pickle", "import_module", "exec_module"),
+    *("unsafe_load", "globals", "locals", "vars", "breakpoint", "input"),
+}
+"""Names that run text as code, or reach what does."""
+BY_NAME = {"getattr", "setattr", "attrgetter", "methodcaller"}
+"""Names that reach what is called by a text; the library needs none of them."""
+OUTSIDE = {
+    *(
+        "__future__",
+        "ast",
+        "abc",
+        "base64",
+        "bisect",
+        "collections",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "decimal",
+        "difflib",
+    ),
+    *(
+        "enum",
+        "filecmp",
+        "fractions",
+        "functools",
+        "hashlib",
+        "hmac",
+        "html",
+        "io",
+        "itertools",
+        "json",
+        "keyword",
+        "math",
+    ),
+    *(
+        "operator",
+        "pathlib",
+        "re",
+        "regex",
+        "secrets",
+        "shutil",
+        "string",
+        "struct",
+        "time",
+        "tomllib",
+        "types",
+        "typing",
+        "unicodedata",
+    ),
+    *("threading", "traceback", "warnings", "flint", "msgspec", "numpy"),
+}
+"""Libraries that the library may stand on: none of them runs text by itself."""
+
+
+@functools.cache
+def sources() -> dict[str, ast.Module]:
+    """Every module of ours that can be reached from the library, by its file."""
+    waiting = [
+        path
+        for start in STARTS
+        for path in ([ROOT / start] if start.endswith(".py") else sorted((ROOT / start).rglob("*.py")))
+    ]
+    found: dict[str, ast.Module] = {}
+    while waiting:
+        path = waiting.pop()
+        name = str(path.relative_to(ROOT))
+        if name in found:
+            continue
+        found[name] = ast.parse(path.read_text("utf-8"))
+        for module in imported(found[name]):
+            parts = module.split(".")
+            if parts[0] != "autograder":
+                continue
+            stem = ROOT.joinpath(*parts)
+            waiting += [file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists()]
+    return found
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """The modules a module names in its imports, those inside functions included."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports are not followed"
+            names |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def mentioned(tree: ast.Module) -> set[str]:
+    """Plain names and attributes, but for `re.compile`, which compiles patterns."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    harmless = {id(call.func) for call in calls if ast.unparse(call.func) == "re.compile"}
+    nodes = [node for node in ast.walk(tree) if id(node) not in harmless]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+def test_the_import_graph_is_followed() -> None:
+    """From the library, the kind and the reader of literals, everything below them is looked at."""
+    assert {
+        "autograder/formulas/notation/tokens.py",
+        "autograder/checks/values/literal.py",
+        "autograder/errors.py",
+    } <= set(sources())
+    assert len(sources()) > 25
+
+
+OF_FILES = {
+    "autograder/atomic.py": {"errno", "fcntl", "os", "stat"},
+    "autograder/checking/drawing.py": {"importlib"},
+    "autograder/checks/kind.py": {"sys"},
+    "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
+    "autograder/wording.py": {"babel"},
+}
+"""What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
+RUNNING = {
+    "autograder/messages/catalogue.py": {"exec_module"},
+    "autograder/checking/drawing.py": {"import_module"},
+    "autograder/checking/literals.py": {"literal_eval"},
+}
+"""The modules of our sentences, torch where checks run, and literals in authors' files of checks."""
+
+
+def test_no_source_names_what_runs_text() -> None:
+    """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
+    found = {}
+    for name, tree in sources().items():
+        trusted = not name.startswith(("autograder/formulas", "autograder/checks/literal"))
+        found[name] = mentioned(tree) & (FORBIDDEN if trusted else FORBIDDEN | BY_NAME)
+    assert RUNNING == {name: names for name, names in found.items() if names}
+
+
+def test_no_source_imports_what_runs_text() -> None:
+    """Outside our own modules, only libraries that do not run text are imported."""
+    found = {}
+    for name, tree in sources().items():
+        modules = {module.partition(".")[0] for module in imported(tree)}
+        found[name] = modules - OUTSIDE - OF_FILES.get(name, set()) - {"autograder"}
+    assert {} == {name: modules for name, modules in found.items() if modules}
+
+
+def test_a_name_hidden_in_a_string_is_found_too() -> None:
+    """No source spells a forbidden builtin in a string that stands alone, as for a look-up by name."""
+    words = {"eval", "exec", "__import__", "sympify", "parse_expr", "__builtins__", "builtins"}
+    for name, tree in sources().items():
+        if not name.startswith(STARTS):  # `"eval"` names the mode of a module elsewhere
+            continue
+        strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & words
+        assert (name, set()) == (name, strings)
+
+
+WATCHED = """
+import json, sys
+sys.path.insert(0, {root!r})
+from autograder.checks.values.literal import answer_literal
+from tests.formulas.fuzz import Judge
+judge = Judge()
+texts = json.loads(sys.stdin.read())
+for text in ("8*d_model^2", "sqrt(d", "dmodel", "½ 𝑑", "max(n, 1)", "ceil(n/2)", "log(n)"):
+    judge(text)
+judge.check_written()
+answer_literal("x = 1", "x")
+seen = []
+def watch(event, arguments):
+    if event in ("exec", "compile", "import", "open", "os.system", "subprocess.Popen", "os.exec", "os.fork"):
+        seen.append(f"open {{arguments[0]}}" if event == "open" else event)
+sys.addaudithook(watch)
+for text in texts:
+    judge(text)
+judge.check_written()
+running = list(seen)
+seen.clear()
+for text in texts:
+    answer_literal(text, "x")
+    answer_literal("x = " + repr(text), "x")
+print(json.dumps([running, sorted(set(seen))]))
+"""
+
+
+def test_python_itself_reports_no_running() -> None:
+    """Reading hostile texts compiles, runs, imports and opens nothing; literals are parsed, never run."""
+    marker = "__import__('os').system('echo run')"
+    texts = [*REFUSED.values(), marker, f"x = {marker}", "x = (lambda: 1)()", "8*d_model^2", "⌈n/2⌉ + log(d)"]
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED.format(root=str(ROOT))],
+        input=json.dumps([text for text in texts if text.isprintable()]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+        cwd=ROOT,
+    )
+    formulas, literals = json.loads(done.stdout)
+    assert [] == formulas
+    # `ast.parse` reports itself as compiling; it makes a tree and no code. After a syntax error Python looks
+    # for the line in a file that is called as such a source is.
+    assert ["compile", "open <unknown>"] == literals

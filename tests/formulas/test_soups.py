@@ -1,0 +1,173 @@
+"""Any text is read or refused, in time that grows with its length; a caret stands where the doubt is."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.characters import REWRITTEN
+from autograder.formulas.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
+from autograder.formulas.reading import read_text
+from autograder.formulas.sizes.shapes import read_shape
+from autograder.messages import languages, render
+from autograder.messages.reading import unreadable
+from autograder.numbers.quantities import read_whole
+from tests.formulas.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
+
+PIECES = (
+    *"dhnLNVTx0123456789 .,;:!|_^&~$#'\"{}()[]",
+    *SIGNS, *(f"\\{name}" for name in COMMANDS), *FUNCTION_SPELLINGS, *REWRITTEN,
+    "N = ", "= ", "≈ ", " parameters", " FLOPs/token", "(params)", "number of ", "ℝ^{", "\\text{", "\\left",
+    "\\right", "\\mathbb{R}^{", "E", "σ(", "\\sigma(", "⁻⁰·⁵", "²·", "π_θ", "h_\\theta", "|V|", "dmodel",
+    "d_FF",
+    "0,5", "1,024", "50.257", "1{,}5", "\u202e", "\u200b", "\x0b", "\ud800", "\u0301", "日", "und ", "\n- ",
+)  # fmt: skip
+LONG = 2000
+
+
+def ends(text: str) -> list[Unreadable]:
+    """Why the text is refused, by every reader there is."""
+    refusals = []
+    for form in FORMS:
+        for vocabulary in SPOKEN.values():
+            try:
+                read_text(text, form, vocabulary)
+            except Unreadable as error:
+                refusals.append(error)
+    for read in (lambda: read_shape(text, ENGLISH), lambda: read_whole(text)):
+        try:
+            read()
+        except Unreadable as error:
+            refusals.append(error)
+    return refusals
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_soups_are_read_or_refused(text: str) -> None:
+    """Nothing but `Unreadable` is raised, with a place inside the text; the sentence about it can be said."""
+    for error in ends(text):
+        assert -1 <= error.offset <= len(text)
+
+
+@pytest.mark.slow
+def test_many_soups_are_read_or_refused() -> None:
+    """The same for texts that are typed, with pieces exchanged, doubled and left out."""
+    draw = random.Random(12)
+    for one in TYPED:
+        for _ in range(3):
+            place = draw.randrange(len(one.text) + 1)
+            text = one.text[:place] + draw.choice(PIECES) + one.text[place + draw.randrange(3) :]
+            for error in ends(text):
+                assert -1 <= error.offset <= len(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "N ", "N=", "= ", "≈", "a b ", "n_", "{", "(", "|", "|x", "d^", "-", "1,", "1,024", "1.024,", "0,5;",
+        " parameters", "parameters ", "in total ", "\\ ", "~", "$", "\\text{", "\\left", "²·", "⁻", "·⁵",
+        "\u200b", "ℝ^{", "R^(", "\\in ", "σ(", "E", "dmodel", "log ", "\\frac", "\\frac{", "1/2 ", "n[", "!=",
+        "#", "\n", "und ", "\\", "_{", "d_{", "'", "&", "x ", "\\mathrm{d", "N (", "N: ", "per token ",
+    ],
+)  # fmt: skip
+def test_long_repetitions_are_read_or_refused(piece: str) -> None:
+    """The longest text of any piece, over and over, is read or refused by every reader."""
+    text = (piece * LONG)[: LONG - 1]
+    for form in FORMS:
+        with contextlib.suppress(Unreadable):
+            read_text(text, form, SPOKEN["both"])
+    with contextlib.suppress(Unreadable):
+        read_whole(text[:100])
+
+
+@pytest.mark.parametrize(
+    ("marked", "form", "language"),
+    [
+        ("1/2▸d", "formula", "en"),
+        ("4 + 1/2▸(n+1)", "formula", "en"),
+        ("1/2▸√d", "formula", "en"),
+        ("d/h▸n", "formula", "en"),
+        ("n//2▸d", "formula", "en"),
+        ("V*▸E", "formula", "en"),
+        ("d·▸E²", "formula", "en"),
+        ("2 + ▸1,500*d", "formula", "both"),
+        ("2·▸50.257·d", "formula", "both"),
+        ("n▸[0]", "formula", "en"),
+        ("½·d²·n▸[0]", "formula", "en"),
+        ("1▸\\frac12", "formula", "en"),
+        ("2·1▸½", "formula", "en"),
+        ("n ▸!= 3", "formula", "en"),
+        ("n² ▸≠ 3", "relation", "en"),
+        ("(▸1,024, n)", "tuple", "en"),
+        ("(n², ▸1,024, n)", "tuple", "en"),
+        ("{▸1,5; 2}", "set", "en"),
+        ("{2; ▸1,5}", "set", "en"),
+        ("▸(n, h, d", "tuple", "en"),
+        ("▸(n², (h, d)", "tuple", "en"),
+        ("(n, d▸]", "tuple", "en"),
+        ("N = 12·▸dmodell²", "formula", "en"),
+        ("≈ 12·▸quux parameters", "formula", "en"),
+        ("4d² + ▸params", "formula", "en"),
+        ("d²·d▸\u202e", "formula", "en"),
+        ("8·▸\u0501", "formula", "en"),
+        ("3·▸⁵", "formula", "en"),
+        ("d^1▸/2", "formula", "en"),
+        ("2·2^2▸n", "formula", "en"),
+        ("n·log n▸/2", "formula", "en"),
+        ("max(n, ▸0,5)", "formula", "en"),
+        ("8·▸dh", "formula", "en"),
+        ("n²·▸dkd", "formula", "en"),
+        ("2L▸dkd", "formula", "en"),
+    ],
+)
+def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: str) -> None:
+    """Its place is one in the text as it was typed, whatever was taken away or rewritten before."""
+    text = marked.replace("▸", "")
+    with pytest.raises(Unreadable) as caught:
+        read_text(text, form, SPOKEN[language])
+    assert marked.index("▸") == caught.value.offset
+    for spoken in languages():
+        assert render(unreadable(caught.value, text), spoken).endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("8*d\u202e", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
+        ("8*d\u2067h", "U+2067 (RIGHT-TO-LEFT ISOLATE)"),
+        ("8*\ue000d", "U+E000 (no character)"),
+        ("8*d\x07", "U+0007 (control character)"),
+        ("8*d\u0304", "U+0304 (COMBINING MACRON)"),
+        ("8*\u0441", "U+0441 (CYRILLIC SMALL LETTER ES)"),
+        ("exp(-0,5n, 2)", "exp does not take this number of values: 2"),
+        ("max(-0,5n, 2)", "Write 0.5 for one number, or “0, 5” for two."),
+        ("max(1,024)", "Write 1024 or 1.0240 for one number, or “1, 024” for two."),
+        ("3·⁵", "“⁵” does not belong here"),
+        ("⁵", "“⁵” does not belong here"),
+        ("d − ÷ h", "“÷” does not belong here"),
+    ],
+)
+def test_sentences_name_what_was_typed(text: str, told: str) -> None:
+    """Invisible characters by number and name; signs as they were typed; advice that keeps the value."""
+    with pytest.raises(Unreadable) as caught:
+        read_text(text, "formula", ENGLISH)
+    assert told in render(unreadable(caught.value, text), "en")
+
+
+@pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
+def test_advice_about_commas_is_read(one: Typed) -> None:
+    """Whatever the sentence proposes is read, and in different ways."""
+    with pytest.raises(Unreadable) as caught:
+        read_text(one.text, one.form, SPOKEN[one.language])
+    params, readings = caught.value.params, []
+    for name in ("joined", "grouped", "decimals", "apart"):
+        if name in params:
+            text = one.text.replace(params["number"], params[name], 1)
+            readings.append(read_text(text, one.form, SPOKEN[one.language]))
+    assert len(readings) == len({str(reading) for reading in readings}) > 1

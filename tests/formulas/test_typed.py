@@ -1,0 +1,156 @@
+"""Formulas as students type them: each is read as what it means, asked about, or refused for a reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import Relation, Tree, Tuple
+from autograder.formulas.notation.landau import SIGNS, body_of, sign_of
+from autograder.formulas.notation.parse import parse_canonical
+from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.reading import read_text
+from autograder.formulas.values.points import Points
+from autograder.messages import languages, render
+from autograder.messages.reading import unreadable
+from autograder.student.reading import NotRead, Read, read_value
+from autograder.wording import decimal_comma
+
+ENGLISH = Vocabulary(
+    {
+        "n_layers": Symbol(aliases=("L",)),
+        "n_heads": Symbol(aliases=("h", "H")),
+        "d_model": Symbol(aliases=("d", "D", "d_m")),
+        "d_head": Symbol(aliases=("d_k", "d_h")),
+        "d_ff": Symbol(),
+        "n_voc": Symbol(aliases=("V",)),
+        "n": Symbol(aliases=("N", "T")),
+        "k": Symbol(),
+        "s": Symbol(),
+        "x": Symbol("real"),
+        "p": Symbol("real"),
+        "theta": Symbol("positive"),
+        "h_theta": Symbol("real"),
+        "a_alpha": Symbol("real"),
+        "pi_theta": Symbol("positive"),
+    }
+)
+SPOKEN = {
+    name: ENGLISH.spoken(decimal_comma=decimal_comma(languages))
+    for name, languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
+}
+COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
+FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
+_LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
+
+
+class Typed(Struct, frozen=True):
+    """A text that was typed."""
+
+    text: str
+    meant: str
+    form: str
+    language: str
+
+    @property
+    def refused(self) -> str:
+        """The code of the refusal; empty for what is read."""
+        kind, _, code = self.meant.partition(" ")
+        return code if kind in ("ask", "refuse") else ""
+
+    def __str__(self) -> str:
+        """As it stands in the file, for the name of a test."""
+        return f"{self.form}-{self.language}-{self.text}"
+
+
+def typed() -> list[Typed]:
+    """Every line of the table."""
+    found = []
+    for line in (Path(__file__).parent / "typed.txt").read_text("utf-8").splitlines():
+        if not line.strip() or (line.startswith("#") and " => " not in line) or line.startswith("# "):
+            continue
+        parts = _LINE.fullmatch(line)
+        assert parts is not None, line
+        about = parts["about"].split(",") if parts["about"] else []
+        form = next((word for word in about if word in FORMS), "formula")
+        language = next((word for word in about if word in SPOKEN), "en")
+        text = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), parts["text"])
+        found.append(Typed(text, parts["meant"], form, language))
+    return found
+
+
+TYPED = typed()
+
+
+def meaning(meant: str) -> Tree:
+    """What a line says that a text means."""
+    if meant.startswith("O("):
+        return read_text(meant, "asymptotic", ENGLISH)[0]
+    return parse_canonical(meant, ENGLISH)
+
+
+def same(given: Tree, meant: Tree) -> bool:
+    """Whether two readings have equal values, part by part."""
+    if isinstance(meant, Tuple) or isinstance(given, Tuple):
+        both = isinstance(meant, Tuple) and isinstance(given, Tuple)
+        return (
+            both
+            and len(given.elements) == len(meant.elements)
+            and all(map(COMPARER.equal, given.elements, meant.elements))
+        )
+    if isinstance(meant, Relation) or isinstance(given, Relation):
+        return given == meant
+    if sign_of(meant):
+        return sign_of(meant) == sign_of(given) and COMPARER.equal(body_of(given), body_of(meant))
+    return COMPARER.equal(given, meant)
+
+
+def test_there_are_many() -> None:
+    """At least 400 texts, of which at least 100 are asked about or refused."""
+    assert len(TYPED) >= 400
+    assert sum(bool(one.refused) for one in TYPED) >= 100
+    assert len(TYPED) == len({str(one) for one in TYPED})
+    assert SIGNS
+
+
+@pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
+def test_right_notations_are_read(one: Typed) -> None:
+    """Each is read as what it means."""
+    trees = read_text(one.text, one.form, SPOKEN[one.language])
+    assert len(trees) == 1
+    assert same(trees[0], meaning(one.meant))
+
+
+@pytest.mark.parametrize("one", [one for one in TYPED if one.refused], ids=str)
+def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
+    """Each is refused with its reason, at a place inside the text, in a whole sentence of either language."""
+    with pytest.raises(Unreadable) as caught:
+        read_text(one.text, one.form, SPOKEN[one.language])
+    assert one.refused == caught.value.code
+    assert 0 <= caught.value.offset <= len(one.text)
+    for language in languages():
+        assert (
+            "{"
+            not in render(unreadable(caught.value, one.text), language)
+            .replace(one.text, "")
+            .partition("”: ")[2]
+        )
+
+
+@pytest.mark.parametrize("one", TYPED, ids=str)
+def test_students_are_told_the_same(one: Typed) -> None:
+    """What runs in the notebook reads each text as the grader does, and says the same sentence."""
+    told = read_value(one.text, "symbolic", one.form, SPOKEN[one.language], "de")
+    if one.refused:
+        with pytest.raises(Unreadable) as caught:
+            read_text(one.text, one.form, SPOKEN[one.language])
+        assert NotRead(render(unreadable(caught.value, one.text), "de")) == told
+    else:
+        assert isinstance(told, Read)
+        assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(told.text, one.form, ENGLISH)

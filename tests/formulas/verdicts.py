@@ -1,0 +1,75 @@
+"""The verdict on an answer in the usual order, for tests that ask for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
+from autograder.formulas.mistakes.diagnose import Difference
+from autograder.formulas.nodes import Tree
+from autograder.kinds.general.symbolic.answer_key import FormulaKey, NamedAnswer
+
+
+class Verdict(Struct, frozen=True):
+    """What an answer is.
+
+    Attributes:
+        right: whether it is right.
+        named: index of the named answer that it is; -1 for none.
+        difference: how it differs from the right answer, where no named one fits.
+        early: it is right only under assumptions that the item does not grant.
+    """
+
+    right: bool
+    named: int = -1
+    difference: Difference | None = None
+    early: bool = False
+
+
+class JudgingKey(FormulaKey):
+    """An answer key that judges as an item without steps does."""
+
+    __slots__ = ("_foreseen",)
+
+    def __init__(
+        self,
+        right: Sequence[Tree],
+        readings: Sequence[Comparer],
+        named: Sequence[NamedAnswer] = (),
+        beyond: Comparer | None = None,
+    ) -> None:
+        """Prepare the lookup; see `FormulaKey`."""
+        super().__init__(right, readings, named, beyond)
+        self._foreseen = tuple(named)
+
+    def verdict(self, answer: Tree) -> Verdict:
+        """JudgingKey an answer in the usual order.
+
+        Right without assumptions comes first, then named right answers, then right under assumptions,
+        then named mistakes, then what can be said by comparison.
+
+        Raises:
+            Undecided: it could be proven neither right nor wrong.
+        """
+        facts = self.facts(answer)
+        doubt: Undecided | None = None
+        for strictly in (True, False):
+            try:
+                if facts.right(strictly=strictly):
+                    return Verdict(right=True)
+            except Undecided as error:
+                doubt = error
+            for index, entry in enumerate(self._foreseen):
+                try:
+                    if entry.right is strictly and facts.named(index):
+                        return Verdict(right=strictly, named=index)
+                except Undecided as error:
+                    doubt = error
+        if doubt is not None:
+            raise doubt
+        if facts.early():
+            return Verdict(right=False, early=True)
+        return Verdict(right=False, difference=facts.difference())

@@ -1,0 +1,272 @@
+"""Numbers with units: notations, the two conventions for decimals, limits, and reading back."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.formulas.errors import Unreadable
+from autograder.numbers.answers import read_number
+from autograder.numbers.quantities import Quantity, of_number, read_quantity, write_quantity
+from autograder.numbers.units import PREFIXES, only_unit
+
+UNITS = (
+    "", "%", "parameters", "M parameters", "tokens", "B", "bit", "kB", "KiB", "MB", "MiB", "GB",
+    "GiB", "TB", "Gbit",
+    "FLOP", "GFLOP", "TFLOP/s", "PF-days", "s", "ms", "min", "h", "days", "B/token", "tokens/s", "GB/s",
+)  # fmt: skip
+FRACTIONS = st.builds(
+    lambda whole, part, digits: Fraction(whole * 10**digits + part % 10**digits, 10**digits),
+    st.integers(0, 10**12),
+    st.integers(0, 10**6),
+    st.integers(0, 6),
+)
+
+
+def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
+    """Every amount that a text may stand for."""
+    return [one.amount for one in read_quantity(text, only_unit(unit), mark).readings]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "124439808", "124,439,808", "124.439.808", "124 439 808", "124_439_808", "124'439'808", "124’439’808",
+        "124\u202f439\u202f808", "124{,}439{,}808", r"$124\,439\,808$", "1.24439808e8",
+        r"124,\!439,\!808", r"124{,}\!439{,}\!808", "124\u00a0439\u00a0808", "124\u2007439\u2007808",
+        "124\u2009439\u2009808", "124\u200a439\u200a808", r"124\;439\;808", "124~439~808",
+        r"124{\,}439{\,}808",
+        "1,24439808e8", "1.24439808E+8",
+        "1.24439808×10^8", "1.24439808 · 10⁸", r"1.24439808 \cdot 10^{8}", "1.24439808*10**8",
+        "1.24439808 x 10^8",
+        "124439.808e3", "124.439808M", "124.439808 M", "124,439808 M", "124.439808 million",
+        "124.439808 Mio.",
+        "124,439808 Millionen Parameter", "0.124439808 B", "0.124439808B", "0.124439808 billion parameters",
+        "0,124439808 Mrd. Parameter", "124439808 parameters", "124,439,808 params", "124439.808 k parameters",
+        "124439.808k", "124.439808 M parameters", "124.439808m", "0.124439808b", "0.124439808 G",
+        "124.439808 Mparams",
+        "n = 124439808", "parameters: 124,439,808", "≈ 124439808", "~124439808",
+        "about 124439808 parameters.",
+        "etwa 124439808 Parameter", "**124439808**", "`124439808`", "$124439808$",
+        r"124439808\,\text{parameters}",
+        "124,439,808.0", "124.439.808,0", "248879616/2", "2*62219904", "+124439808", "124439808.",
+    ],
+)  # fmt: skip
+def test_notations_of_one_number_of_parameters(text: str) -> None:
+    """Plain, grouped, scientific, with words in two languages, in LaTeX, and with words around it."""
+    assert [Fraction(124439808)] == amounts(text, "parameters")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("1.234", "", ["1.234", "1234"]),
+        ("1,234", "", ["1234", "1.234"]),
+        ("1.234", "tokens", ["1234"]),
+        ("1,234 bytes", "B", ["1234"]),
+        ("131,072 bytes per token", "B/token", ["131072"]),
+        ("0.234", "", ["0.234"]),
+        ("0,234", "", ["0.234"]),
+        ("1.2345", "", ["1.2345"]),
+        ("12,5", "", ["12.5"]),
+        ("1234.567", "", ["1234.567"]),
+        ("1.234,5", "", ["1234.5"]),
+        ("1,234.5", "", ["1234.5"]),
+        ("1.234.567", "", ["1234567"]),
+        ("1 234,5", "", ["1234.5"]),
+        (".5", "", ["0.5"]),
+        (",5", "", ["0.5"]),
+        ("1/3", "", ["1/3"]),
+        ("½", "", ["1/2"]),
+        ("12,5 %", "%", ["0.125"]),
+        (r"12.5\%", "%", ["0.125"]),
+        ("0.125", "%", ["0.00125"]),
+        ("-5", "", ["-5"]),
+        ("−5", "", ["-5"]),
+    ],
+)
+def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None:
+    """Both conventions are tried; what cannot be meant is no reading."""
+    assert [Fraction(one) for one in expected] == amounts(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "settled"),
+    [
+        ("1.234", "", False),
+        ("1,234", "", False),
+        ("1.234 s", "s", False),
+        ("1.234 GB", "GB", True),
+        ("1.234e9 B", "GB", True),
+        ("1.234 · 10^9 B", "GB", True),
+        ("124.439 M", "parameters", True),
+        ("1,234 GB", "GB", False),
+        ("124,439 M", "parameters", False),
+        ("5 mb", "MB", False),
+        ("5 Mb", "MB", True),
+        ("0.5 Billion", "parameters", False),
+        ("0.5 billion", "parameters", True),
+        ("0,5 Billionen", "parameters", True),
+    ],
+)
+def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
+    """A point before a prefix or an exponent stands before decimals; everything else stays open."""
+    assert settled == read_quantity(text, only_unit(unit)).settled
+
+
+@pytest.mark.parametrize(
+    ("mark", "text", "amount"),
+    [
+        ("point", "1.234", "1.234"),
+        ("point", "1,234", "1234"),
+        ("comma", "1.234", "1234"),
+        ("comma", "1,234", "1.234"),
+    ],
+)
+def test_a_question_may_state_its_convention(mark: str, text: str, amount: str) -> None:
+    """With a stated decimal mark nothing is open."""
+    assert [Fraction(amount)] == amounts(text, "", mark)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "amount", "has_unit"),
+    [
+        ("4", "GiB", 4 * 1024**3, False),
+        ("4 GB", "GiB", 4 * 10**9, True),
+        ("4G", "GB", 4 * 10**9, False),
+        ("0.5 B", "parameters", 5 * 10**8, False),
+        ("8 B", "B", 8, True),
+        ("5 B", "MB", 5, True),
+        ("312 TFLOPS", "FLOP/s", 312 * 10**12, True),
+        ("6.2 GFLOPs", "FLOPs", 62 * 10**8, True),
+        ("3640 PF-days", "FLOPs", 3640 * 86400 * 10**15, True),
+        ("3640", "PF-days", 3640 * 86400 * 10**15, False),
+        ("2 h", "s", 7200, True),
+    ],
+)
+def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_unit: bool) -> None:
+    """A number alone counts in the unit asked for; B is a byte, or a billion of what has no bytes."""
+    (reading,) = read_quantity(text, only_unit(asked)).readings
+    assert (amount, has_unit, only_unit(asked).dimension) == (
+        reading.amount,
+        reading.has_unit,
+        reading.dimension,
+    )
+
+
+def test_a_dimension_that_was_not_asked_for_is_kept() -> None:
+    """Seconds for bytes are read as seconds."""
+    (reading,) = read_quantity("4 s", only_unit("MB")).readings
+    assert (("second", 1),) == reading.dimension
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "no-number"),
+        ("many", "no-number"),
+        ("١٢٣", "no-number"),
+        ("12 34", "not-a-number"),
+        ("1,2,3", "not-a-number"),
+        ("1.2.3", "not-a-number"),
+        ("1,23,456", "not-a-number"),
+        ("4 ± 1", "not-a-number"),
+        ("1/0", "not-a-number"),
+        ("sqrt(2)", "not-a-number"),
+        ("12*d_model^2", "not-a-number"),
+        ("__import__('os').system('1')", "not-a-number"),
+        ("5 m", "unknown-unit"),
+        ("5 quux", "unknown-unit"),
+        ("1e999999", "number-too-large"),
+        ("1e-999999", "number-too-large"),
+        ("10^999999", "number-too-large"),
+        ("9^9^9^9", "number-too-large"),
+        ("(999^999)", "number-too-large"),
+        ("(" * 140 + "1" + ")" * 140, "number-too-large"),
+        ("9" * 290 + "e999", "number-too-large"),
+        ("9" * 1_000_000, "too-long"),
+        ("1" + " " * 1_000_000 + "MB", "too-long"),
+    ],
+)
+def test_what_is_no_quantity_is_refused(text: str, code: str) -> None:
+    """Each with a code of its own, whatever its size."""
+    with pytest.raises(Unreadable) as caught:
+        read_quantity(text, only_unit("s"))
+    assert code == caught.value.code
+
+
+@pytest.mark.parametrize("text", ["4-5 GB", "4–5 GB", "10 - 4 s", "768*3-3"])
+def test_a_difference_may_be_a_range(text: str) -> None:
+    """It is read as a difference, in doubt."""
+    assert "not-a-number" == read_quantity(text, only_unit("")).doubt
+
+
+@given(
+    st.text(
+        st.sampled_from(list("0123456789.,eE+-*/^() _'x×·⁹½%kMGiBbs\\{}$~≈=;:[]–ap¹١\u00a0\u202f\n"))
+        | st.characters(),
+        max_size=60,
+    )
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Reading is total, and what was read can be written."""
+    for read in (read_quantity, read_number):
+        for unit in ("MB", ""):
+            try:
+                written = read(text, only_unit(unit))
+            except Unreadable:
+                continue
+            assert 1 <= len(written.readings) <= 4
+            assert all(write_quantity(one) for one in written.readings)
+
+
+@given(FRACTIONS, st.sampled_from(UNITS), st.booleans())
+def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus: bool) -> None:
+    """What is shown to the student can be read in one way only: as it was understood."""
+    unit = only_unit(text)
+    quantity = Quantity(
+        -number if minus else number, unit.factor, unit.dimension, unit.text, has_unit=bool(text)
+    )
+    (again,) = read_quantity(write_quantity(quantity), unit).readings
+    assert (quantity.amount, quantity.dimension) == (again.amount, again.dimension)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", PREFIXES)
+@given(number=st.integers(1, 10**6), digits=st.integers(0, 5), exponent=st.integers(0, 12))
+def test_every_prefix_in_every_notation(prefix: str, number: int, digits: int, exponent: int) -> None:
+    """Points, commas and exponents of any kind give the same exact amount with every prefix."""
+    plain = str(Decimal(number).scaleb(-digits))
+    whole, _, part = plain.partition(".") if "E" not in plain else ("1", "", "")
+    if "E" in plain or len(part) == 3:  # 1.234: tested above
+        return
+    value = Fraction(plain) * PREFIXES[prefix]
+    comma = f"{whole},{part}" if part else whole
+    assert [value] == amounts(f"{plain} {prefix}B", "MB")
+    assert [value] == amounts(f"{comma} {prefix}B", "MB")
+    for text in (f"{plain}e{exponent}", f"{comma}·10^{exponent}", rf"{plain} \cdot 10^{{{exponent}}}"):
+        assert [value * 10**exponent] == amounts(f"{text} {prefix}B", "MB"), text
+        assert [value * 10**exponent] == amounts(
+            f"{text} {prefix} tokens", "tokens"
+        ) or value.denominator != 1
+
+
+def test_numbers_of_python_stay_exact() -> None:
+    """Integers of any size are what they are; a float is the decimal it is written as."""
+    unit = only_unit("MB")
+    assert 10**15 + 1 == of_number(10**15 + 1, unit).number
+    assert (Fraction(1, 10), True) == (of_number(0.1, unit).number, of_number(0.1, unit).from_float)
+    assert Fraction(1, 3) == of_number(Fraction(1, 3), unit).number
+    assert Fraction("0.1") == of_number(Decimal("0.1"), unit).number
+    for number in (float("nan"), float("inf"), Decimal("nan"), Decimal("1e99999"), 1 << 5000):
+        with pytest.raises(Unreadable):
+            of_number(number, unit)
+
+
+def test_huge_numbers_are_written_by_their_size() -> None:
+    """Nobody prints a thousand digits."""
+    assert "(≈ 2^4000) B" == write_quantity(Quantity(Fraction(1 << 4000), unit="B"))

@@ -1,0 +1,198 @@
+"""Tolerances are exact, and an explanation is only given when undoing the mistake gives the right amount."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.numbers.numerals import half_a_unit, significant_digits
+from autograder.numbers.quantities import Quantity, of_number, read_quantity
+from autograder.numbers.tolerance import (
+    DIFFERENCES,
+    Tolerance,
+    agrees,
+    can_differ,
+    difference,
+)
+from autograder.numbers.units import only_unit
+
+EXACT = Tolerance()
+RIGHT = "497.759232 MB"
+
+
+def quantity(text: str, unit: str = "MB") -> Quantity:
+    """A text as a quantity, with a point before decimals."""
+    return read_quantity(text, only_unit(unit), "point").readings[0]
+
+
+def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: str = "MB") -> str:
+    """The code of a wrong answer."""
+    return difference(quantity(text, unit), quantity(right, unit), tolerance)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("497759232 B", ""),
+        ("0.497759232 GB", ""),
+        ("3982.073856 Mbit", ""),
+        ("497.759233 MB", "wrong"),
+        ("497.76 MB", "digits"),
+        ("500 MB", "wrong"),
+        ("497.759232 s", "dimension"),
+        ("-497.759232 MB", "sign"),
+        ("497.759232 MiB", "binary-prefix"),
+        ("497.759232 Mbit", "bits-for-bytes"),
+        ("3982.073856 MB", "bits-for-bytes"),
+        ("497.759232 GB", "thousand"),
+        ("497.759232 kB", "thousand"),
+        ("497759232 KiB", "thousand"),
+        ("-497759232 MB", "wrong"),  # two misconceptions at once have no name
+        ("49.7759232 MB", "power-of-ten"),
+        ("497759232 KB", "thousand"),
+        ("124.439808 MB", "wrong"),
+        ("0", "wrong"),
+    ],
+)
+def test_misconceptions_with_bytes(text: str, code: str) -> None:
+    """Each misconception by itself has its name."""
+    assert code == differs(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "code"),
+    [
+        ("12.5", "12.5 %", ""),
+        ("0.125", "12.5 %", "percent"),
+        ("1250", "12.5 %", "percent"),
+        ("800 %", "12.5 %", "inverse"),
+        ("-12.5 %", "12.5 %", "sign"),
+        ("12.6 %", "12.5 %", "wrong"),
+    ],
+)
+def test_misconceptions_with_ratios(text: str, right: str, code: str) -> None:
+    """A percentage for a ratio, and a ratio the wrong way round."""
+    assert code == differs(text, right, unit="%")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("498 MB", ""),
+        ("497.5 MB", ""),
+        ("497.26 MB", ""),
+        ("497.2592 MB", "rounding"),
+        ("497 MB", "rounding"),
+        ("500 MB", "wrong"),
+        ("0.50 GB", "wrong"),
+        ("475 MiB", ""),
+        ("475 MB", "binary-prefix"),
+        ("522 MiB", "binary-prefix"),  # multiplied instead of divided
+        ("530 MiB", "wrong"),
+        ("498 GB", "thousand"),
+        ("49.8 MB", "power-of-ten"),
+    ],
+)
+def test_three_digits(text: str, code: str) -> None:
+    """Within half a unit of the third digit, in the unit of the answer; explanations allow for rounding."""
+    assert code == differs(text, tolerance=Tolerance(digits=3))
+
+
+@pytest.mark.parametrize(
+    ("text", "tolerance", "code"),
+    [
+        ("502 MB", Tolerance(relative=Fraction(1, 100)), ""),
+        ("493 MB", Tolerance(relative=Fraction(1, 100)), ""),
+        ("503 MB", Tolerance(relative=Fraction(1, 100)), "wrong"),
+        ("498.259232 MB", Tolerance(absolute=Fraction(500_000)), ""),
+        ("498.26 MB", Tolerance(absolute=Fraction(500_000)), "wrong"),
+        ("497.759232 MiB", Tolerance(relative=Fraction(1, 10)), ""),
+        ("450 MB", Tolerance(relative=Fraction(5, 100)), "wrong"),  # a wide tolerance explains nothing away
+    ],
+)
+def test_other_tolerances(text: str, tolerance: Tolerance, code: str) -> None:
+    """Relative to the right amount, or in base quantities; the border belongs to it."""
+    assert code == differs(text, tolerance=tolerance)
+
+
+@given(st.decimals(min_value="0.000001", max_value="1e12", places=6), st.integers(1, 9))
+def test_a_rounded_answer_has_enough_digits(right: Decimal, digits: int) -> None:
+    """Rounding the right number to so many digits in any usual way is right; a full step more is not."""
+    exact = Quantity(Fraction(right))
+    for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP):
+        answer = Fraction(right.normalize(Context(prec=digits, rounding=rounding)))
+        assert agrees(Quantity(answer), exact, Tolerance(digits=digits))
+        step = 2 * half_a_unit(exact.number, digits)
+        assert not agrees(Quantity(answer + 2 * step), exact, Tolerance(digits=digits))
+
+
+@given(st.fractions(min_value=-1000, max_value=1000), st.integers(1, 12))
+def test_half_a_unit(number: Fraction, digits: int) -> None:
+    """It is five units of the first digit that is dropped, as the decimals of the number say."""
+    if number:
+        leading = Decimal(number.numerator) / Decimal(number.denominator)
+        assert Fraction(10) ** (leading.adjusted() - digits + 1) / 2 == half_a_unit(number, digits)
+
+
+@given(st.integers(-(10**18), 10**18), st.integers(-20, 20))
+def test_significant_digits(number: int, exponent: int) -> None:
+    """As many as the shortest decimal has, without zeros at either end."""
+    value = Fraction(number) * Fraction(10) ** exponent
+    assert len(str(abs(number)).strip("0")) == significant_digits(value)
+
+
+def test_endless_decimals_have_no_count() -> None:
+    """A third has no last digit."""
+    assert 0 == significant_digits(Fraction(1, 3))
+
+
+@given(st.integers(1, 1 << 52), st.integers(1, 1000))
+def test_whole_numbers_stay_exact(right: int, off: int) -> None:
+    """No whole number counts for another one, be it an integer or a float."""
+    asked = only_unit("parameters")
+    expected = of_number(right, asked)
+    assert agrees(of_number(right, asked), expected, EXACT)
+    assert not agrees(of_number(right + off, asked), expected, EXACT)
+    assert agrees(of_number(float(right), asked), expected, EXACT)
+    assert (float(right) == right + off) == agrees(of_number(float(right + off), asked), expected, EXACT)
+
+
+def test_floats_are_forgiven_their_last_digits() -> None:
+    """0.1 + 0.2 is 0.3 where a float was handed in, and a text with that many digits is not."""
+    asked = only_unit("s")
+    assert agrees(of_number(3.14e23, asked), quantity("3.14e23", "s"), EXACT)
+    assert agrees(of_number(float(1 << 55), asked), of_number(1 << 55, asked), EXACT)
+    assert not agrees(of_number(1e308, asked), of_number(10**400, asked), EXACT)
+    assert agrees(of_number(0.1 + 0.2, asked), quantity("0.3 s", "s"), EXACT)
+    assert agrees(of_number(124439808 * 4 / 1e6, only_unit("MB")), quantity(RIGHT), EXACT)
+    assert not agrees(of_number(0.3000001, asked), quantity("0.3 s", "s"), EXACT)
+    assert not agrees(quantity("0.30000000000000004 s", "s"), quantity("0.3 s", "s"), EXACT)
+
+
+@given(
+    st.integers(10**5, 10**9),
+    st.integers(1, 4),
+    st.sampled_from(["binary-prefix", "thousand", "bits-for-bytes"]),
+)
+def test_every_misconception_is_named_truly(amount: int, power: int, misconception: str) -> None:
+    """Whatever misconception is made, the explanation undoes it: applying it gives the right amount."""
+    factor = {
+        "binary-prefix": Fraction(1024, 1000) ** power,
+        "thousand": Fraction(1000) ** power,
+        "bits-for-bytes": Fraction(8),
+    }[misconception]
+    right = Quantity(Fraction(amount), dimension=(("byte", 1),))
+    for wrong in (amount * factor, amount / factor):
+        given_one = Quantity(wrong, dimension=(("byte", 1),))
+        assert misconception == difference(given_one, right, EXACT)
+
+
+def test_codes_fit_dimensions() -> None:
+    """Percentages are about ratios, prefixes and bits about bytes."""
+    ratio, byte = (), (("byte", 1),)
+    assert {"binary-prefix", "bits-for-bytes"} == {one for one in DIFFERENCES if not can_differ(one, ratio)}
+    assert {"percent"} == {one for one in DIFFERENCES if not can_differ(one, byte)}
