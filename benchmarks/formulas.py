@@ -40,7 +40,7 @@ from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  #
 from autograder.formulas.notation.parse import parse, parse_sides  # noqa: E402
 from autograder.formulas.printing.text import to_text  # noqa: E402
 from autograder.formulas.values.points import Points  # noqa: E402
-from autograder.kinds.general.symbolic.answer_key import FormulaKey  # noqa: E402
+from autograder.kinds.general.formula.answer_key import FormulaKey  # noqa: E402
 from autograder.records import Status  # noqa: E402
 from tests.formulas import exam  # noqa: E402
 from tests.formulas.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402

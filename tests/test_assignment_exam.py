@@ -199,7 +199,7 @@ def test_the_answer_key_earns_everything(question: Question) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("symbolic"))
+@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("formula"))
 def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Mapping[str, Any]) -> None:
     """An answer that makes a mistake of the rubric earns its points and reads its sentence."""
     names = "|".join(RIGHT)

@@ -174,7 +174,7 @@ def test_time_grows_with_the_length_of_the_text(name: str) -> None:
     assert {} == slow
 
 
-@pytest.mark.parametrize("kind", ["symbolic", "shape", "number"])
+@pytest.mark.parametrize("kind", ["formula", "shape", "number"])
 def test_a_formula_is_read_with_little_work(kind: str) -> None:
     """Formulas are cut at 2000 characters; the longest are read with little work, whatever stands there."""
     vocabulary = vocabulary_of(SYMBOLS, ["en", "de"])

@@ -17,22 +17,22 @@ from autograder.errors import RubricError
 from autograder.feedback.typeset import caret
 from autograder.formulas import Unreadable, to_latex, to_mathml, to_text
 from autograder.formulas.nodes import Tree
-from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.symbolic.answers import read
-from autograder.kinds.general.symbolic.key import prepare
+from autograder.kinds.general.formula import FormulaCheck
+from autograder.kinds.general.formula.answers import read
+from autograder.kinds.general.formula.key import prepare
 from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric, RubricSymbol
 
-__all__ = ["Examined", "FormulaQuestion", "examine", "from_options", "from_rubric", "languages"]
+__all__ = ["Examined", "FormulaTask", "examine", "from_options", "from_rubric", "languages"]
 
 ANSWER = "answer"
 _NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
 """Form → something to compare with where nothing is to be compared; else 0."""
 
 
-class FormulaQuestion(Struct, frozen=True):
+class FormulaTask(Struct, frozen=True):
     """A question with the item that the formula answers."""
 
     rubric: Rubric
@@ -73,7 +73,7 @@ class Examined(Struct, frozen=True):
     caret: str = ""
 
 
-def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> FormulaQuestion:
+def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> FormulaTask:
     """A question made from the options of the command.
 
     Raises:
@@ -83,14 +83,14 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
     options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
-    question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
+    question = Question("formula", "formula", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
     assignment = AssignmentSettings("formulas", Decimal(1), symbols=declared, assume=relations)
-    return FormulaQuestion(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
+    return FormulaTask(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
 
 
 def from_rubric(
     course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
-) -> FormulaQuestion:
+) -> FormulaTask:
     """A question of a rubric. Its reference is not asked: that takes a sandbox.
 
     Args:
@@ -117,12 +117,12 @@ def from_rubric(
     return msgspec.structs.replace(_of(rubric, question_id, item_id, secret), earlier=found)
 
 
-def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaQuestion:
+def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaTask:
     """An item of a rubric; its question's reference is left out."""
     name = rubric.assignment.name
-    known = [question.id for question in rubric.questions if question.kind == "symbolic"]
+    known = [question.id for question in rubric.questions if question.kind == "formula"]
     if question_id not in known:
-        raise RubricError(f"{name}: no symbolic question {question_id!r}; known are: {', '.join(known)}")
+        raise RubricError(f"{name}: no formula question {question_id!r}; known are: {', '.join(known)}")
     question = msgspec.structs.replace(rubric.question(question_id), reference="")
     items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
     if not items or (item_id and item_id not in items):
@@ -131,10 +131,10 @@ def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Formul
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
     draw = Draw.for_question(secret, rubric, question) if secret else None
-    return FormulaQuestion(rubric, question, item_id or items[0], draw=draw)
+    return FormulaTask(rubric, question, item_id or items[0], draw=draw)
 
 
-def examine(text: str, asked: FormulaQuestion, language: str) -> Examined:
+def examine(text: str, asked: FormulaTask, language: str) -> Examined:
     """Read a formula, and judge it where there is something to compare it with."""
     question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
     prepared = question.items[asked.item]
@@ -160,9 +160,9 @@ def examine(text: str, asked: FormulaQuestion, language: str) -> Examined:
     )
 
 
-def _judged(text: str, asked: FormulaQuestion) -> ItemResult:
+def _judged(text: str, asked: FormulaTask) -> ItemResult:
     """The result of an answer to one item, where the question's other items have none."""
-    check = SymbolicCheck(asked.question, asked.rubric)
+    check = FormulaCheck(asked.question, asked.rubric)
     items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
     written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
     source = "\n".join(f"{name} = {value!r}" for name, value in written.items())

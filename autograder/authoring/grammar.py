@@ -80,12 +80,12 @@ HEAD = """\
 
 This page is generated from the program (`make docs`); do not edit it. It says how formulas are read in
 answers and in rubrics, what the errors mean, and which mistakes are recognised. How a question asks for a
-formula stands on [the page about the kind `symbolic`](kinds/symbolic.md).
+formula stands on [the page about the kind `formula`](kinds/formula.md).
 
-`autograder algebra` reads a formula as an answer would be read, and compares it:
+`autograder formula` reads a formula as an answer would be read, and compares it:
 
 ```
-autograder algebra "12 L d²" --symbols n_layers:L,d_model:d --equals "12*n_layers*d_model^2"
+autograder formula "12 L d²" --symbols n_layers:L,d_model:d --equals "12*n_layers*d_model^2"
 ```
 
 Exit code 0: equal (or read, where there is nothing to compare with); 1: not equal; 2: not readable, a name

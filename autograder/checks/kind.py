@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Form = Literal["", "symbolic", "number", "shape", "choice", "table", "code", "listing", "written"]
+Form = Literal["", "formula", "number", "shape", "choice", "table", "code", "listing", "written"]
 """How an answer looks, on paper and to the check that students run; empty: nothing is said of it.
 
 Formulas, numbers, shapes and choices are written into blanks; a table has a grid;
@@ -28,7 +28,7 @@ class Kind(Struct, frozen=True):
     """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics write."""
     form: Form = ""
     aliases: tuple[str, ...] = ()
-    """Plain words that ``autograder new`` takes for the name."""
+    """Words that ``autograder new`` takes for the name, and for which a rubric's error suggests it."""
 
     @property
     def name(self) -> str:

@@ -16,8 +16,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from autograder.cli.adopting import adopt
-from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade
+from autograder.cli.formula import formula
 from autograder.cli.grades import grades
 from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
@@ -70,7 +70,7 @@ COMMANDS = (
     (check, "check exam.ipynb"),
     (doctor, "doctor --json"),
     (demo, "demo --students 12 --seed 7 --folder /tmp/course"),
-    (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),
+    (formula, 'formula "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),
 )
 """In the order of ``--help``, each with an example."""
 

@@ -46,6 +46,10 @@ def kind(name: str) -> Kind:
     Raises:
         RubricError: there is none (with a suggestion), or its package cannot be loaded.
     """
+    if name not in registered():
+        for known, other in kinds().items():
+            if name in other.aliases:
+                raise RubricError(f"unknown kind {name!r}; did you mean {known!r}?")
     loaded = installed.load(GROUP, name)
     if not isinstance(loaded, Kind) or loaded.name != name:
         entry = registered()[name]

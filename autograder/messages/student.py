@@ -116,7 +116,7 @@ SENTENCES: Mapping[str, str] = {
     ),
     "student.not-python": "Cell {cell}: line {line} is not valid Python, so nothing of this cell is run.",
     "student.cells-fine": "All given cells are as they were handed out.",
-    "student.want-symbolic": "a text with a formula, or a number",
+    "student.want-formula": "a text with a formula, or a number",
     "student.want-whole": "a whole number",
     "student.want-shape": "a tuple such as (2, 3)",
     "student.want-number": "a number, or a text such as '4.5 MB'",

@@ -33,7 +33,7 @@ def read_vocabularies(rubric: Rubric) -> dict[str, Vocabulary]:
     return {
         question.answer_cell or f"{question.id}-answer": vocabulary
         for question in rubric.questions
-        if question.kind == "symbolic" and not _asks_for_form(question)
+        if question.kind == "formula" and not _asks_for_form(question)
         for vocabulary in _read_vocabulary(rubric, question)
     }
 

@@ -104,7 +104,7 @@ def check_tests(cells: Sequence[ReleaseCell], name: str) -> None:
                 "own-tests",
                 f"notebook {name!r}, cell {cell.number}{named}, line {line}: {what} never asked for points; "
                 "those follow from the rubric alone. State there what is tested (for code a question of the "
-                "kind code, for values number, symbolic or shape; see "
+                "kind code, for values number, formula or shape; see "
                 "docs/rubric.md), and take the tests out of the cell.",
             )
 

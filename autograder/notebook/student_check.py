@@ -323,7 +323,7 @@ def _specification(
                 form = "whole"
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = rubric.symbols(question) if kind in ("symbolic", "shape") else {}
+    symbols = rubric.symbols(question) if kind in ("formula", "shape") else {}
     return {
         "kind": kind,
         "title": question.title,

@@ -21,7 +21,7 @@ TEXT_MILLIMETRES, CODE_MILLIMETRES = 14, 16
 LEAST_TEXT, LEAST_CODE = 20, 40
 MOST_MILLIMETRES = 190
 """A box fits on a page."""
-SHORT_FORMS = ("symbolic", "number", "shape", "choice")
+SHORT_FORMS = ("formula", "number", "shape", "choice")
 """Answers that are short values, as long as nothing is called."""
 SPARE_ROWS = 2
 MOST_UNTORN = 45

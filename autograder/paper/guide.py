@@ -145,7 +145,7 @@ class _Shown:
         }
 
     def __call__(self, value: Any) -> Markup:
-        if isinstance(value, str) and self._form == "symbolic":
+        if isinstance(value, str) and self._form == "formula":
             order = self._is_order and not _ORDER.match(value)
             formula = self._typesetter.markup(f"O({value})" if order else value)
             if formula is not None:

@@ -60,7 +60,7 @@ def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, languag
 
     Args:
         value: what was assigned: text, number, sympy expression, or a row of them.
-        kind: ``"symbolic"`` or ``"shape"``.
+        kind: ``"formula"`` or ``"shape"``.
         form: that the rubric asks for; ``"any"`` where there are several.
         vocabulary: the symbols.
         language: of the reason.

@@ -27,7 +27,7 @@ READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
 """What became of a question: answered; not answered; something needs a look; left to a person."""
 
 WANTED: Mapping[str, str] = {
-    "symbolic": "student.want-symbolic",
+    "formula": "student.want-formula",
     "number": "student.want-number",
     "whole": "student.want-whole",
     "shape": "student.want-shape",
@@ -38,7 +38,7 @@ WANTED: Mapping[str, str] = {
     "table": "student.want-table",
 }
 """Form of an answer (`autograder.checks.kind.Form`) → what is said of it; of the others nothing is."""
-_READ = ("symbolic", "shape")
+_READ = ("formula", "shape")
 _SHORT = 60
 _MOST_NAMED = 6
 
@@ -106,7 +106,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         there = _there(entry["file"], language)
         return Report(question, title, there.state, (there,))
     if entry["kind"] == "written" or not entry["names"]:
-        key = "text-cell" if entry["kind"] == "symbolic" else "person"
+        key = "text-cell" if entry["kind"] == "formula" else "person"
         return Report(question, title, PERSON, (ReportLine(PERSON, sentence(f"student.{key}", language)),))
     vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
     lines: list[ReportLine] = []
@@ -251,7 +251,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
         return several or isinstance(value, dict) or callable(value)
     if kind == "table":
         return several or isinstance(value, (dict, str))
-    if kind == "symbolic":
+    if kind == "formula":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)
         return whole or symbolic or isinstance(value, (str, float)) or row
     if form == "whole":

@@ -369,7 +369,7 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
     elif not _asks_names(entry):
         lines = [ReportLine(READY, sentence("student.written", language))]
         lines += _picture_faults(cell, language) if cell.cell_type == "markdown" else ()
-    elif cell.cell_type == "markdown" and entry["kind"] == "symbolic" and is_text(cell.source):
+    elif cell.cell_type == "markdown" and entry["kind"] == "formula" and is_text(cell.source):
         lines = _set_in_text(question, entry, cell, language)
     else:
         lines = [line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)]

@@ -72,7 +72,7 @@ def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:
     """``--kinds`` decides which questions there are, and in which order; each is there once."""
     start(tmp_path, "sheet", ["written", "formula", "symbolic", "code"])
     rubric = rubrics.load(tmp_path / "rubrics/sheet.toml")
-    assert ["written", "symbolic", "code"] == [question.kind for question in rubric.questions]
+    assert ["written", "formula", "code"] == [question.kind for question in rubric.questions]
 
 
 def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_examples_of_the_docs_are_accepted(number: int) -> None:
     assert [] == [error.message for error in validator().iter_errors(table)]
 
 
-def question(kind: str = "symbolic", **more: Any) -> Table:
+def question(kind: str = "formula", **more: Any) -> Table:
     """A rubric with one question."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}}
     one = {"id": "q", "kind": kind, "points": 1, "answer": "x", "item": [item], **more}
@@ -128,7 +128,7 @@ def test_a_drawn_number_may_stand_in_its_place() -> None:
 
 def test_keys_are_described() -> None:
     """An editor shows for a key what the record's source says of it."""
-    properties = made()["$defs"]["question-symbolic"]["properties"]
+    properties = made()["$defs"]["question-formula"]["properties"]
     assert (
         "The name the student assigns or defines; empty for written answers."
         == properties["answer"]["description"]

@@ -77,7 +77,7 @@ text = { en = "Ratio" }
 SHARE = """
 [[question]]
 id = "share"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "share"
 reference = "r:r"

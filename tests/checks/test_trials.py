@@ -359,7 +359,7 @@ def test_right_answers_in_another_form() -> None:
     assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}
 
 
-@pytest.mark.parametrize("kind", ["symbolic", "number", "shape", "choice", "written"])
+@pytest.mark.parametrize("kind", ["formula", "number", "shape", "choice", "written"])
 def test_these_kinds_try_themselves(kind: str) -> None:
     """Kinds without code need no function in the reference folder."""
     rubric = next(

@@ -42,7 +42,7 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
 @pytest.mark.slow
 def test_the_module_is_the_program() -> None:
     """`python -m autograder` does the same, exit codes included."""
-    for words in (("algebra", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
+    for words in (("formula", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
         program, module = run(*words), run_cold("-m", "autograder", *words, program="python")
         assert program.stdout + program.stderr
         assert (program.returncode, program.stdout, program.stderr) == (

@@ -51,7 +51,7 @@ n_layers = {{}}
 
 [[question]]
 id = "task3-b"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "mlp_parameters"
 title = {{ en = "Parameters of the MLP", de = "Parameter des MLP" }}
@@ -68,7 +68,7 @@ text = {{ en = "Your reason, in a sentence", de = "Ihre Begründung in einem Sat
 
 [[question]]
 id = "task3-f"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "all_layers"
 title = {{ en = "All layers", de = "Alle Schichten" }}

@@ -127,7 +127,7 @@ def test_what_was_not_touched_is_no_answer() -> None:
 
 def test_an_answer_to_two_questions_is_shown_once() -> None:
     """The second one leads there."""
-    source = re.sub(r'(id = "task3-f"\nkind = "symbolic")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
+    source = re.sub(r'(id = "task3-f"\nkind = "formula")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
     shared = rubrics.parse(source.encode())
     graded = answered("x = 1")
     found = page_view(graded, shared, LABELS, SubmittedView("", ""), standing(graded.score, shared)).questions

@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder import rubric as rubrics
 from autograder.checks.base import Draw, Evidence
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Observation, Opaque
 from reference import parameters
 
@@ -44,9 +44,9 @@ FORMULAS = msgspec.convert(
 
 
 @cache
-def check(question: str) -> SymbolicCheck:
+def check(question: str) -> FormulaCheck:
     """The check of a question, prepared once."""
-    return SymbolicCheck(RUBRIC.question(question), RUBRIC)
+    return FormulaCheck(RUBRIC.question(question), RUBRIC)
 
 
 def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.base import Evidence
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, Status
 from autograder.rubric import parse
 
@@ -24,7 +24,7 @@ points = 1
 {symbols}
 [[question]]
 id = "question"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "answer"
 [[question.item]]
@@ -40,7 +40,7 @@ def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
     declared = "\n".join(f"{name} = {{ domain = {json.dumps(domain)} }}" for name, domain in symbols.items())
     rubric = parse(RUBRIC.format(symbols=declared, key=json.dumps(key)).encode())
     given = Answer("answer", "code", f"answer = {answer!r}", changed=True)
-    (result,) = SymbolicCheck(rubric.question("question"), rubric).judge(Evidence(given, (), ()))
+    (result,) = FormulaCheck(rubric.question("question"), rubric).judge(Evidence(given, (), ()))
     return VERDICTS[result.status]
 
 

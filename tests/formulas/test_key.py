@@ -10,7 +10,7 @@ from autograder.formulas.nodes import Tree
 from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.symbolic.answer_key import NamedAnswer
+from autograder.kinds.general.formula.answer_key import NamedAnswer
 from autograder.messages import sentences
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.verdicts import JudgingKey, Verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import autograder.formulas
-import autograder.kinds.general.symbolic
+import autograder.kinds.general.formula
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.messages import render, sentences
@@ -19,7 +19,7 @@ from tests.formulas.examples import VOCABULARY
 def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     package = Path(autograder.formulas.__file__).parent
-    symbolic = Path(autograder.kinds.general.symbolic.__file__).parent
+    folder = Path(autograder.kinds.general.formula.__file__).parent
     elsewhere = {
         "shapes.py",
         "units.py",
@@ -27,7 +27,7 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
         "numerals.py",
     }  # these have vocabularies of their own
     files = [path for path in sorted(package.rglob("*.py")) if path.name not in elsewhere]
-    files += sorted(symbolic.rglob("*.py"))
+    files += sorted(folder.rglob("*.py"))
     source = "".join(path.read_text("utf-8") for path in files)
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)

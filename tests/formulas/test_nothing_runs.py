@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.formulas.hostile import REFUSED
 
 ROOT = Path(__file__).parents[2]
-STARTS = ("autograder/formulas", "autograder/kinds/general/symbolic", "autograder/checks/values/literal.py")
+STARTS = ("autograder/formulas", "autograder/kinds/general/formula", "autograder/checks/values/literal.py")
 FORBIDDEN = {
     *("eval", "exec", "compile", "__import__", "literal_eval", "execfile", "run_path", "run_module"),
     *("sympify", "parse_expr", "parse_latex", "lambdify", "S", "system", "popen", "Popen", "spawn", "fork"),

@@ -146,7 +146,7 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
 @pytest.mark.parametrize("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
     """What runs in the notebook reads each text as the grader does, and says the same sentence."""
-    told = read_value(one.text, "symbolic", one.form, SPOKEN[one.language], "de")
+    told = read_value(one.text, "formula", one.form, SPOKEN[one.language], "de")
     if one.refused:
         with pytest.raises(Unreadable) as caught:
             read_text(one.text, one.form, SPOKEN[one.language])

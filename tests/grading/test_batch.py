@@ -41,7 +41,7 @@ call_seconds = 2
 d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
 [[question]]
 id = "formula"
-kind = "symbolic"
+kind = "formula"
 points = 3
 answer = "projection_size"
 [[question.item]]

@@ -84,7 +84,7 @@ text = {{ en = "The weights" }}
 value = 0.88
 [[question]]
 id = "formula"
-kind = "symbolic"
+kind = "formula"
 points = 3
 answer = "formula"
 [[question.item]]

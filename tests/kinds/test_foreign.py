@@ -148,7 +148,7 @@ def test_it_is_found_beside_ours(place: Path) -> None:
     names = told(place, "from autograder.kinds import registered\nprint(json.dumps([*registered()]))")
     assert isinstance(names, list)
     assert "riddle" in names
-    assert {"symbolic", "choice", "table"} < set(names)
+    assert {"formula", "choice", "table"} < set(names)
 
 
 def test_it_judges_and_its_sentences_are_told(place: Path) -> None:

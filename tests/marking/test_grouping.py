@@ -261,7 +261,7 @@ n = {}
 heads = "d_model = n_heads*d_head"
 [[question]]
 id = "c"
-kind = "symbolic"
+kind = "formula"
 points = 4
 answer = "projection"
 [[question.item]]

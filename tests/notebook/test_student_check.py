@@ -42,9 +42,9 @@ d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
 n_heads = { aliases = ["h"] }
 """
 KINDS = {
-    "formula": ("symbolic", "size", {}),
-    "relation": ("symbolic", "rule", {"form": "relation"}),
-    "pair": ("symbolic", "pair", {"form": "tuple"}),
+    "formula": ("formula", "size", {}),
+    "relation": ("formula", "rule", {"form": "relation"}),
+    "pair": ("formula", "pair", {"form": "tuple"}),
     "count": ("number", "total", {"value": 124439808}),
     "shape": ("shape", "shape", {}),
     "quantity": ("number", "memory", {"unit": "MB", "value": "4.5 MB"}),
@@ -144,7 +144,7 @@ def test_expected_values_stay_out_of_the_file() -> None:
         accept = ["7531*d_model"]
         mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
     """
-    text = TEXT.replace("points = 11", "points = 1") + question("q", "symbolic", "size", {}) + options
+    text = TEXT.replace("points = 11", "points = 1") + question("q", "formula", "size", {}) + options
     source = build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()).decode()
     assert "7531" not in source
     assert "8642" not in source
@@ -169,7 +169,7 @@ SYMBOLS = {
     "d_model": {"aliases": ["d"], "domain": "positive integer"},
     "n_heads": {"aliases": ["h"], "domain": "positive integer"},
 }
-FORMULA = {"kind": "symbolic", "answer": "size", "names": {"size": ""}, "symbols": SYMBOLS, "visible": []}
+FORMULA = {"kind": "formula", "answer": "size", "names": {"size": ""}, "symbols": SYMBOLS, "visible": []}
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
         + """
         [[question]]
         id = "q"
-        kind = "symbolic"
+        kind = "formula"
         points = 3
         answer = "unused"
         item = [

@@ -259,7 +259,7 @@ def test_growth_is_shown_with_its_letter() -> None:
     stated = 'form = "asymptotic"\naccept = ["n^2", "Theta(log(n))", "log(n)"]'
     text = (
         'version = 1\n[assignment]\nname = "a"\npoints = 1\n[assignment.symbols]\nn = {}\n'
-        f'[[question]]\nid = "q"\nkind = "symbolic"\npoints = 1\nanswer = "a"\n'
+        f'[[question]]\nid = "q"\nkind = "formula"\npoints = 1\nanswer = "a"\n'
         f'[[question.item]]\nid = "i"\npoints = 1\n{stated}\n'
         'text = { en = "t" }\n'
     )

@@ -33,8 +33,8 @@ def changed(why: str = "1", masked: str = "3") -> Rubric:
         .replace(MASKED, f'id = "masked"\npoints = {masked}')
         .replace("points = 17", f"points = {17 + rest + more}")
         .replace(
-            'id = "task3-b"\nkind = "symbolic"\npoints = 2',
-            f'id = "task3-b"\nkind = "symbolic"\npoints = {2 + rest}',
+            'id = "task3-b"\nkind = "formula"\npoints = 2',
+            f'id = "task3-b"\nkind = "formula"\npoints = {2 + rest}',
         )
         .replace("points = 6", f"points = {6 + more}")
     )

@@ -53,7 +53,7 @@ languages = ["en"]
 
 [[question]]
 id = "task3-b"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "mlp_parameters"
 title = { en = "Parameters of the MLP" }

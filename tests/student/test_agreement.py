@@ -103,7 +103,7 @@ value = 12
 
 [[question]]
 id = "size"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "size"
 [[question.item]]

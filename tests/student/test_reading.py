@@ -16,11 +16,11 @@ HUGE = 0xF**6000
 @pytest.mark.parametrize(
     ("kind", "form", "value", "state"),
     [
-        ("symbolic", "", HUGE, PROBLEM),
-        ("symbolic", "tuple", (-HUGE,), PROBLEM),
-        ("symbolic", "any", (), READY),
-        ("symbolic", "any", [], READY),
-        ("symbolic", "any", "", MISSING),
+        ("formula", "", HUGE, PROBLEM),
+        ("formula", "tuple", (-HUGE,), PROBLEM),
+        ("formula", "any", (), READY),
+        ("formula", "any", [], READY),
+        ("formula", "any", "", MISSING),
         ("shape", "", (2, HUGE), PROBLEM),
         ("number", "whole", HUGE, READY),
         ("number", "", HUGE, READY),
@@ -46,10 +46,10 @@ SYMBOLS = {
 @pytest.mark.parametrize(
     ("kind", "form", "value"),
     [
-        ("symbolic", "formula", "1,500*d"),
-        ("symbolic", "formula", "50.257*d"),
-        ("symbolic", "tuple", "(1.024, n)"),
-        ("symbolic", "tuple", ("1,500*d", "n")),
+        ("formula", "formula", "1,500*d"),
+        ("formula", "formula", "50.257*d"),
+        ("formula", "tuple", "(1.024, n)"),
+        ("formula", "tuple", ("1,500*d", "n")),
         ("shape", "", ("1,5*d", "1,500*n")),
     ],
 )
@@ -67,11 +67,11 @@ def test_the_languages_of_the_course_decide(kind: str, form: str, value: Any) ->
 @pytest.mark.parametrize(
     ("kind", "form", "value", "read"),
     [
-        ("symbolic", "formula", "N = 12 d² parameters", "12*d^2"),
-        ("symbolic", "formula", ["= 4d"], "4*d"),
-        ("symbolic", "tuple", ("N = 2d", "4n tokens"), "(2*d, 4*n)"),
-        ("symbolic", "tuple", "ℝ^{n×d}", "(n, d)"),
-        ("symbolic", "set", "{n; d}", "(n, d)"),
+        ("formula", "formula", "N = 12 d² parameters", "12*d^2"),
+        ("formula", "formula", ["= 4d"], "4*d"),
+        ("formula", "tuple", ("N = 2d", "4n tokens"), "(2*d, 4*n)"),
+        ("formula", "tuple", "ℝ^{n×d}", "(n, d)"),
+        ("formula", "set", "{n; d}", "(n, d)"),
         ("shape", "", "Q ∈ ℝ^{n×d}", "(n, d)"),
         ("shape", "", ("1,024", "d"), "(1024, d)"),
         ("shape", "", ("2^10", "d"), "(1024, d)"),

@@ -33,7 +33,7 @@ n_layers = { aliases = ["L"] }
 
 [[question]]
 id = "mlp"
-kind = "symbolic"
+kind = "formula"
 notebook = "formulas"
 points = 3
 answer = "mlp_parameters"
@@ -59,7 +59,7 @@ text = { en = "How you arrived at it" }
 
 [[question]]
 id = "model"
-kind = "symbolic"
+kind = "formula"
 notebook = "formulas"
 points = 2
 answer = "model_parameters"

@@ -85,7 +85,7 @@ def _by_content(
     if len(cell.manual) == len(cell.items):
         texts = {str(row.pk): row.text for row in rows}
         return near_groups(texts, nearness, equal={str(row.pk): row.equal for row in rows})
-    if cell.question.kind == "symbolic":
+    if cell.question.kind == "formula":
         numbers = {row.student: str(row.pk) for row in rows}
         results = {
             numbers[student]: _of_question(graded, cell) for student, graded in results_of(offer, numbers)

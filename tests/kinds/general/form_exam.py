@@ -1,11 +1,11 @@
-"""Short ways to judge one symbolic item of a form, written in TOML."""
+"""Short ways to judge one formula item of a form, written in TOML."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 from autograder.checks.base import Evidence
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.messages import render
 from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import Rubric, parse
@@ -24,7 +24,7 @@ d_head = { aliases = ["d_k"] }
 heads = "d = n_heads*d_head"
 [[question]]
 id = "q"
-kind = "symbolic"
+kind = "formula"
 points = 6
 answer = "answer"
 [[question.item]]
@@ -39,13 +39,13 @@ def rubric_of(item: str) -> Rubric:
     return parse((HEAD + item).encode())
 
 
-def check_of(item: str) -> SymbolicCheck:
+def check_of(item: str) -> FormulaCheck:
     """The check of an item with these options."""
     rubric = rubric_of(item)
-    return SymbolicCheck(rubric.questions[0], rubric)
+    return FormulaCheck(rubric.questions[0], rubric)
 
 
-def result_of(check: SymbolicCheck, value: object, *, cell_type: str = "code") -> ItemResult:
+def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") -> ItemResult:
     """The result of an answer that is assigned as a literal, or written in a text cell."""
     source = f"answer = {value!r}" if cell_type == "code" else str(value)
     given = Answer("q-answer", cell_type, source, changed=True)
@@ -55,7 +55,7 @@ def result_of(check: SymbolicCheck, value: object, *, cell_type: str = "code") -
     return result
 
 
-def outcome(check: SymbolicCheck, value: object) -> tuple[str, Decimal]:
+def outcome(check: FormulaCheck, value: object) -> tuple[str, Decimal]:
     """The code (empty for full points without a word) and the points."""
     result = result_of(check, value)
     return result.code, result.points

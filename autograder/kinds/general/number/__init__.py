@@ -401,4 +401,4 @@ def _asked(unit: str | None, value: Any, where: str) -> Unit:
         raise RubricError(f"{_explained(error)}", where, "unit") from error
 
 
-KIND = Kind(NumberCheck, form="number")
+KIND = Kind(NumberCheck, form="number", aliases=("count", "value", "quantity"))

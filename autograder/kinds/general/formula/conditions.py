@@ -17,8 +17,8 @@ from autograder.formulas.forms.flaws import FORMS
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
-from autograder.kinds.general.symbolic.answer_key import Facts, any_proven
-from autograder.kinds.general.symbolic.options import FormRule
+from autograder.kinds.general.formula.answer_key import Facts, any_proven
+from autograder.kinds.general.formula.options import FormRule
 
 Own = Literal["right", "wrong", "missing"]
 

@@ -18,8 +18,8 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.formulas.notation.parse import parse, parse_canonical
-from autograder.kinds.general.symbolic import options as spelling
-from autograder.kinds.general.symbolic.conditions import (
+from autograder.kinds.general.formula import options as spelling
+from autograder.kinds.general.formula.conditions import (
     Condition,
     Copied,
     Diagnosed,
@@ -37,8 +37,8 @@ from autograder.kinds.general.symbolic.conditions import (
     Right,
     read_conditions,
 )
-from autograder.kinds.general.symbolic.graph import END, NO_POINTS, CreditGraph, CreditStep, checked
-from autograder.kinds.general.symbolic.options import FormRule, OptionalTerms, SymbolicItem
+from autograder.kinds.general.formula.graph import END, NO_POINTS, CreditGraph, CreditStep, checked
+from autograder.kinds.general.formula.options import FormRule, FormulaItem, OptionalTerms
 from autograder.messages.formulas import reason
 from autograder.records import ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
@@ -338,7 +338,7 @@ class Making(Struct, frozen=True, eq=False):
     """
 
     item: Item
-    options: spelling.SymbolicItem
+    options: spelling.FormulaItem
     follow: tuple[str, ...]
     follow_points: Decimal | None
     sources: tuple[str, ...]
@@ -557,7 +557,7 @@ class Optional(Struct, frozen=True, eq=False):
 
 
 def optional_terms(
-    options: SymbolicItem, item: Item, vocabulary: Vocabulary, comparer: Comparer, where: str
+    options: FormulaItem, item: Item, vocabulary: Vocabulary, comparer: Comparer, where: str
 ) -> Optional | None:
     """The terms that an item's rubric states.
 

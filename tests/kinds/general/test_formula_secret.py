@@ -8,8 +8,8 @@ import pytest
 
 from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.formulas.values.points import Points
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.kinds.general.shape import ShapeCheck
-from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, Status
 from autograder.rubric import parse
 from autograder.stream import derived
@@ -29,7 +29,7 @@ points = 1
 answer = "answer"
 """
 FORMULA = """
-kind = "symbolic"
+kind = "formula"
 [[question.item]]
 id = "item"
 points = 1
@@ -45,16 +45,16 @@ points = 1
 text = { en = "What is asked" }
 value = ["4*n*d"]
 """
-KINDS: Mapping[str, type[SymbolicCheck | ShapeCheck]] = {"symbolic": SymbolicCheck, "shape": ShapeCheck}
+KINDS: Mapping[str, type[FormulaCheck | ShapeCheck]] = {"formula": FormulaCheck, "shape": ShapeCheck}
 
 
-def check_of(question: str) -> SymbolicCheck | ShapeCheck:
+def check_of(question: str) -> FormulaCheck | ShapeCheck:
     """The check of a rubric with this question."""
     rubric = parse((SYMBOLS + question).encode())
     return KINDS[rubric.questions[0].kind](rubric.questions[0], rubric)
 
 
-def status(check: SymbolicCheck | ShapeCheck, text: object, draw: Draw | None) -> Status:
+def status(check: FormulaCheck | ShapeCheck, text: object, draw: Draw | None) -> Status:
     """What becomes of an answer that stands in the source."""
     answer = Answer("q-answer", "code", f"answer = {text!r}", changed=True)
     (result,) = check.judge(Evidence(answer, (), draw=draw))
@@ -68,7 +68,7 @@ def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
     known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
                    derived(SAMPLE.seed, "points")).exact[0]  # fmt: skip
     forged = f"4*n*d + (n - {known['n']})"
-    text = forged if isinstance(check, SymbolicCheck) else (forged,)
+    text = forged if isinstance(check, FormulaCheck) else (forged,)
     assert Status.PASSED is status(check, text, None)
     assert Status.FAILED is status(check, text, Draw(b"a secret"))
     assert Status.FAILED is status(check, text, Draw(b"another secret"))

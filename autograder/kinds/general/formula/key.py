@@ -21,27 +21,27 @@ from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.symbolic.answer_key import FormulaKey, NamedAnswer
-from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, CreditGraph
-from autograder.kinds.general.symbolic.options import (
+from autograder.kinds.general.formula.answer_key import FormulaKey, NamedAnswer
+from autograder.kinds.general.formula.graph import NO_POINTS, Credit, CreditGraph
+from autograder.kinds.general.formula.options import (
     CarryForward,
     Form,
     FormRule,
+    FormulaItem,
     FormulaMistake,
+    FormulaQuestion,
     Remark,
-    SymbolicItem,
-    SymbolicQuestion,
     check_form_options,
     form_rule,
 )
-from autograder.kinds.general.symbolic.special import (
+from autograder.kinds.general.formula.special import (
     Asymptotics,
     Collection,
     ForeseenAnswer,
     Special,
     StatedItem,
 )
-from autograder.kinds.general.symbolic.steps import (
+from autograder.kinds.general.formula.steps import (
     Basis,
     Carried,
     Making,
@@ -153,7 +153,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
 
 
 class Prepared(Struct, frozen=True, eq=False):
-    """A symbolic question, ready to judge."""
+    """A formula question, ready to judge."""
 
     vocabulary: Vocabulary
     spoken: Vocabulary
@@ -166,7 +166,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     """Read the options of a question and every formula in them.
 
     Args:
-        question: of the kind ``symbolic``.
+        question: of the kind ``formula``.
         rubric: that it belongs to.
         draw: what the points follow from at which formulas are compared.
 
@@ -179,7 +179,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         common = rubric.vocabulary() if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{error}", where) from error
-    stated = question_options(question, SymbolicQuestion)
+    stated = question_options(question, FormulaQuestion)
     carry, sources = stated.carry_forward, _sources(stated, vocabulary, question, rubric)
     wider = vocabulary
     for name in sources:
@@ -191,7 +191,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     }
     spoken = vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
     maker = _ItemPreparer(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
-    options = item_options(question, SymbolicItem)
+    options = item_options(question, FormulaItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     if carry is not None and all(OWN not in item.sources for item in items.values()):
         raise RubricError(f"no item reads {question.answer!r} as a formula", where, "carry_forward")
@@ -199,7 +199,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
 
 
 def _sources(
-    stated: SymbolicQuestion, vocabulary: Vocabulary, question: Question, rubric: Rubric
+    stated: FormulaQuestion, vocabulary: Vocabulary, question: Question, rubric: Rubric
 ) -> dict[str, Source]:
     """Where earlier results come from, by the names that stand for them.
 
@@ -241,7 +241,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
     carry: CarryForward | None
     sources: Mapping[str, Source]
 
-    def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
+    def item(self, item: Item, options: FormulaItem) -> PreparedItem:
         where = place(self.question, item)
         answer = options.answer or self.question.answer
         if not answer:
@@ -302,7 +302,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         )
 
     def _following(
-        self, options: SymbolicItem, where: str, *, main: bool
+        self, options: FormulaItem, where: str, *, main: bool
     ) -> tuple[tuple[str, ...], Decimal | None]:
         """What follows from earlier results, however the rubric spells it; and its points."""
         if not main or self.carry is None or options.step:
@@ -330,7 +330,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
                 raise RubricError(f"{name!r} stands for {self.sources[name].name}, which comes later", where)
 
     def _special(
-        self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
+        self, item: Item, options: FormulaItem, accept: tuple[Tree, ...], where: str
     ) -> Special | None:
         """What judges the forms that have no answer key."""
         if options.form not in _INSTEAD_OF_STEPS:
@@ -385,7 +385,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         return self.made[assume]
 
 
-def _entry_points(options: SymbolicItem, accept: Sequence[Tree], item: Item, where: str) -> Decimal:
+def _entry_points(options: FormulaItem, accept: Sequence[Tree], item: Item, where: str) -> Decimal:
     """An equal part of the points for each entry of a tuple, where the rubric says so.
 
     Raises:

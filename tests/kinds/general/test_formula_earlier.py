@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: what an earlier result of the student's own does to a later question."""
+"""The kind ``formula``: what an earlier result of the student's own does to a later question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Rubric, parse
 
@@ -23,7 +23,7 @@ d_model = { aliases = ["d"] }
 
 [[question]]
 id = "pairs"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "pairs"
 [question.symbols]
@@ -44,7 +44,7 @@ accept = ["n = l"]
 
 [[question]]
 id = "h"
-kind = "symbolic"
+kind = "formula"
 points = 4
 answer = "wide"
 carry_forward = { from = "pairs.formula", expect = "d_model*own/n", points = 1.5 }
@@ -61,7 +61,7 @@ mistake = [{ code = "unchanged", when = "8*d_model^2", points = 1, text = { en =
 
 [[question]]
 id = "i"
-kind = "symbolic"
+kind = "formula"
 points = 6
 answer = "changed"
 carry_forward = { from = "h.sum", expect = "n_layers*(4*d_model^2 + own)", points = 4 }
@@ -88,7 +88,7 @@ value = 7
 
 [[question]]
 id = "j"
-kind = "symbolic"
+kind = "formula"
 points = 4
 answer = "twice"
 carry_forward = { from = "i.formula", expect = "2*own" }
@@ -108,7 +108,7 @@ def rubric(old: str = "", new: str = "") -> Rubric:
 
 
 READ = rubric()
-CHECKS = {one.id: SymbolicCheck(one, READ) for one in READ.questions if one.kind == "symbolic"}
+CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions if one.kind == "formula"}
 
 
 def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemResult:
@@ -225,4 +225,4 @@ def test_sources_that_cannot_be_carried_are_refused(question: str, old: str, new
     """A later question, another form or another kind would silently never be carried forward."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        SymbolicCheck(read.question(question), read)
+        FormulaCheck(read.question(question), read)

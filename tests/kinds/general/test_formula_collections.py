@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.messages import render
 from autograder.records import Opaque, Status
 from autograder.rubric import parse
@@ -247,4 +247,4 @@ def test_relations_granted_must_be_equations() -> None:
     text = HEAD.replace("d = n_heads*d_head", "d <= n_heads*d_head") + 'accept = ["n"]\nassume = ["heads"]\n'
     rubric = parse(text.encode())
     with pytest.raises(RubricError, match="symbol = formula"):
-        SymbolicCheck(rubric.questions[0], rubric)
+        FormulaCheck(rubric.questions[0], rubric)

@@ -1,4 +1,4 @@
-"""The command ``algebra``: how formulas are read and judged for writers of questions."""
+"""The command ``formula``: how formulas are read and judged for writers of questions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
 EQUALS = "12*n_layers*d_model^2"
 
 
-def algebra(*words: str) -> subprocess.CompletedProcess[str]:
+def formula(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command with the symbols of the exam."""
-    return run("algebra", *words, "--symbols", SYMBOLS)
+    return run("formula", *words, "--symbols", SYMBOLS)
 
 
 @pytest.mark.slow
@@ -51,28 +51,28 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
 )
 def test_exit_codes(words: tuple[str, ...], code: int, said: str) -> None:
     """0 is equal or read, 1 not equal, 2 not readable, not known, not decided or wrong usage."""
-    done = algebra(*words)
+    done = formula(*words)
     assert code == done.returncode, done.stderr
     assert said in done.stdout
 
 
 def test_symbols_are_separated_by_commas() -> None:
     """Two names side by side are no symbol of both letters."""
-    done = run("algebra", "n*d", "--symbols", "n d")
+    done = run("formula", "n*d", "--symbols", "n d")
     assert 2 == done.returncode
     assert "separated by commas" in done.stderr
 
 
 def test_caret_points_at_the_place() -> None:
     """Below the formula, the caret stands under the first character that cannot be read."""
-    lines = algebra("8*dmodell^2 + L").stdout.splitlines()
+    lines = formula("8*dmodell^2 + L").stdout.splitlines()
     place = lines.index("8*dmodell^2 + L")
     assert "  ^" == lines[place + 1]
 
 
 def test_json_is_one_object() -> None:
     """Everything that is known stands in one object: reading, LaTeX, MathML, verdict, code."""
-    told = only_object(algebra("12 d", "--equals", EQUALS, "--json").stdout)
+    told = only_object(formula("12 d", "--equals", EQUALS, "--json").stdout)
     assert {"different", "12*d_model", r"12 \cdot d_{\text{model}}"} == {
         told["verdict"],
         told["reading"],
@@ -103,6 +103,6 @@ def test_json_is_one_object() -> None:
 )
 def test_questions_of_a_rubric(words: tuple[str, ...], code: int, said: str) -> None:
     """Symbols, relations, right answers and partial credit come from the rubric."""
-    done = run("algebra", *words, "--rubric", "dl4nlp-exam")
+    done = run("formula", *words, "--rubric", "dl4nlp-exam")
     assert code == done.returncode, done.stderr
     assert said in done.stdout

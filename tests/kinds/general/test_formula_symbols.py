@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: symbols of one question beside those of the assignment."""
+"""The kind ``formula``: symbols of one question beside those of the assignment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.feedback.typeset import Typesetter
 from autograder.kinds import forms
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.notebook.student_check import build_student_check
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Rubric, parse
@@ -29,7 +29,7 @@ heads = "d = h*d_head"
 
 [[question]]
 id = "width"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "width"
 [[question.item]]
@@ -40,7 +40,7 @@ accept = ["8*d^2"]
 
 [[question]]
 id = "cost"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "cost"
 [question.symbols]
@@ -63,16 +63,16 @@ def rubric(old: str = "", new: str = "") -> Rubric:
     return parse(RUBRIC.replace(old, new, 1).encode())
 
 
-def made(old: str, new: str) -> SymbolicCheck:
+def made(old: str, new: str) -> FormulaCheck:
     """The check of the question with symbols of its own, in that rubric."""
     read = rubric(old, new)
-    return SymbolicCheck(read.question("cost"), read)
+    return FormulaCheck(read.question("cost"), read)
 
 
 def judged(question: str, text: str) -> ItemResult:
     """The result of a text."""
     read = rubric()
-    check = SymbolicCheck(read.question(question), read)
+    check = FormulaCheck(read.question(question), read)
     check.plan(answer := Answer("a", "code", f"{question} = {text!r}", changed=True), Draw(b"secret"))
     return check.judge(Evidence(answer, (), (), {}))[0]
 
@@ -103,7 +103,7 @@ def test_other_questions_do_not_have_them(text: str) -> None:
 def test_a_rubric_can_let_unreadable_answers_earn_nothing() -> None:
     """Where students were told beforehand that theirs could not be read."""
     read = rubric('answer = "width"\n', 'answer = "width"\nunreadable = "zero"\n')
-    check = SymbolicCheck(read.question("width"), read)
+    check = FormulaCheck(read.question("width"), read)
     answer = Answer("a", "code", "width = '8*zebra^2'", changed=True)
     (result,) = check.judge(Evidence(answer, ()))
     assert (Status.FAILED, "unreadable.unknown-name") == (result.status, result.code)
@@ -132,7 +132,7 @@ def test_the_two_are_never_mixed_up() -> None:
 def test_what_is_ambiguous_in_one_question_is_refused(old: str, new: str, message: str | None) -> None:
     """A spelling stands for one symbol within a question; across questions it may differ."""
     if message is None:
-        assert made(old, new).kind == "symbolic"
+        assert made(old, new).kind == "formula"
         return
     with pytest.raises(RubricError, match=message):
         made(old, new)
@@ -144,7 +144,7 @@ def test_an_earlier_result_in_other_symbols_is_not_carried_forward() -> None:
     text += """
 [[question]]
 id = "later"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "later"
 carry_forward = { from = "cost.formula", expect = "2*own" }
@@ -156,7 +156,7 @@ accept = ["2*d_model"]
 """
     read = parse(text.encode())
     with pytest.raises(RubricError, match="'d' is a symbol there, and stands for 'd_model' here"):
-        SymbolicCheck(read.question("later"), read)
+        FormulaCheck(read.question("later"), read)
 
 
 def test_the_students_check_and_the_page_know_them() -> None:

@@ -1,4 +1,4 @@
-"""Kind ``symbolic``: formulas, relations between symbols, and tuples of formulas.
+"""Kind ``formula``: formulas, relations between symbols, and tuples of formulas.
 
 Compared exactly in the assignment's symbols, however they are written. An item may grant assumptions
 (``assume``): then an answer is right when it is right with or without them, and both readings are kept
@@ -32,8 +32,8 @@ from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.symbolic.answer_key import Facts, FormulaKey
-from autograder.kinds.general.symbolic.answers import (
+from autograder.kinds.general.formula.answer_key import Facts, FormulaKey
+from autograder.kinds.general.formula.answers import (
     NotAFormula,
     explained,
     has_formula,
@@ -42,25 +42,25 @@ from autograder.kinds.general.symbolic.answers import (
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.conditions import Situation
-from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit
-from autograder.kinds.general.symbolic.key import (
+from autograder.kinds.general.formula.conditions import Situation
+from autograder.kinds.general.formula.graph import NO_POINTS, Credit
+from autograder.kinds.general.formula.key import (
     PreparedItem,
     chain_failure,
     judged_side,
     prepare,
     sign_failure,
 )
-from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
-from autograder.kinds.general.symbolic.special import Special
-from autograder.kinds.general.symbolic.steps import (
+from autograder.kinds.general.formula.options import FormulaItem, FormulaQuestion, OptionalTerms
+from autograder.kinds.general.formula.special import Special
+from autograder.kinds.general.formula.steps import (
     CARRIED,
     Carried,
     EarlierResult,
     earlier_result,
     ways_carried,
 )
-from autograder.kinds.general.symbolic.trials import ItemTrials, earlier_results
+from autograder.kinds.general.formula.trials import ItemTrials, earlier_results
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
 from autograder.rubric import Question, Rubric
@@ -89,12 +89,12 @@ class _Basis(Struct, frozen=True):
     carried: Carried = Carried()
 
 
-class SymbolicCheck(Check):
+class FormulaCheck(Check):
     """One question whose answers are formulas."""
 
-    kind: ClassVar[str] = "symbolic"
-    question_type = SymbolicQuestion
-    item_type = SymbolicItem
+    kind: ClassVar[str] = "formula"
+    question_type = FormulaQuestion
+    item_type = FormulaItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Read the options and every formula in them.
@@ -104,7 +104,7 @@ class SymbolicCheck(Check):
         """
         self._question = question
         self._rubric = rubric
-        self._by_draw: dict[Draw, SymbolicCheck] = {}
+        self._by_draw: dict[Draw, FormulaCheck] = {}
         self.prepare(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
@@ -118,7 +118,7 @@ class SymbolicCheck(Check):
         self._references: dict[str, Node] = {}
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
-    def _with(self, draw: Draw | None) -> SymbolicCheck:
+    def _with(self, draw: Draw | None) -> FormulaCheck:
         """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
 
         Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
@@ -194,7 +194,7 @@ class SymbolicCheck(Check):
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and misconceptions of the key."""
-        options = item_options(self._question, SymbolicItem)
+        options = item_options(self._question, FormulaItem)
         reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
         made = (
             ItemTrials(
@@ -498,4 +498,4 @@ def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
     return None
 
 
-KIND = Kind(SymbolicCheck, form="symbolic", aliases=("formula",))
+KIND = Kind(FormulaCheck, form="formula", aliases=("symbolic",))

@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: what follows from earlier results, and terms that may be there."""
+"""The kind ``formula``: what follows from earlier results, and terms that may be there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks.base import Evidence, trials_of
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Rubric, parse
 
@@ -27,7 +27,7 @@ heads = "w = k*h"
 
 [[question]]
 id = "first"
-kind = "symbolic"
+kind = "formula"
 points = 3
 answer = "one"
 [[question.item]]
@@ -58,7 +58,7 @@ columns = "first.shape[2]"
 
 [[question]]
 id = "second"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "two"
 [[question.item]]
@@ -70,7 +70,7 @@ mistake = [{ code = "half", when = "k", points = 1, text = { en = "Half?" } }]
 
 [[question]]
 id = "third"
-kind = "symbolic"
+kind = "formula"
 points = 5
 answer = "three"
 [question.follows]
@@ -95,7 +95,7 @@ text = { en = "Some of the terms." }
 
 [[question]]
 id = "fourth"
-kind = "symbolic"
+kind = "formula"
 points = 4
 answer = "four"
 follows = { both = "third.sum" }
@@ -118,7 +118,7 @@ def rubric(old: str = "", new: str = "") -> Rubric:
 
 
 READ = rubric()
-CHECKS = {one.id: SymbolicCheck(one, READ) for one in READ.questions}
+CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions}
 
 
 def graded(**sources: str) -> dict[str, ItemResult]:
@@ -297,7 +297,7 @@ def test_errors_in_the_rubric(question: str, old: str, new: str, message: str) -
     """What could never count, or could not be told, is refused with the place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        SymbolicCheck(read.question(question), read)
+        FormulaCheck(read.question(question), read)
 
 
 def test_the_states_of_several_results() -> None:
@@ -320,7 +320,7 @@ text = { en = "Alone." }
 """
     text = RUBRIC.replace('follow = ["both"]\nwithout = ["h"]\nform_points = 1\n', steps)
     read = parse(text.encode())
-    check = SymbolicCheck(read.question("fourth"), read)
+    check = FormulaCheck(read.question("fourth"), read)
     expected: Mapping[str, tuple[str, str, str]] = {
         "3*k": ("three = '3*k'", "3", "followed"),
         "k": ("three = ''", "1", "alone"),

@@ -17,17 +17,17 @@ from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Num, Relation
 from autograder.formulas.notation.parse import parse_sides
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.symbolic.answer_key import FormulaKey
-from autograder.kinds.general.symbolic.conditions import Situation
-from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, checked
-from autograder.kinds.general.symbolic.steps import Carried
+from autograder.kinds.general.formula import FormulaCheck
+from autograder.kinds.general.formula.answer_key import FormulaKey
+from autograder.kinds.general.formula.conditions import Situation
+from autograder.kinds.general.formula.graph import END, Credit, CreditGraph, CreditStep, checked
+from autograder.kinds.general.formula.steps import Carried
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
 from tests.formulas import exam
 from tests.formulas.exam import FORMULAS, VOCABULARY
-from tests.kinds.general.symbolic_exam import CHECKS, judged
+from tests.kinds.general.formula_exam import CHECKS, judged
 from tests.verify.test_shipped import ROOT, SHIPPED
 
 RUBRIC = """
@@ -45,7 +45,7 @@ heads = "d_model = n_heads*d_head"
 
 [[question]]
 id = "h"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "wide"
 [[question.item]]
@@ -56,7 +56,7 @@ accept = ["16*d_model^2"]
 
 [[question]]
 id = "i"
-kind = "symbolic"
+kind = "formula"
 points = 6
 answer = "changed"
 carry_forward = { from = "h.sum" }
@@ -127,15 +127,15 @@ def altered(old: str, new: str) -> Rubric:
     return parse(RUBRIC.replace(old, new, 1).encode())
 
 
-def check(rubric: Rubric) -> SymbolicCheck:
+def check(rubric: Rubric) -> FormulaCheck:
     """The question with the steps."""
-    return SymbolicCheck(rubric.question("i"), rubric)
+    return FormulaCheck(rubric.question("i"), rubric)
 
 
 def judge(text: str, own: str = "") -> ItemResult:
     """The result of an answer to (i), beside an earlier one to (h)."""
     rubric = parse(RUBRIC.encode())
-    first = SymbolicCheck(rubric.question("h"), rubric)
+    first = FormulaCheck(rubric.question("h"), rubric)
     earlier = {f"h.{name}": one for name, one in judged(first, "", f"wide = {own!r}").items()} if own else {}
     return judged(check(rubric), "", f"changed = {text!r}", earlier=earlier)["formula"]
 
@@ -269,8 +269,8 @@ def test_simple_spellings_are_graphs_too(name: str) -> None:
     """Every formula of a shipped rubric has ways from nothing to all of its points, and none outside."""
     rubric = load(ROOT / "rubrics" / f"{name}.toml")
     for question in rubric.questions:
-        if question.kind == "symbolic":
-            for item, credit in SymbolicCheck(question, rubric).ways.items():
+        if question.kind == "formula":
+            for item, credit in FormulaCheck(question, rubric).ways.items():
                 totals = [way.points for way in credit.ways]
                 assert question.item(item).points == max(totals)
                 assert 0 == min(totals)

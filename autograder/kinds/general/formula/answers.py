@@ -20,8 +20,8 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.reading import read_formula, read_text
 from autograder.formulas.reading import read_tuple as read_tuple_text
-from autograder.kinds.general.symbolic.answer_key import Facts
-from autograder.kinds.general.symbolic.options import Form
+from autograder.kinds.general.formula.answer_key import Facts
+from autograder.kinds.general.formula.options import Form
 from autograder.records import Message, Opaque, Status, Tensor
 
 MAX_BITS = 4096

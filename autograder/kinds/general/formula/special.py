@@ -20,8 +20,8 @@ from autograder.formulas.growth import GrowthComparison, Order, compared, consta
 from autograder.formulas.nodes import Node, Tree, Tuple, symbols
 from autograder.formulas.notation.landau import parse_statements, sign_of
 from autograder.formulas.notation.several import parse_list
-from autograder.kinds.general.symbolic.answers import read_tuple, text_of
-from autograder.kinds.general.symbolic.options import FormOptions, FormRule, FormulaMistake, Remark, form_rule
+from autograder.kinds.general.formula.answers import read_tuple, text_of
+from autograder.kinds.general.formula.options import FormOptions, FormRule, FormulaMistake, Remark, form_rule
 from autograder.records import Message, Status
 from autograder.rubric import Item
 

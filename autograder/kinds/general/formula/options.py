@@ -169,14 +169,14 @@ class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
     """A result that builds on an earlier one of the student's own."""
 
     source: str = field(name="from")
-    """``"question.item"`` of an earlier symbolic item."""
+    """``"question.item"`` of an earlier formula item."""
     expect: str = ""
     """The right continuation; ``own`` stands for what the student found there. Not needed by steps."""
     points: Decimal | None = None
     """For a right continuation of a wrong result; default: the item's full points."""
 
 
-class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
+class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question.item]]``."""
 
     form: Form = "formula"
@@ -205,8 +205,8 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """A credit graph, in the place of mistakes and remarks."""
 
 
-class SymbolicQuestion(Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of one ``[[question]]`` of kind ``symbolic``."""
+class FormulaQuestion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of one ``[[question]]`` of kind ``formula``."""
 
     carry_forward: CarryForward | None = None
     """One earlier result, by the name ``own``, for the items that read the question's own variable."""

@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: where answers and reference come from, and whose fault it is when they do not."""
+"""The kind ``formula``: where answers and reference come from, and whose fault it is when they do not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.records import (
     Scenario,
     Status,
 )
-from tests.kinds.general.symbolic_exam import CHECKS, DRAW, formula, judged
+from tests.kinds.general.formula_exam import CHECKS, DRAW, formula, judged
 
 
 def test_plans_ask_only_for_what_the_source_hides() -> None:

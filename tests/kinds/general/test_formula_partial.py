@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: slips in a chain of equations, entries of tuples, what a diagnosis is worth."""
+"""The kind ``formula``: slips in a chain of equations, entries of tuples, what a diagnosis is worth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checks.base import Evidence, trials_of
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Rubric, parse
 
@@ -23,7 +23,7 @@ h = {}
 
 [[question]]
 id = "first"
-kind = "symbolic"
+kind = "formula"
 points = 1
 answer = "hidden"
 [[question.item]]
@@ -35,7 +35,7 @@ accept = ["(d, 4*d)"]
 
 [[question]]
 id = "one"
-kind = "symbolic"
+kind = "formula"
 points = 5
 answer = "number"
 [question.follows]
@@ -73,7 +73,7 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     answers = {"first": f"hidden = {hidden!r}", "one": f"number = {number!r}\nshape = {shape!r}"}
     known: dict[str, ItemResult] = {}
     for name, source in answers.items():
-        found = SymbolicCheck(read.question(name), read).judge(
+        found = FormulaCheck(read.question(name), read).judge(
             Evidence(Answer(name, "code", source, changed=True), (), (), earlier=known)
         )
         known |= {f"{name}.{one.item}": one for one in found}
@@ -122,7 +122,7 @@ def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str
         '[[question.item]]\nid = "shape"\npoints = 2',
         f'{optional}[[question.item]]\nid = "shape"\npoints = 2',
     )
-    check = SymbolicCheck(read.question("one"), read)
+    check = FormulaCheck(read.question("one"), read)
     found = check.judge(Evidence(Answer("one", "code", f"number = {number!r}", changed=True), (), ()))
     assert Decimal(points) == next(one.points for one in found if one.item == "sum")
 
@@ -176,13 +176,13 @@ def test_errors_in_the_rubric(old: str, new: str, message: str) -> None:
     """What could never count is refused with the place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        SymbolicCheck(read.question("one"), read)
+        FormulaCheck(read.question("one"), read)
 
 
 def test_slips_and_entries_are_planted() -> None:
     """``verify`` tries both, and what was planted is worth what it says."""
     read = rubric()
-    check = SymbolicCheck(read.question("one"), read)
+    check = FormulaCheck(read.question("one"), read)
     key = Answer("one", "code", 'number = "12*d^2"\nshape = "(4*d, d)"', changed=True)
     planted = {
         trial.name.split(":")[1].strip(): dict(trial.points)

@@ -38,18 +38,18 @@ from autograder.formulas.nodes import (
 from autograder.formulas.notation.landau import body_of, sign_of
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.evaluate import Rational
-from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
-from autograder.kinds.general.symbolic.conditions import is_formula
-from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
-from autograder.kinds.general.symbolic.options import (
+from autograder.kinds.general.formula.answers import NotAFormula, text_of
+from autograder.kinds.general.formula.conditions import is_formula
+from autograder.kinds.general.formula.key import PreparedItem, read_tree
+from autograder.kinds.general.formula.options import (
     CONSTANTS,
     FormRule,
+    FormulaItem,
     FormulaMistake,
+    FormulaQuestion,
     StatedStep,
-    SymbolicItem,
-    SymbolicQuestion,
 )
-from autograder.kinds.general.symbolic.steps import Source, formulas_of, with_value
+from autograder.kinds.general.formula.steps import Source, formulas_of, with_value
 from autograder.rubric import Question, Rubric
 
 MOST_MISCONCEPTIONS = 60
@@ -97,7 +97,7 @@ def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
                 yield _variant(code, [*found.values()][turn])
 
 
-def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[FormulaVariant]:
+def wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
     """Wrong relations, tuples, lists, sets and orders of growth."""
     if isinstance(tree, Relation):
         yield _variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
@@ -232,7 +232,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
 
     planter: Planter
     prepared: PreparedItem
-    options: SymbolicItem
+    options: FormulaItem
     vocabulary: Vocabulary
     earlier: Mapping[str, EarlierTrial]
 
@@ -443,7 +443,7 @@ def earlier_results(
     for name, source in sources.items():
         place, _, item = source.name.partition(".")
         asked = rubric.question(place)
-        options = item_options(asked, SymbolicItem)[item] if asked.kind == question.kind else SymbolicItem()
+        options = item_options(asked, FormulaItem)[item] if asked.kind == question.kind else FormulaItem()
         right = "" if source.right is None else to_text(source.right)
         wrong = {
             mistake.code: text
@@ -457,7 +457,7 @@ def earlier_results(
 
 def names_in(text: str, question: Question) -> bool:
     """Whether a formula speaks of results before its question."""
-    stated = question_options(question, SymbolicQuestion)
+    stated = question_options(question, FormulaQuestion)
     names = [*stated.follows, *(("own",) if stated.carry_forward else ())]
     return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
 

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.messages import render
 from autograder.records import Answer, Observation, Opaque, Status
 from autograder.rubric import parse
@@ -158,7 +158,7 @@ def test_the_reference_is_the_exact_cost() -> None:
     """The reference returns the cost; its order is what is right."""
     text = HEAD.replace('answer = "answer"', 'answer = "answer"\nreference = "costs:attention"')
     rubric = parse((text + 'form = "asymptotic"\n').encode())
-    check = SymbolicCheck(rubric.questions[0], rubric)
+    check = FormulaCheck(rubric.questions[0], rubric)
     expected = ((Observation(ok=True, value=Opaque("Add", "12*d**2*n + d*n**2")),),)
     verdicts = [
         check.judge(Evidence(Answer("q-answer", "code", f"answer = {given!r}", changed=True), (), expected))
@@ -192,14 +192,14 @@ def test_symbols_that_may_be_negative() -> None:
     """Growth is told of positive symbols only: another one in the key is an error, in an answer a doubt."""
     text = HEAD.replace("n = {", 'x = { domain = "real" }\nn = {') + COST
     rubric = parse(text.encode())
-    assert Status.NEEDS_REVIEW is result_of(SymbolicCheck(rubric.questions[0], rubric), "O(n*x)").status
+    assert Status.NEEDS_REVIEW is result_of(FormulaCheck(rubric.questions[0], rubric), "O(n*x)").status
     rubric = parse(text.replace("12*n*d^2", "12*n*x^2").encode())
     with pytest.raises(RubricError, match="x may be negative"):
-        SymbolicCheck(rubric.questions[0], rubric)
+        FormulaCheck(rubric.questions[0], rubric)
 
 
 def test_a_symbol_cannot_be_called_o() -> None:
     """``O`` stands for growth where growth is asked for."""
     rubric = parse((HEAD.replace("n = {", "O = {}\nn = {") + COST).encode())
     with pytest.raises(RubricError, match="'O' is a symbol here"):
-        SymbolicCheck(rubric.questions[0], rubric)
+        FormulaCheck(rubric.questions[0], rubric)

@@ -1,11 +1,11 @@
-"""A small exam of symbolic questions, and what becomes of answers to it."""
+"""A small exam of formula questions, and what becomes of answers to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from autograder.checks.base import Draw, Evidence
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Observation, Opaque
 from autograder.rubric import Rubric, parse
 
@@ -26,7 +26,7 @@ heads = "d_model = n_heads*d_head"
 
 [[question]]
 id = "b"
-kind = "symbolic"
+kind = "formula"
 points = 3
 answer = "mlp"
 reference = "parameters:mlp"
@@ -47,7 +47,7 @@ manual = true
 
 [[question]]
 id = "c"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "projection"
 [[question.item]]
@@ -61,7 +61,7 @@ mistake = [{ code = "one-head", when = "d_head*d_model", assume = [], text = { e
 
 [[question]]
 id = "d"
-kind = "symbolic"
+kind = "formula"
 points = 2
 answer = "layer"
 reference = "parameters:layer"
@@ -76,7 +76,7 @@ mistake = [
 
 [[question]]
 id = "e"
-kind = "symbolic"
+kind = "formula"
 points = 3
 answer = "simplified"
 reference = "parameters:layer"
@@ -97,7 +97,7 @@ mistake = [{ code = "eleven", when = "11*d_model^2", points = 1, text = { en = "
 
 [[question]]
 id = "h"
-kind = "symbolic"
+kind = "formula"
 points = 4
 answer = "wide"
 reference = "parameters:wide"
@@ -116,7 +116,7 @@ text = { en = "Sum" }
 
 [[question]]
 id = "i"
-kind = "symbolic"
+kind = "formula"
 points = 6
 answer = "changed"
 reference = "parameters:changed"
@@ -144,9 +144,9 @@ LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 DRAW = Draw(b"secret")
 
 
-def _checks() -> dict[str, SymbolicCheck]:
+def _checks() -> dict[str, FormulaCheck]:
     rubric = parse(RUBRIC)
-    return {question.id: SymbolicCheck(question, rubric) for question in rubric.questions}
+    return {question.id: FormulaCheck(question, rubric) for question in rubric.questions}
 
 
 CHECKS = _checks()
@@ -160,7 +160,7 @@ def altered(old: str, new: str) -> Rubric:
 
 
 def judged(
-    check: SymbolicCheck,
+    check: FormulaCheck,
     question: str,
     source: str,
     *,

@@ -1,4 +1,4 @@
-"""The command ``algebra``: how a formula is read, and what an answer would be told.
+"""The command ``formula``: how a formula is read, and what an answer would be told.
 
 It goes the way of every answer: a question is made from the options, and judged like any other.
 """
@@ -57,7 +57,7 @@ Language = Annotated[str, typer.Option("--language", help="Of what a student rea
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, with the LaTeX and the MathML.")]
 
 
-def algebra(
+def formula(
     expression: Expression,
     symbols: Symbols = "",
     assume: Assume = None,

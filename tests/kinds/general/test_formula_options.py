@@ -1,12 +1,12 @@
-"""The kind ``symbolic``: rubrics with an error."""
+"""The kind ``formula``: rubrics with an error."""
 
 from __future__ import annotations
 
 import pytest
 
 from autograder.errors import RubricError
-from autograder.kinds.general.symbolic import SymbolicCheck
-from tests.kinds.general.symbolic_exam import altered
+from autograder.kinds.general.formula import FormulaCheck
+from tests.kinds.general.formula_exam import altered
 
 STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
 
@@ -68,4 +68,4 @@ def test_bad_options_are_refused(question: str, old: str, new: str, message: str
     """A rubric with an error is refused with the question's name and the reason."""
     rubric = altered(old, new)
     with pytest.raises(RubricError, match=message):
-        SymbolicCheck(rubric.question(question), rubric)
+        FormulaCheck(rubric.question(question), rubric)

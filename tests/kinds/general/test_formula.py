@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: from formulas to marks and words."""
+"""The kind ``formula``: from formulas to marks and words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.formula import FormulaCheck
 from autograder.messages import render
 from autograder.records import Answer, Status
 from tests.formulas.examples import NOTATIONS
-from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
+from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged, own
 
 
 @pytest.mark.parametrize("text", NOTATIONS["8*d_model^2"])
@@ -139,7 +139,7 @@ def test_shapes(literal: str, status: Status, code: str) -> None:
 def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
     """Of several right tuples the nearest counts, and right entries are not complained about."""
     rubric = altered('accept = ["(3*d_model, 4*d_model)"]', 'accept = ["(1, 2)", "(3*d_model, 4*d_model)"]')
-    check = SymbolicCheck(rubric.question("h"), rubric)
+    check = FormulaCheck(rubric.question("h"), rubric)
     student = judged(check, "h", "shape = '3d × 12d'\nwide = '16d²'")["first"].student
     assert "Not right: 12*d_model." == render(student, "en")
 
@@ -147,7 +147,7 @@ def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
 def test_an_order_without_a_name_of_its_own() -> None:
     """Right entries in another order are said to be that, and not at each position wrong."""
     rubric = altered('code = "transposed", when = "(4*d_model, 3*d_model)"', 'code = "x", when = "(1, 2)"')
-    check = SymbolicCheck(rubric.question("h"), rubric)
+    check = FormulaCheck(rubric.question("h"), rubric)
     source = "shape = '4d × 3d'\nwide = '16d²'"
     assert judged(check, "h", source)["first"].code == "formula.tuple-order"
 
@@ -212,7 +212,7 @@ def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, plant
     """``//`` for ``/`` and the reverse must lose the item, unless the values are whole anyway."""
     rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
     key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
-    made = SymbolicCheck(rubric.question("b"), rubric).trials(key)
+    made = FormulaCheck(rubric.question("b"), rubric).trials(key)
     rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
     assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
     assert all(trial.loses == ("formula",) for trial in rounded)

@@ -12,7 +12,7 @@ from autograder.checks.base import CreditPath
 from autograder.checks.options import CENT
 from autograder.errors import RubricError, inside
 from autograder.formulas import Undecided
-from autograder.kinds.general.symbolic.conditions import Condition, Diagnosed, Situation, named, recognises
+from autograder.kinds.general.formula.conditions import Condition, Diagnosed, Situation, named, recognises
 from autograder.records import Message
 
 END = -1
