@@ -53,6 +53,7 @@ SUBLAYERS = {
         {"equality"},
         {"growth", "sizes", "mistakes"},
         {"reading"},
+        {"lenient"},
         {"library"},
     ),
     "grading": (

@@ -216,7 +216,7 @@ class Grader:
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._ask_reference(personal, question, evidence)
-            return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer))
+            return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer, question))
         except EndedItself:
             raise
         except SandboxFault as fault:

@@ -27,7 +27,7 @@ def suggestion(name: str) -> str:
     "name",
     [
         "vocab_size", "FLOPs", "softmax", "four", "cost", "since", "max_size", "kernel_len", "seq_size",
-        "mask", "patch_size", "model", "head", "heads", "layer", "d_x", "d_q", "n_tokens", "bias", "tan",
+        "mask", "patch_size", "model", "head", "heads", "layer", "d_x", "d_q", "n_tokens", "bias", "tank",
         "sine", "x", "i", "lossy_rate", "learning_late_rate", "floats", "loop", "mini", "maxi", "logs",
         "sum_sq", "width_2", "hide", "wide", "strength", "rate", "maxx", "lose",
     ],

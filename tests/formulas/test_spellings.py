@@ -269,10 +269,10 @@ def test_every_function_survives_writing(name: str) -> None:
 
 @pytest.mark.parametrize("spelling", sorted(FUNCTION_SPELLINGS))
 def test_every_spelling_of_a_function_is_read(spelling: str) -> None:
-    """Each takes one argument or two, and is then a function or a power."""
+    """Each takes one argument or two, and is then a function, a power or a quotient of two."""
     arguments = 2 if FUNCTION_SPELLINGS[spelling] in ("pow", "binomial") else 1
     tree = parse(f"{spelling}({', '.join(['n', '2'][:arguments])})", VOCABULARY)
-    assert isinstance(tree, Fn | Pow)
+    assert isinstance(tree, Fn | Pow | Div)
 
 
 def test_long_formulas_survive_writing() -> None:

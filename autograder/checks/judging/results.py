@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -170,23 +171,29 @@ def _raised(observation: Observation, name: str, what: Phrase) -> Finding:
     return failed("raised", staff, what=what, error=error, text=text or "–")
 
 
-def with_syntax_fault(results: tuple[ItemResult, ...], answer: Answer) -> tuple[ItemResult, ...]:
+def with_syntax_fault(
+    results: tuple[ItemResult, ...], answer: Answer, question: Question
+) -> tuple[ItemResult, ...]:
     """The results, where a name is missing because its cell is not valid Python, saying so.
 
     A notebook runs nothing of such a cell, so that all the sandbox can tell is the missing name. Something
-    was answered, so the result is a failed one.
+    was answered, so the result is a failed one; a value that stands in a line, as in ``size = "4*d``, is an
+    answer that could not be read.
     """
     if answer.cell_type != "code" or all(one.code != _NAME_MISSING for one in results):
         return results
     fault = syntax_fault(answer.source)
     if fault is None:
         return results
-    return tuple(
-        msgspec.structs.replace(one, status=Status.FAILED, student=fault, code=fault.code)
-        if one.code == _NAME_MISSING
-        else one
-        for one in results
-    )
+
+    def replaced(result: ItemResult) -> ItemResult:
+        name = re.escape(str(result.student.params.get("name", "")))
+        is_value = re.search(rf"^{name}\s*=\s*[^\s#]", answer.source, re.MULTILINE) is not None
+        is_open = is_value and question.unreadable == "review"
+        status = Status.NEEDS_REVIEW if is_open else Status.FAILED
+        return msgspec.structs.replace(result, status=status, student=fault, code=fault.code)
+
+    return tuple(replaced(one) if one.code == _NAME_MISSING else one for one in results)
 
 
 def with_lost_cell(results: tuple[ItemResult, ...], *, ended: bool) -> tuple[ItemResult, ...]:

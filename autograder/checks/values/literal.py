@@ -67,7 +67,8 @@ def answer_literal(source: str, name: str) -> Literal | None:
 
     The last assignment counts. It must stand at top level and its value must be a string, number, bool
     or None, or tuples and lists of them. Nothing else in the cell may bind the name; when the value is
-    mutable, nothing else may mention it.
+    mutable, nothing else may mention it. In a cell that is not Python, for instance because one quote is
+    missing, a line stands for itself if no other line mentions the name.
 
     Args:
         source: the answer cell.
@@ -79,7 +80,11 @@ def answer_literal(source: str, name: str) -> Literal | None:
     plainly = plain_texts(source)
     if plainly is not None:
         return Literal(plainly[name]) if name in plainly else None
-    return tree_literal(source, name)
+    if syntax_fault(source) is None:
+        return tree_literal(source, name)
+    lines = [line for line in source.split("\n") if re.search(rf"\b{re.escape(name)}\b", line)]
+    hides_lines = any(sign in source for sign in ('"""', "'''", "import *"))
+    return tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
 
 
 def tree_literal(source: str, name: str) -> Literal | None:

@@ -19,8 +19,8 @@ REWRITTEN: Mapping[str, str] = {
     "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
     "\u00a0": "\u00a0", "\u2009": "\u00a0", "\u202f": "\u00a0", "\u2007": "\u00a0", "\u200a": "\u00a0",
     "\u2005": "\u00a0", "\u2006": "\u00a0", "\u2008": "\u00a0",
-    "\u2002": " ", "\u2003": " ", "\u2004": " ", "\u205f": " ",
-    "\u3000": " ", "\u200b": "", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2061": "",
+    "\u2002": "\u00a0", "\u2003": "\u00a0", "\u2004": "\u00a0", "\u205f": "\u00a0",
+    "\u3000": "\u00a0", "\u200b": "", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2061": "",
     "\u2062": "*", "\u2063": ",", "\u2064": "+", "\ufe0e": "", "\ufe0f": "", "\u00ad": "",
     "\u200e": "", "\u2028": " ", "\u2029": " ", "\x85": " ", "\x0b": " ",
     "’": "'", "′": "'",
@@ -49,7 +49,7 @@ _TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
 _UNCHANGED = re.compile("[ !-%'-;=-~Α-ΡΣ-Ωα-ορ-ω]+")
 _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "\f": (("rac", "loor"), "\\f"),
-    "\t": (("ext", "imes", "frac", "binom", "heta", "au", "anh"), "\\t"),
+    "\t": (("ext", "imes", "frac", "binom", "heta", "au", "an"), "\\t"),
     "\b": (("inom", "ullet", "egin", "ig", "eta"), "\\b"),
     "\r": (("ight", "ceil", "floor", "ho", "vert"), "\\r"),
     "\v": (("arepsilon", "artheta", "arphi", "arrho", "arsigma", "ert"), "\\v"),

@@ -18,14 +18,14 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
 _CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
 _ATOMS = frozenset(("symbol", "number", "constant"))
-_AFTER_AN_ATOM = frozenset(("^", "!", "raised"))
+_AFTER_AN_ATOM = frozenset(("^", "!", "%", "raised"))
 """What changes the atom before it."""
 _STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
-_NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos"))
+_NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos", "tan"))
 """Functions of which it is open how far they reach where no brackets say so: ``log n/2``."""
 _E = Const("e")
 _TWO = Num(2)
-_SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
+_SPELT_OUT = {"log2": "log", "cbrt": "sqrt", "tan": "sin"}
 """Functions that are no nodes of their own: with the base or root that is their name."""
 
 
@@ -103,7 +103,17 @@ class Reader:
                 self._position += 1
                 terms.append(Neg(self._product()))
             else:
-                return terms[0] if len(terms) == 1 else Add(tuple(terms))
+                total = terms[0] if len(terms) == 1 else Add(tuple(terms))
+                return self._infix(total) if kind in ("over", "choose") else total
+
+    def _infix(self, above: Node) -> Node:
+        r"""What stands below ``\over`` or ``\choose``, which take all of their group."""
+        place, kind = self._position, self.kind
+        self._down()
+        self._position += 1
+        below = self.sum()
+        self._depth -= 1
+        return Div(above, below) if kind == "over" else self._call("binomial", (above, below), place)
 
     def _product(self, *, negative: bool = False) -> Node:
         """Factors with signs between them; a minus before them all goes into ``//`` as in Python."""
@@ -243,6 +253,9 @@ class Reader:
             if self.kind == "!":
                 raise self._unexpected()
             return self._call("factorial", (atom,), place)
+        if self._kinds[self._position] == "%":
+            self._position += 1
+            return Div(atom, Num(100))
         return atom
 
     def _compound(self, kind: str) -> Node:
@@ -340,6 +353,8 @@ class Reader:
             call = Pow(self._only(name, arguments, place), Div(Num(1), root))
         else:
             call = self._call(name, arguments, place)
+        if spelling == "tan":
+            call = Div(call, self._call("cos", arguments, place))
         return call if exponent is None else Pow(call, exponent)
 
     def _check_end(self, place: int, name: str) -> None:

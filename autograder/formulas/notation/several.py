@@ -17,6 +17,7 @@ from autograder.formulas.notation.wrapping import unwrapped, without_name
 
 MAX_CHARS = 2000
 
+_EITHER_SIGN = re.compile(r"±|∓|\\(?:pm|mp)(?![A-Za-z])")
 _TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
 _SEPARATOR = re.compile(
     r"(?P<kept>&[a-z]{2,8};)"
@@ -40,13 +41,29 @@ _CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<"
 
 
 def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
-    """Read ``(a, b)``, ``{a, b}``, ``S = {a, b}`` or a formula on each line, in the order as written.
+    """Read ``(a, b)``, ``{a, b}``, ``S = {a, b}``, ``±a`` or a formula on each line, in the order as written.
 
     Raises:
         Unreadable: an element is not in the grammar; carries the offset in ``text``.
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    if _EITHER_SIGN.search(text):
+        above, below = (_read_list(_choose_sign(text, upper), vocabulary).elements for upper in (True, False))
+        pairs = (dict.fromkeys(pair) for pair in zip(above, below, strict=True))
+        return Tuple(tuple(element for pair in pairs for element in pair))
+    return _read_list(text, vocabulary)
+
+
+def _choose_sign(text: str, upper: bool) -> str:  # noqa: FBT001 - the upper sign of each, or the lower one
+    """Put one of its two signs for each ``±``."""
+    plus = ("±", "\\pm") if upper else ("∓", "\\mp")
+    return _EITHER_SIGN.sub(
+        lambda found: ("+" if found.group() in plus else "-").ljust(len(found.group())), text
+    )
+
+
+def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
     text = unwrapped(text)
     found = _BULLET.match(text)
     start = 0 if found is None else found.end()

@@ -62,7 +62,7 @@ _SKIPPED = (
 
 
 _NARROW_GAP = r"(?:~|\u00a0|\\[,:;]|\{\\[,:;]\}|\\thinspace\s*)"
-"""A gap that only typesetting makes: `rewrite` puts U+00A0 for every narrow or no-break space."""
+"""A gap that only typesetting makes: `rewrite` puts U+00A0 for every space but the one on the keyboard."""
 
 
 def _grammar(comma: str, *, in_list: bool) -> str:
@@ -77,8 +77,8 @@ def _grammar(comma: str, *, in_list: bool) -> str:
         rf"(?P<skip>{_SKIPPED})"
         rf"{tight}"
         rf"|(?P<dotted>[1-9]\d{{0,2}}(?:(?:\.\d{{3}}){{2,}}(?:{comma}\d+)?|\.\d{{3}}{comma}\d+)(?![\d.]))"
-        rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
-        rf"|(?:{_NARROW_GAP}\d{{3}})+|(?:(?: |{_NARROW_GAP})\d{{3}}){{2,}}| 0\d\d)(?!\d)(?:\.\d+)?)"
+        rf"|(?P<grouped>(?:\d+(?:_\d+)+(?!\w)|[1-9]\d{{0,2}}(?:(?P<mark>{comma}|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
+        rf"|(?:{_NARROW_GAP}\d{{3}})+|(?:(?: |{_NARROW_GAP})\d{{3}}){{2,}}| 0\d\d)(?!\d))(?:\.\d+)?)"
         rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
         r"|(?P<powered>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,4}(?=[A-Za-z_]))"
         r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
@@ -90,6 +90,7 @@ def _grammar(comma: str, *, in_list: bool) -> str:
         rf"{_SUBSCRIPT}*'*)"
         r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
         r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
+        r"|(?P<percent>(?<=\d)\\?%(?=[\s~$)\]}*/+\-]|\Z))"
         r"|(?P<sign>\*\*|==|!=(?!=)|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋|≠≈])"
     )
 
@@ -306,8 +307,8 @@ class _Cutter:
 
     def _take(self, found: re.Match[str], start: int) -> None:
         group, word = found.lastgroup, found.group()
-        if group == "sign":
-            self._put(SIGNS[word], word, start)
+        if group in ("sign", "percent"):
+            self._put(SIGNS.get(word, "%"), word, start)
         elif group in ("number", "grouped", "dotted", "decimal"):
             self._number(group, word, start)
         elif group == "tight":

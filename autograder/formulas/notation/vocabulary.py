@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
     "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac",
     "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈",
-    "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+    "binom": "binom", "dbinom": "binom", "tbinom": "binom", "over": "over", "choose": "choose",
 }  # fmt: skip
 """LaTeX command → kind of its token."""
 
@@ -45,10 +45,10 @@ FUNCTION_SPELLINGS: Mapping[str, str] = {
     "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
     "abs": "abs", "Abs": "abs", "fabs": "abs",
     "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
-    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos",
+    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos", "tan": "tan",
 }  # fmt: skip
-"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
-terms of the others when they are read."""
+"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``, ``tan``) are written
+in terms of the others when they are read."""
 
 CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e")}
 

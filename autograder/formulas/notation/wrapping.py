@@ -6,6 +6,7 @@ Every function puts blanks in the place of what it takes away, so that offsets s
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from autograder.formulas.nodes import FUNCTIONS
 from autograder.formulas.notation.vocabulary import Vocabulary, plain_name
@@ -43,6 +44,18 @@ _LAST_WORD = re.compile(r"(?<![A-Za-z_\\])([^\W\d_]{3,30})[\s$.)\]}]{0,20}\Z")
 _BLANKS = re.compile(r"(?:\s|~|\\[,;:! ]|\\q?quad){0,20}\Z")
 _LONGEST_UNIT = 60
 _REMARK = re.compile(r"\s\((?P<words>[^\W\d_]{3,30}(?:,?\s[^\W\d_]{2,30}){1,11})\)\s*\Z")
+_CHANGES = re.compile(
+    r"\b(?:or|oder|bzw|plus|minus|times|mal|per|pro|each|je|jeweils|twice|double|doppelt|half|halb|not|nicht"
+    r"|if|falls|wenn|unless|otherwise|sonst|but|aber|wrong|falsch|squared|quadriert)\b",
+    re.IGNORECASE,
+)
+"""Words that may make another value of it."""
+_NUMBERS: Mapping[str, int] = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
+    "twelve": 12, "zwölf": 12,
+}  # fmt: skip
+_SIZE = re.compile(r"[\s$`]*(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)[\s$`.]*", re.DOTALL)
 _SPACE = re.compile(
     r"[\s$]*(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
     r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))[\s$.]*",
@@ -91,9 +104,21 @@ def without_remark(text: str, vocabulary: Vocabulary) -> str:
     if found is None or not _ENDS.search(text[: found.start()].rstrip()):
         return text
     words = _WORD.findall(found["words"])
+    if changes_value(found["words"]) or numbers_in_words(found["words"]):
+        return text
     if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
         return text
     return text[: found.start()] + " " * len(found.group())
+
+
+def changes_value(remark: str) -> bool:
+    """Whether words say that something else is meant than the formula that they stand behind."""
+    return _CHANGES.search(remark) is not None
+
+
+def numbers_in_words(remark: str) -> list[int]:
+    """The small numbers that are written out."""
+    return [_NUMBERS[word] for word in re.findall(r"\w+", remark.lower()) if word in _NUMBERS]
 
 
 def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
@@ -103,7 +128,11 @@ def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
 
 
 def inside_space(text: str, vocabulary: Vocabulary) -> str:
-    r"""The sizes in ``ℝ^{n×d}`` and ``Q \in \mathbb{R}^{n \times d}``; any other text as it is."""
+    r"""The sizes in ``ℝ^{n×d}``, ``Q \in \mathbb{R}^{n×d}`` and ``torch.Size([n, d])``; else the text."""
+    found = _SIZE.fullmatch(text)
+    if found is not None:
+        start, end = found.span(1)
+        return " " * start + text[start:end] + " " * (len(text) - end)
     found = _SPACE.fullmatch(text)
     if found is None or "R" in vocabulary.names:
         return text

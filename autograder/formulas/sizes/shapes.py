@@ -15,7 +15,6 @@ MAX_CHARS = 400
 
 Axes = tuple[Node, ...]
 _AROUND = "`$ \t\r\n\u00a0"
-_WRAPPER = re.compile(r"(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)", re.DOTALL)
 _LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)|==?|≈")
 _TIMES = re.compile(r"(?<=[0-9])(\s*)[xX](\s*)(?=[0-9])")
 _SPACED_TIMES = re.compile(r"(?<=\s)[xX](?=\s)")
@@ -83,9 +82,6 @@ def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
         start, end = _stripped(text, left.end(), end)
     inner = inside_space(text[start:end], vocabulary)
     start, end = _stripped(" " * start + inner, start, end)
-    wrapper = _WRAPPER.fullmatch(text, start, end)
-    if wrapper is not None:
-        start, end = wrapper.span(1)
     inner = _TIMES.sub(r"\1×\2", text[start:end])
     if not {"x", "X"} & vocabulary.names.keys():
         inner = _SPACED_TIMES.sub("×", inner)

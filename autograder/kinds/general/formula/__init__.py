@@ -27,6 +27,7 @@ from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.formulas import Undecided, Unreadable, to_text
 from autograder.formulas.equality.cases import idle
+from autograder.formulas.lenient import read_leniently, without_float_noise
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
@@ -235,7 +236,7 @@ class FormulaCheck(Check):
         try:
             if item.special is not None:
                 return self._specially(item.special, value, item, evidence)
-            sides = read(value, item.form, self._spoken)
+            judged = self._read(read(value, item.form, self._spoken), item, evidence)
         except NoFormula:
             return _Judgement(results.no_answer())
         except NotAFormula as error:
@@ -243,8 +244,26 @@ class FormulaCheck(Check):
             return _Judgement(results.unread(message, f"not a formula: {error}"))
         except Unreadable as error:
             message = unreadable(error, shown(value))
-            return _Judgement(results.unread(message, f"not readable: {error}"))
-        return self._read(sides, item, evidence)
+            judged = _Judgement(results.unread(message, f"not readable: {error}"))
+        if judged.finding is None or item.special is not None:
+            return judged
+        return self._judge_leniently(shown(value), item, evidence, is_read=judged.reading != "") or judged
+
+    def _judge_leniently(
+        self, written: str, item: PreparedItem, evidence: Evidence, *, is_read: bool
+    ) -> _Judgement | None:
+        """Judge an answer as it was most likely meant; None if that does not earn full points."""
+        text = without_float_noise(written)
+        if is_read and text == written:
+            return None
+        try:
+            judged = self._read(read_leniently(text, item.form, self._spoken), item, evidence)
+        except Unreadable:
+            return None
+        if judged.finding is None and text != written:
+            word = Message("formula.float-noise", {"text": text})
+            judged = msgspec.structs.replace(judged, code=word.code, word=word)
+        return judged if judged.finding is None else None
 
     def _read(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
         """Judge what was read: one tree, or the sides of a chain."""

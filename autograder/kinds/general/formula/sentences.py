@@ -20,6 +20,7 @@ _READ: dict[str, str] = {
     "formula.early": (
         "This is right only under a relation between the symbols that this question does not assume."
     ),
+    "formula.float-noise": "Right. Read as {text}: the further digits are rounding errors of floats.",
     "formula.undecided": "A person will look at this formula; it could not be compared automatically.",
     "formula.not-a-formula": '{name} should be a formula as text, e.g. "2*n"; it is of type {type}.',
 }

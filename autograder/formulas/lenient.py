@@ -1,0 +1,110 @@
+"""Readings of last resort: what stands behind a formula, commas between digits, and noise of floats.
+
+They are not certain. An answer read so may be accepted if it is right; it must not be called wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from decimal import Context, Decimal
+
+from autograder.formulas.errors import Unreadable
+from autograder.formulas.nodes import FUNCTIONS, Tree
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.notation.wrapping import changes_value, numbers_in_words
+from autograder.formulas.reading import read_text
+
+_BRACKETED = re.compile(
+    r"\s[(\[](?P<remark>(?:[^()\[\]]|[(\[][^()\[\]]{0,80}[)\]]){1,200})[)\]][\s.$]{0,9}\Z"
+)
+_BEHIND = re.compile(r"(?:[,;:.]\s|\s(?:—|#+|--)\s)\s{0,9}(?=[^\W\d_]|=)")
+_AGAIN = re.compile(
+    r"\s*(?:(?:so|hence|thus|therefore|then|i\.\s?e\.|that is|e\.\s?g\."
+    r"|also|d\.\s?h\.|z\.\s?B\.|somit|daher|folglich)[,:]?\s+)?(?:=\s*)?",
+    re.IGNORECASE,
+)
+"""What announces the same once more."""
+_WORD = re.compile(r"(?<![\w\\])[^\W\d_]\w*")
+_WHOLE = re.compile(r"(?<![\w.,-])[0-9]{1,12}(?![\w.,]*[0-9])")
+_EXPONENT = re.compile(r"(?:\^|\*\*)\s*[{(]?\s*[0-9]+|_\{?[0-9]+")
+_TIGHT = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_DECIMALS = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![\w.,]*[0-9])")
+_NOISY, _KEPT, _PLAIN = 15, Context(prec=12), 9
+"""A float carries up to 17 digits, the last two of which a computation may get wrong: so many digits show
+one; it is rounded to so many; and it was meant so if no more than so many remain."""
+
+
+def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """Read a text that `read_text` refuses, as it was most likely meant.
+
+    A comma between digits separates. A remark is left out if it has only words, and numbers that are
+    in the formula, or whose sum or product is. A formula in it becomes a further side, which must be equal.
+
+    Args:
+        text: as it was written.
+        form: ``"formula"``, ``"relation"`` or ``"tuple"``.
+        vocabulary: the symbols.
+
+    Returns:
+        As `read_text` does, what the remark says first.
+
+    Raises:
+        Unreadable: it cannot be read so either, or the remark may change what is said.
+    """
+    text = _TIGHT.sub(", ", text)
+    try:
+        return read_text(text, form, vocabulary)
+    except Unreadable as error:
+        parts = next(_remarks(text), None)
+        if parts is None:
+            raise
+        head, remark = parts
+        trees = read_text(head, form, vocabulary)
+        said = _AGAIN.sub("", remark, count=1)
+        if _is_harmless(said, head, vocabulary):
+            return trees
+        if form == "tuple" or (form == "formula" and said == remark):
+            raise Unreadable(error.code, error.offset, **error.params) from None
+        return (*read_text(said, form, vocabulary), *trees)
+
+
+def without_float_noise(text: str) -> str:
+    """The text with ``0.3`` for ``0.30000000000000004``, which floating-point arithmetic makes of it."""
+    return _DECIMALS.sub(_denoised, text)
+
+
+def _denoised(found: re.Match[str]) -> str:
+    number = Decimal(found.group())
+    rounded = _KEPT.create_decimal(number).normalize()
+    is_noise = len(number.as_tuple().digits) >= _NOISY and len(rounded.as_tuple().digits) <= _PLAIN
+    return f"{rounded:f}" if is_noise else found.group()
+
+
+def _remarks(text: str) -> Iterator[tuple[str, str]]:
+    """Ways to cut a text into a formula and what was written behind it."""
+    found = _BRACKETED.search(text)
+    if found is not None and found.start() > 0:
+        yield text[: found.start()], found["remark"]
+    depth, start = 0, 0
+    for found in _BEHIND.finditer(text):
+        between = text[start : found.start()]
+        depth += sum(map(between.count, "([{")) - sum(map(between.count, ")]}"))
+        start = found.start()
+        if depth == 0 and text[:start].strip():
+            yield text[:start], text[found.end() :]
+
+
+def _is_harmless(remark: str, head: str, vocabulary: Vocabulary) -> bool:
+    """Whether a remark says nothing else than the formula before it."""
+    words = _WORD.findall(remark)
+    if not words or changes_value(remark):
+        return False
+    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
+        return False
+    if re.search(r"[=<>^*/]|\d[.,]\d", remark):
+        return False
+    numbers = [*map(int, _WHOLE.findall(remark)), *numbers_in_words(remark)]
+    known = set(map(int, _WHOLE.findall(re.sub(r"[A-Za-z(]", " ", _EXPONENT.sub(" ", head)))))
+    return known.issuperset(numbers) or sum(numbers) in known or math.prod(numbers) in known
