@@ -150,22 +150,6 @@ class PartialCredit(Struct, frozen=True):
     ways: tuple[CreditPath, ...]
 
 
-class IdleArgument(Struct, frozen=True):
-    """An argument of a maximum or minimum that never decides."""
-
-    item: str
-    formula: str
-    argument: str
-
-
-class AcceptedResult(Struct, frozen=True):
-    """A result without any work that the tolerance of an item takes for right."""
-
-    item: str
-    result: str
-    """In words, e.g. ``"zeros"``."""
-
-
 class Check(ABC):
     """One question, ready to be asked and judged; made once per question and rubric."""
 
@@ -232,16 +216,6 @@ class Check(ABC):
     def ways(self) -> Mapping[str, PartialCredit]:
         """The partial credit of each item that has some, by its id."""
         return {}
-
-    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
-        """Return arguments of maxima and minima in right answers that were nowhere seen to decide."""
-        del evidence
-        return ()
-
-    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
-        """Return results without any work, such as zeros, that are taken for right though they are wrong."""
-        del evidence
-        return ()
 
     def is_unanswered(self, answer: Answer) -> bool:
         """Return whether there is nothing to test."""
