@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Observation, Scenario
+from autograder.records import Answer, Call, CellOutcome, CellTest, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
@@ -90,8 +90,8 @@ class Evidence(Struct, frozen=True, eq=False):
     """The sources of the student's other code cells and modules, for what an answer reaches there."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
-    tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round; see `Check.second_round`."""
+    ask_reference: Callable[[Call], Observation] | None = None
+    """Calls the reference about plain data of the answer; it raises if that is not possible."""
     tests: Mapping[str, CellOutcome] = {}
     """What came of test cells, by name; see `Check.cell_tests`."""
 
@@ -174,22 +174,6 @@ class Check(ABC):
         return ()
 
     @property
-    def asks_again(self) -> bool:
-        """Whether the reference is asked about single answers; see `second_round`."""
-        return False
-
-    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """Return further calls in the reference's box, which follow from the student's answers.
-
-        The answers may be among the arguments, as plain data that was checked; code never is.
-
-        Args:
-            evidence: without what the second round will bring.
-        """
-        del evidence
-        return ()
-
-    @property
     def after(self) -> str:
         """The grade_id of the cell before which tests run; empty: after the last one."""
         return ""
@@ -229,7 +213,7 @@ class Check(ABC):
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
+        """One result per item, in the rubric's order. Raises nothing but what `ask_reference` raises."""
 
 
 def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from autograder.checks.base import (
     Evidence,
     Observations,
 )
-from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
+from autograder.checks.judging.results import Finding, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.values.literal import has_several_formulas
 from autograder.course.submission_folder import ABSENT, name_files
@@ -33,7 +34,7 @@ from autograder.grading import scoring, storage_limit
 from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
 from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.changed_types import review_changed_type
-from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.expected import ask_once, box_seed
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.other_assignments import refuse_other_assignment
@@ -169,8 +170,6 @@ class Grader:
             )
             warming = threads.submit(pool.warm, environments)
             self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
-            if assignment.reference_stays:  # starting it must not cost a submission its time
-                pool.warm([assignment.reference_environment()])
             warming.result()
             proving.result()
 
@@ -213,9 +212,8 @@ class Grader:
                 expected=sitting.expected.get(question.id, ()),
                 earlier=_by_item(earlier),
                 tests=tests or {},
+                ask_reference=functools.partial(ask_once, personal, question, pool=self.pool, seed=self.seed),
             )
-            if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
-                evidence = self._ask_reference(personal, question, evidence)
             return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer))
         except EndedItself:
             raise
@@ -224,16 +222,6 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
-
-    def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
-        """Return the evidence with what the reference says about the answer, if the kind asks it."""
-        check = assignment.checks[question.id]
-        plan = check.second_round(evidence)
-        if not plan:
-            return evidence
-        with self.stopwatch.step("calls once more"):
-            tried = tried_values(assignment, question, plan, self.pool, self.seed)
-        return replace(evidence, tried=tried)
 
     def grade(
         self,

@@ -68,8 +68,7 @@ def verify(
     orphans.sweep_groups()
     planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
-    if not assignment.reference_stays:
-        pool.end(assignment.reference_environment())
+    pool.end(assignment.reference_environment())
     key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
