@@ -66,7 +66,7 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
     if answer is None:
         said = "no cell of its own"
     else:
-        said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
+        said = f"{len(prose.words(answer.source))} words"
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
     guide = text_in(item.options.get("guide", ""), "en")
