@@ -140,8 +140,8 @@ nothing. What is right after other steps, such as squaring, is left to a human."
 
 DIAGNOSES = """\
 A formula that is wrong by one of these mistakes gets a sentence that names only what the student wrote. Each
-statement is exactly true of the answer. A step of a rubric may give points for one:
-`when = "diagnosis:CODE"`."""
+statement is exactly true of the answer. An item may give points for one:
+`diagnosis_points = { CODE = 0.5 }`."""
 
 
 def page() -> str:

@@ -1,6 +1,6 @@
-"""What is looked at besides the marks of papers: partial credit, tolerances, and visible checks.
+"""What is looked at besides the marks of papers: idle arguments, tolerances, and visible checks.
 
-Ways through partial credit and what each is worth; parts of formulas that never matter; tolerances that
+Parts of formulas that never matter; tolerances that
 accept too much; and visible checks, which must pass for the answer key in the notebook's own box.
 """
 
@@ -13,29 +13,13 @@ from msgspec.structs import replace
 from autograder.checks.base import Draw, Evidence
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
-from autograder.kinds import make_check
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Answer, Call, Cell, Scenario
-from autograder.rubric import NotebookFile, Rubric
-from autograder.verify.findings import ItemCredit, VerifyFinding
+from autograder.rubric import NotebookFile
+from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
-
-
-def list_credit(rubric: Rubric) -> tuple[ItemCredit, ...]:
-    """Return every way through the steps that the rubric states, the conditions left open.
-
-    Raises:
-        RubricError: a question's options are not usable.
-    """
-    found = []
-    for question in rubric.questions:
-        check = make_check(question, rubric)
-        for item, credit in check.ways.items():
-            if credit.stated:
-                found.append(ItemCredit(f"{question.id}.{item}", credit.ways))
-    return tuple(found)
 
 
 def idle_arguments(grader: Grader) -> Iterator[VerifyFinding]:

@@ -149,33 +149,6 @@ class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
     code: str = "mixed"
 
 
-class StatedStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """One step of a credit graph. The first step whose condition holds is taken."""
-
-    id: str
-    when: str | tuple[str, ...]
-    """A condition, or several that must all hold; see `conditions`."""
-    points: Decimal = Decimal(0)
-    """Added when the step is taken."""
-    text: dict[str, str] = {}
-    """What the student reads when it is taken."""
-    next: str = ""
-    """The later step from which the search goes on; default: it ends here."""
-    assume: tuple[str, ...] | None = None
-    """Relations under which formulas in ``when`` are compared; default: the item's own."""
-
-
-class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
-    """A result that builds on an earlier one of the student's own."""
-
-    source: str = field(name="from")
-    """``"question.item"`` of an earlier formula item."""
-    expect: str = ""
-    """The right continuation; ``own`` stands for what the student found there. Not needed by steps."""
-    points: Decimal | None = None
-    """For a right continuation of a wrong result; default: the item's full points."""
-
-
 class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question.item]]``."""
 
@@ -201,15 +174,11 @@ class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """For a chain of equals signs that begins or ends with what is right, and whose sides differ."""
     diagnosis_points: dict[str, Decimal] = {}
     """By the code of a diagnosis: for a wrong answer that has it, and no mistake of the rubric's own."""
-    step: tuple[StatedStep, ...] = ()
-    """A credit graph, in the place of mistakes and remarks."""
 
 
 class FormulaQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question]]`` of kind ``formula``."""
 
-    carry_forward: CarryForward | None = None
-    """One earlier result, by the name ``own``, for the items that read the question's own variable."""
     follows: dict[str, str] = {}
     """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple,
     or ``"question.item[d]"``, what a wrong relation says of the symbol ``d``."""
