@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, field
 
 from autograder.checks.judging import results
@@ -35,30 +34,9 @@ class FormOptions(Struct, frozen=True):
     """Symbols and functions that a right answer must not contain."""
     form_points: Decimal = Decimal(0)
     """For an answer that is right, but not in the form asked for."""
-    constants: Literal["ignore", "refuse"] = "ignore"
-    """Constant factors in an asymptotic answer."""
-    lower_order: Literal["ignore", "refuse"] = "ignore"
-    """Terms of an asymptotic answer that other terms outgrow."""
-    bound: Literal["tight", "upper"] = "tight"
-    """``upper``: any true upper bound is right."""
-    symbol: Literal["optional", "required", "exact"] = "optional"
-    """Whether O, Θ, … must be written; ``exact``: the one of the key, so that Θ is refused for O."""
     credit: Literal["all", "each"] = "all"
     """``each``: every element of a list, set or tuple earns an equal part; in a list or set, one too many
     takes a part away."""
-    duplicates: Literal["ignore", "refuse"] = "ignore"
-    """An element that stands twice in a set."""
-
-
-_OWN: Mapping[str, frozenset[str]] = {
-    "constants": frozenset(("asymptotic",)),
-    "lower_order": frozenset(("asymptotic",)),
-    "bound": frozenset(("asymptotic",)),
-    "symbol": frozenset(("asymptotic",)),
-    "credit": frozenset(("list", "set", "tuple")),
-    "duplicates": frozenset(("set",)),
-}
-"""Option → the forms it belongs to."""
 
 
 def check_form_options(
@@ -69,11 +47,8 @@ def check_form_options(
     Raises:
         RubricError: names the place and the option.
     """
-    for entry in msgspec.structs.fields(FormOptions):
-        forms = _OWN.get(entry.name)
-        if forms and form not in forms and getattr(options, entry.name) != entry.default:
-            wanted = " or ".join(f'form = "{name}"' for name in sorted(forms))
-            raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
+    if options.credit == "each" and form not in ("list", "set", "tuple"):
+        raise RubricError(f"belongs to lists, sets and tuples, not to {form!r}", where, "credit")
     for name in options.must:
         _known(name, FORMS, inside(where, ": must", "must"))
     if {"sum", "product"} <= set(options.must):
@@ -91,9 +66,7 @@ def check_form_options(
 
 
 def _check_points(options: FormOptions, item: Item, where: str) -> None:
-    asks = options.must or options.present or options.without
-    refuses = "refuse" in (options.constants, options.lower_order) or options.symbol == "required"
-    if options.form_points and not (asks or refuses):
+    if options.form_points and not (options.must or options.present or options.without):
         raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
     check_points(options.form_points, max(item.points, CENT), where, "form_points")
 

@@ -104,7 +104,7 @@ def wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
     elif isinstance(tree, Tuple):
         yield from _elements(tree.elements, ordered=options.form != "set")
     elif options.form == "asymptotic":
-        yield from _orders(tree, upper=options.bound == "upper")
+        yield from _orders(tree)
 
 
 def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVariant]:
@@ -119,11 +119,10 @@ def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVar
         yield _variant(f"{place + 1} doubled", Tuple((*elements[:place], doubled, *elements[place + 1 :])))
 
 
-def _orders(tree: Node, *, upper: bool) -> Iterator[FormulaVariant]:
+def _orders(tree: Node) -> Iterator[FormulaVariant]:
     sign, body = sign_of(tree) or "O", body_of(tree)
     for name in sorted(symbols(body)):
-        if not upper:
-            yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
+        yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
         if sign not in ("Ω", "ω"):
             yield FormulaVariant(f"too small in {name}", f"{sign}({to_text(Div(body, Sym(name)))})")
 
@@ -277,11 +276,6 @@ class ItemTrials(Struct, frozen=True, eq=False):
 
     def _accepted(self) -> Iterator[Trial]:
         """What the rubric accepts: worth everything where it is also in the form that is asked for."""
-        if self.options.form == "asymptotic" and "refuse" in (
-            self.options.constants,
-            self.options.lower_order,
-        ):
-            return  # the rubric may state these with constants
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             if self.prepared.rule is not None and self.prepared.rule.broken(tree) is not None:
                 yield self.planter.trial(
