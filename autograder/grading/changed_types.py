@@ -31,9 +31,11 @@ def review_changed_type(
 
 
 def _is_unread(result: ItemResult, answer: Answer) -> bool:
-    if result.status not in {Status.FAILED, Status.NO_ANSWER} or result.points or result.reading:
+    if result.points or result.reading:
         return False
-    return answer.cell_type != "code" or result.code in _UNREAD
+    if result.code in _UNREAD:
+        return True
+    return answer.cell_type != "code" and result.status in {Status.FAILED, Status.NO_ANSWER}
 
 
 def _review(result: ItemResult) -> ItemResult:
