@@ -30,12 +30,11 @@ from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 from autograder.tables import nearest_id
-from autograder.verify import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.verify import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.explaining import Explainer
 
 __all__ = [
     "DistributionSummary",
-    "ItemCredit",
     "Mark",
     "Matrix",
     "MutatedCell",

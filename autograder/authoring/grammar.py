@@ -38,7 +38,8 @@ READ: Sequence[str] = (
     "2.5e3 n",
     r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
     "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
-    r"\binom{n}{2}", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d", "d⁻⁰·⁵", "|d|",
+    r"\binom{n}{2}", r"{n \choose 2}", r"{d \over 2}", "10% n", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d",
+    "d⁻⁰·⁵", "|d|",
     "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)", "sqrt(n)*0,5",
 )  # fmt: skip
 """Examples of what is read."""
@@ -57,6 +58,7 @@ RELATIONS: Sequence[str] = (
 MEANINGS: Mapping[str, str] = {
     "*": "times", "×": "times; between the entries of a shape in a tuple",
     "/": "divided by", "//": "divided by, rounded down", "frac": "fraction", "binom": "binomial coefficient",
+    "over": "divided by, all of its group", "choose": "binomial coefficient of its group",
     "^": "to the power of", "+": "plus", "-": "minus", "!": "factorial", "=": "equals",
     "(": "opens", ")": "closes", "[": "opens", "]": "closes", "{": "opens", "}": "closes",
     "|": "stand around an absolute value, or around a set for its size",
@@ -103,7 +105,10 @@ What stands before an equals sign and is no symbol is the name of the result, an
 single letter that the rest does not mention, even where it is declared: `N = 12 L d²`. `=` and `≈` alone
 are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`;
 so is a remark in brackets at its end, of words none of which is a symbol: `4*d^2 (one for each row)`.
-Words that stand for another factor, such as `MACs`, `bits` or `MB`, are not.
+Any other remark makes a formula unreadable, as `check()` says. Grading reads it too: where the formula
+is right, and the remark agrees, as in `4*d^2 (4 matrices)`, `12*d^2 (= 12*h^2*d_k^2)` and
+`d = h*d_k, so d_k = d/h`, it earns full points; otherwise it needs manual review. Words that stand for
+another factor, such as `MACs`, `bits` or `MB`, are not.
 
 Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""
 
@@ -115,13 +120,15 @@ fraction of two numbers, is half of `d`. `E` is no number.
 Whether a mark between digits separates thousands or stands before decimals is asked where the languages
 of the course leave it open: with German among them, `1,500` and `50.257` are refused with the question;
 `1500`, `1.5` and `50.2570` are not. In English alone `1,500` is 1500. A comma between digits is asked
-about where it may separate two values: in `max(0,5)`, in the tuple `(1,024, n)`, in the set `{1,5; 2}`.
+about where it may separate two values: in `max(0,5)` (graded as two values if that is right), in the tuple
+`(1,024, n)`, in the set `{1,5; 2}`.
 A narrow or no-break space, `~`, `\\,`, `\\:` and `\\;` group digits if all groups have three digits; an
 ordinary blank does so if there are two groups or more, because a sign may be missing in `4 128`."""
 
 EXACT = """\
 Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
-are to be handed in, ask for a number with a tolerance. Percent signs are not read. A minus before `//`
+are to be handed in, ask for a number with a tolerance. `10%` is `10/100`; `10%n` and `10 % n`
+may as well be a remainder and are refused. A minus before `//`
 belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
 
 An answer is equal to the right one if both have equal values for all values of the symbols, each from its
@@ -140,8 +147,8 @@ nothing. What is right after other steps, such as squaring, is left to a human."
 
 DIAGNOSES = """\
 A formula that is wrong by one of these mistakes gets a sentence that names only what the student wrote. Each
-statement is exactly true of the answer. A step of a rubric may give points for one:
-`when = "diagnosis:CODE"`."""
+statement is exactly true of the answer. An item may give points for one:
+`diagnosis_points = { CODE = 0.5 }`."""
 
 
 def page() -> str:

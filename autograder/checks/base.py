@@ -134,22 +134,6 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Trials of one family are shown as one line."""
 
 
-class CreditPath(Struct, frozen=True):
-    """One way through the partial credit of an item."""
-
-    steps: tuple[str, ...]
-    """Ids of the steps that are taken; none for an answer that fits no step."""
-    points: Decimal
-
-
-class PartialCredit(Struct, frozen=True):
-    """What every way through the partial credit of one item is worth, the conditions left open."""
-
-    stated: bool
-    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
-    ways: tuple[CreditPath, ...]
-
-
 class Check(ABC):
     """One question, ready to be asked and judged; made once per question and rubric."""
 
@@ -195,11 +179,6 @@ class Check(ABC):
         """
         del key
         return ()
-
-    @property
-    def ways(self) -> Mapping[str, PartialCredit]:
-        """The partial credit of each item that has some, by its id."""
-        return {}
 
     def is_unanswered(self, answer: Answer) -> bool:
         """Return whether there is nothing to test."""

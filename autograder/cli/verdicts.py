@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app.preparing import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.cli import report
 from autograder.records import Spent
 
@@ -38,8 +38,6 @@ def show(verified: Verified) -> None:
         _show_matrix(out, matrix)
     for cell in verified.mutated:
         _show_survivors(out, cell)
-    if verified.credit:
-        out.print(_credit_table(verified.credit))
     for number, finding in enumerate(verified.findings, start=1):
         _show_finding(out, number, finding)
     for warning in verified.warnings:
@@ -133,17 +131,6 @@ def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
     for name in ("expected", "got", "remedy"):
         table.add_row("what to do" if name == "remedy" else name, escape(getattr(finding, name)))
     out.print(table)
-
-
-def _credit_table(credit: Sequence[ItemCredit]) -> Table:
-    table = Table(title="partial credit: every way through the steps")
-    for name in ("item", "steps that are taken", "points"):
-        table.add_column(name, overflow="fold")
-    for item in credit:
-        for way in item.ways:
-            steps = " → ".join(way.steps) or "none"
-            table.add_row(escape(item.place), escape(steps), report.number(way.points))
-    return table
 
 
 def _summary(verified: Verified) -> Iterator[str]:

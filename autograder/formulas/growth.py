@@ -37,12 +37,10 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Sym,
-    children,
     substitute,
     symbols,
 )  # fmt: skip
 from autograder.formulas.notation.landau import body_of
-from autograder.formulas.terms import terms
 from autograder.formulas.values.balls import precision
 
 MAX_TERMS = 24  # of a sum; a power of a sum with more is not multiplied out
@@ -125,49 +123,6 @@ def compared(asked: Order, answer: Order) -> GrowthComparison:
     return GrowthComparison(
         _bounded(left, right), _bounded(right, left), _faster_in(left, right), _faster_in(right, left)
     )
-
-
-def surplus(statement: Node) -> Node | None:
-    """A term that another term outgrows, so that it says nothing; None where there is none.
-
-    The formula itself stands for a term that is only there when brackets are multiplied out.
-
-    Raises:
-        Undecided: the growth of a term cannot be told.
-    """
-    body = body_of(statement)
-    parts = terms(body)
-    found = [above for above, below in map(_Growing().of, parts) if below == UNIT]
-    if len(found) < len(parts):
-        return None
-    if len(parts) == 1:
-        return body if any(_outgrown(one, found[0]) for one in found[0]) else None
-    leading = [_Growing().leading(dict.fromkeys(above, 1)) for above in found]
-    for part, own in zip(parts, leading, strict=True):
-        others = [product for several in leading if several is not own for product in several]
-        if all(_outgrown(one, others) for one in own):
-            return part if part in children(body) else body
-    return None
-
-
-def constant(statement: Node) -> Node | None:
-    """A constant factor, which says nothing; None where there is none. Exponents and bases are none."""
-    node = body_of(statement)
-    match node:
-        case Num() | Const() | Neg(Num()):
-            return node if node != Num(1) else None
-        case Add(parts) if not symbols(node):
-            return node
-        case Add(parts):
-            looked_at = tuple(part for part in parts if symbols(part))
-        case Pow(base, exponent):
-            looked_at = () if symbols(exponent) else (base,)
-        case Neg() | Mul() | Div() | Fn("sqrt" | "max" | "min"):
-            looked_at = children(node)
-        case _:
-            return None
-    found = next((found for part in looked_at if (found := constant(part)) is not None), None)
-    return node if found is not None and isinstance(node, (Pow, Fn)) else found
 
 
 def _collected(parts: Iterable[tuple[Any, Rational]]) -> _Part:

@@ -20,18 +20,16 @@ from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.findings import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, list_warnings, most
 from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
-    list_credit,
     of_visible,
 )
 from autograder.verify.run import Run, ShowProgress
 
 __all__ = [
-    "ItemCredit",
     "Mark",
     "Matrix",
     "MutatedCell",
@@ -93,7 +91,6 @@ def verify(
         time.monotonic() - started,
         (*itertools.chain.from_iterable(map(list_warnings, matrices)),),
         () if quick else run_mutants(grader, key, parallel),
-        list_credit(assignment.rubric),
         sum((item.points for item in items if not item.manual), Decimal(0)),
         sum((item.points for item in items), Decimal(0)),
     )

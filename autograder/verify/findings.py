@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.checks.base import TRIVIAL, CreditPath
+from autograder.checks.base import TRIVIAL
 from autograder.records import Spent
 
 
@@ -98,14 +98,6 @@ class MutatedCell(Struct, frozen=True):
     survivors: tuple[Survivor, ...]
 
 
-class ItemCredit(Struct, frozen=True):
-    """What every way through the steps of one item is worth."""
-
-    place: str
-    """``question.item``."""
-    ways: tuple[CreditPath, ...]
-
-
 class Verified(Struct, frozen=True):
     """What came of verifying one assignment."""
 
@@ -123,8 +115,6 @@ class Verified(Struct, frozen=True):
     """What is allowed, and worth a look."""
     mutated: tuple[MutatedCell, ...] = ()
     """Of an adopted assignment: how its own tests deal with mutants of the answer key."""
-    credit: tuple[ItemCredit, ...] = ()
-    """Partial credit whose steps the rubric states."""
     automatic: Decimal = Decimal(0)
     """Points that are decided without a person."""
     possible: Decimal = Decimal(0)

@@ -1,8 +1,4 @@
-"""What is looked at besides the marks of papers: partial credit and visible checks.
-
-Ways through partial credit and what each is worth; and visible checks, which must pass for the answer key in
-the notebook's own box.
-"""
+"""Runs the visible checks of a rubric, which must pass for the answer key in the notebook's own box."""
 
 from __future__ import annotations
 
@@ -12,29 +8,13 @@ from msgspec.structs import replace
 
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
-from autograder.kinds import make_check
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Call, Cell, Scenario
-from autograder.rubric import NotebookFile, Rubric
-from autograder.verify.findings import ItemCredit, VerifyFinding
+from autograder.rubric import NotebookFile
+from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
-
-
-def list_credit(rubric: Rubric) -> tuple[ItemCredit, ...]:
-    """Return every way through the steps that the rubric states, the conditions left open.
-
-    Raises:
-        RubricError: a question's options are not usable.
-    """
-    found = []
-    for question in rubric.questions:
-        check = make_check(question, rubric)
-        for item, credit in check.ways.items():
-            if credit.stated:
-                found.append(ItemCredit(f"{question.id}.{item}", credit.ways))
-    return tuple(found)
 
 
 def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
-from autograder.formulas.growth import compared, order, surplus
+from autograder.formulas.growth import compared, order
 from autograder.formulas.nodes import Fn, Node, Relation
 from autograder.formulas.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
 from autograder.formulas.notation.parse import parse
@@ -164,7 +164,6 @@ def test_costly_statements_end(text: str) -> None:
     with contextlib.suppress(Unreadable, Undecided):
         statement = parse_landau(text, VOCABULARY)
         compared(key, order(statement))
-        surplus(statement)
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,15 @@ kind = "formula"
 notebook = "formulas"
 points = 2
 answer = "model_parameters"
-carry_forward = { from = "mlp.formula", expect = "n_layers*own", points = 1.5 }
+follows = { own = "mlp.formula" }
 
 [[question.item]]
 id = "formula"
 points = 2
 text = { en = "Parameters of all layers" }
 accept = ["8*n_layers*d_model^2"]
+follow = ["n_layers*own"]
+follow_points = 1.5
 
 [[question]]
 id = "layers"

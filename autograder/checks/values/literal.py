@@ -80,8 +80,11 @@ def answer_literal(source: str, name: str) -> Literal | None:
     plainly = plain_texts(source)
     if plainly is not None:
         return Literal(plainly[name]) if name in plainly else None
-    if syntax_fault(source) is None:
-        return tree_literal(source, name)
+    tree = syntax_tree(source)
+    if tree is not None:
+        return _literal_in(tree, name)
+    if syntax_fault(source) is None:  # a line that only a notebook understands
+        return None
     lines = [line for line in source.split("\n") if re.search(rf"\b{re.escape(name)}\b", line)]
     hides_lines = any(sign in source for sign in ('"""', "'''", "import *"))
     return tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
@@ -90,8 +93,10 @@ def answer_literal(source: str, name: str) -> Literal | None:
 def tree_literal(source: str, name: str) -> Literal | None:
     """The same of any cell, by its syntax tree."""
     tree = syntax_tree(source)
-    if tree is None:
-        return None
+    return None if tree is None else _literal_in(tree, name)
+
+
+def _literal_in(tree: ast.Module, name: str) -> Literal | None:
     assigned: ast.expr | None = None
     own: set[int] = set()
     for statement in tree.body:

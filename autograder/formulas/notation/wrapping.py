@@ -45,7 +45,8 @@ _BLANKS = re.compile(r"(?:\s|~|\\[,;:! ]|\\q?quad){0,20}\Z")
 _LONGEST_UNIT = 60
 _REMARK = re.compile(r"\s\((?P<words>[^\W\d_]{3,30}(?:,?\s[^\W\d_]{2,30}){1,11})\)\s*\Z")
 _CHANGES = re.compile(
-    r"\b(?:or|oder|bzw|plus|minus|times|mal|per|pro|each|je|jeweils|twice|double|doppelt|half|halb|not|nicht"
+    r"\b(?:or|oder|bzw|plus|minus|times|mal|twice|doubled?|doppelt|half|halb|not|nicht"
+    r"|tripled?|multiplied|multipliziert|divided|geteilt|cubed"
     r"|if|falls|wenn|unless|otherwise|sonst|but|aber|wrong|falsch|squared|quadriert)\b",
     re.IGNORECASE,
 )

@@ -120,12 +120,14 @@ kind = "formula"
 points = 6
 answer = "changed"
 reference = "parameters:changed"
-carry_forward = { from = "h.sum", expect = "n_layers*(4*d_model^2 + own)", points = 4 }
+follows = { own = "h.sum" }
 [[question.item]]
 id = "formula"
 points = 6
 text = { en = "Changed" }
 assume = ["heads"]
+follow = ["n_layers*(4*d_model^2 + own)"]
+follow_points = 4
 mistake = [
   { code = "attention-forgotten", when = "16*n_layers*d_model^2", points = 1, text = { en = "Attention?" } },
   { code = "own-only", when = "n_layers*own", points = 1, text = { en = "Only the MLP?" } },

@@ -161,21 +161,21 @@ def test_an_order_without_a_name_of_its_own() -> None:
         ("16d²", "20 d²", "layers-forgotten", "2"),
         ("24d²", "28 L d²", "formula.carried-forward", "4"),
         ("24d²", "20 L d²", "", "6"),
-        ("24d²", "16 L d²", "diagnosis.factor-too-small", "0"),
+        ("24d²", "16 L d²", "attention-forgotten", "1"),
         ("24d²", "24 L d²", "own-only", "1"),
         ("24d²", "28 d²", "layers-forgotten", "2"),
         ("12d²", "16 L d²", "formula.carried-forward", "4"),
         ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
-        ("8*", "16 L d²", "diagnosis.factor-too-small", "0"),
+        ("8*", "16 L d²", "attention-forgotten", "1"),
     ],
 )
 def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:
-    """(i) is judged against the student's own (h); "attention forgotten" needs a right (h)."""
+    """(i) is judged against the student's own (h)."""
     result = judged(CHECKS["i"], "i", f"changed = {text!r}", earlier=own(earlier))["formula"]
     assert (code, Decimal(points)) == (result.code, result.points)
 
 
-def test_nothing_to_carry_forward() -> None:
+def test_nothing_to_follow() -> None:
     """Without an earlier answer only the reference counts."""
     assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
     assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points

@@ -61,14 +61,6 @@ def test_what_is_wrong_is_named_and_what_is_missing_only_counted() -> None:
     assert "This does not belong here: n^3. 1 more would be needed." == sentence
 
 
-def test_repetitions_may_be_refused() -> None:
-    """The same element in two notations is found."""
-    check = check_of(f'{SET}{EACH}duplicates = "refuse"\n')
-    result = result_of(check, "{n d, n^2, 2d, d + d}")
-    assert ("set.duplicate", Decimal(4)) == (result.code, result.points)
-    assert render(result.student, "en").endswith("d + d.")
-
-
 @pytest.mark.parametrize(
     ("answer", "code", "points"),
     [
@@ -129,7 +121,6 @@ def test_doubt_about_an_element_goes_to_a_person() -> None:
     [
         ('form = "set"\naccept = ["n, d, 2*n, 2*d"]\ncredit = "each"\npoints_ = 1\n', "unknown key"),
         ('form = "set"\naccept = ["n, d, 2*n, 2*d, 3*n, 3*d, 4*n"]\ncredit = "each"\n', "7 equal parts"),
-        ('form = "list"\naccept = ["n, d"]\nduplicates = "refuse"\n', "duplicates: belongs to"),
         ('form = "list"\naccept = ["n, x"]\n', "not readable"),
     ],
 )

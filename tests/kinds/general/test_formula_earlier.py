@@ -47,7 +47,7 @@ id = "h"
 kind = "formula"
 points = 4
 answer = "wide"
-carry_forward = { from = "pairs.formula", expect = "d_model*own/n", points = 1.5 }
+follows = { own = "pairs.formula" }
 [question.symbols]
 n = { aliases = ["m"] }
 l = {}
@@ -57,6 +57,8 @@ id = "sum"
 points = 4
 text = { en = "Sum" }
 accept = ["16*d_model^2"]
+follow = ["d_model*own/n"]
+follow_points = 1.5
 mistake = [{ code = "unchanged", when = "8*d_model^2", points = 1, text = { en = "Unchanged?" } }]
 
 [[question]]
@@ -64,12 +66,14 @@ id = "i"
 kind = "formula"
 points = 6
 answer = "changed"
-carry_forward = { from = "h.sum", expect = "n_layers*(4*d_model^2 + own)", points = 4 }
+follows = { own = "h.sum" }
 [[question.item]]
 id = "formula"
 points = 6
 text = { en = "Changed" }
 accept = ["20*n_layers*d_model^2"]
+follow = ["n_layers*(4*d_model^2 + own)"]
+follow_points = 4
 mistake = [
   { code = "attention-forgotten", when = "16*n_layers*d_model^2", points = 1, text = { en = "Attention?" } },
   { code = "own-only", when = "n_layers*own", points = 3, text = { en = "Only the MLP?" } },
@@ -91,13 +95,14 @@ id = "j"
 kind = "formula"
 points = 4
 answer = "twice"
-carry_forward = { from = "i.formula", expect = "2*own" }
+follows = { own = "i.formula" }
 [[question.item]]
 id = "formula"
 points = 4
 text = { en = "Twice" }
 accept = ["40*n_layers*d_model^2"]
-mistake = [{ code = "once", when = "20*n_layers*d_model^2", points = 1, text = { en = "Twice?" } }]
+follow = ["2*own"]
+mistake = [{ code = "once", when = "own", points = 1, text = { en = "Twice?" } }]
 """
 
 
@@ -134,7 +139,7 @@ def test_a_name_of_the_earlier_question_keeps_its_meaning() -> None:
 
 def test_names_that_are_not_known_here_are_not_carried() -> None:
     """A result in a symbol that this question does not have is none that can be built upon."""
-    judgement = judged("i", "16*L*d^2", result(Status.FAILED, "w*d_model^2"))
+    judgement = judged("i", "15*L*d^2", result(Status.FAILED, "w*d_model^2"))
     assert (Status.FAILED, Decimal(0)) == (judgement.status, judgement.points)
     assert judgement.code.startswith("diagnosis.")
 
@@ -172,7 +177,7 @@ def test_strange_earlier_results_do_no_harm(reading: str) -> None:
         ("24*d_model^2", "20*L*d^2", Status.PASSED, "6"),
         ("24*d_model^2", "28*L*d^2", Status.NEEDS_REVIEW, "0"),  # 6 points or 4
         ("24*d_model^2", "24*L*d^2", Status.FAILED, "3"),  # 3 either way
-        ("16*d_model^2", "16*L*d^2", Status.NEEDS_REVIEW, "0"),  # the mistake, or the own result alone
+        ("16*d_model^2", "16*L*d^2", Status.FAILED, "1"),  # the first mistake either way
         ("24*d_model^2", "5*L", Status.FAILED, "0"),
     ],
 )
@@ -209,15 +214,14 @@ def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
 @pytest.mark.parametrize(
     ("question", "old", "new", "message"),
     [
-        ("i", 'from = "h.sum"', 'from = "i.formula"', "in an earlier question, got 'i.formula'"),
-        ("i", 'from = "h.sum"', 'from = "j.formula"', "formula in an earlier question"),
-        ("i", 'from = "h.sum"', 'from = "pairs.relation"', r"formula, pairs.relation\[symbol\], h.sum"),
-        ("i", 'from = "h.sum"', 'from = "pairs.relation[zz]"', "'zz' is no symbol there"),
-        ("i", 'from = "h.sum"', 'from = "pairs.formula[d]"', "there are: pairs.formula, "),
-        ("j", 'from = "i.formula"', 'from = "count.value"', "formula in an earlier question"),
-        ("i", 'own)", points = 4', 'own)", points = -4', "points: expected from 0"),
-        ("i", 'own)", points = 4', 'own)", points = 0.125', "at most two decimals"),
-        ("h", 'id = "sum"\npoints = 4', 'id = "sum"\npoints = 4\nanswer = "x"', "no item reads 'wide'"),
+        ("i", 'own = "h.sum"', 'own = "i.formula"', "in an earlier question, got 'i.formula'"),
+        ("i", 'own = "h.sum"', 'own = "j.formula"', "formula in an earlier question"),
+        ("i", 'own = "h.sum"', 'own = "pairs.relation"', r"formula, pairs.relation\[symbol\], h.sum"),
+        ("i", 'own = "h.sum"', 'own = "pairs.relation[zz]"', "'zz' is no symbol there"),
+        ("i", 'own = "h.sum"', 'own = "pairs.formula[d]"', "there are: pairs.formula, "),
+        ("j", 'own = "i.formula"', 'own = "count.value"', "formula in an earlier question"),
+        ("i", "follow_points = 4", "follow_points = -4", "points: expected from 0"),
+        ("i", "follow_points = 4", "follow_points = 0.125", "at most two decimals"),
         ("h", 'aliases = ["m"] }\nl = {}', 'aliases = ["l"] }', "'l' is a symbol there, and stands for 'n'"),
     ],
 )

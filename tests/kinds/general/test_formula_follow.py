@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 import pytest
@@ -298,36 +297,3 @@ def test_errors_in_the_rubric(question: str, old: str, new: str, message: str) -
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
         FormulaCheck(read.question(question), read)
-
-
-def test_the_states_of_several_results() -> None:
-    """A step may ask for them: all right, one wrong, none there."""
-    steps = """
-[[question.item.step]]
-id = "right"
-when = "right"
-points = 4
-[[question.item.step]]
-id = "followed"
-when = ["own:wrong", "own:both"]
-points = 3
-text = { en = "Followed." }
-[[question.item.step]]
-id = "alone"
-when = ["own:missing", "otherwise"]
-points = 1
-text = { en = "Alone." }
-"""
-    text = RUBRIC.replace('follow = ["both"]\nwithout = ["h"]\nform_points = 1\n', steps)
-    read = parse(text.encode())
-    check = FormulaCheck(read.question("fourth"), read)
-    expected: Mapping[str, tuple[str, str, str]] = {
-        "3*k": ("three = '3*k'", "3", "followed"),
-        "k": ("three = ''", "1", "alone"),
-    }
-    for four, (three, points, code) in expected.items():
-        earlier = {name: one for name, one in graded(third=three).items() if not name.startswith("fourth")}
-        (found,) = check.judge(
-            Evidence(Answer("a", "code", f"four = {four!r}", changed=True), (), (), earlier)
-        )
-        assert (Decimal(points), code) == (found.points, found.code)

@@ -38,7 +38,8 @@ RIGHT = [
     *((FOUR, text) for text in (
         "4d^2 (4 matrices)", "4*d_model^2 (four matrices)", "4d^2, because there are 4 matrices",
         "4d^2, i.e. four matrices", "4d^2; vier Matrizen", "4 d^2 [4 Matrizen]", "4d^2 # four matrices",
-        "4d² (W_q, W_k, W_v, W_o)", "4d^2 (= 2d*2d)", "4*d^2 (i.e. d^2 + 3*d^2)", "4d^2, also 2d*2d",
+        "4d² (W_q, W_k, W_v, W_o)",
+        "4d^2 (one matrix per projection)", "4d^2 (= 2d*2d)", "4*d^2 (i.e. d^2 + 3*d^2)", "4d^2, also 2d*2d",
     )),
     *((TWENTY, text) for text in (
         "20 n_layers d_model^2 (attention 4, MLP 16)", "20*n_layers*d^2, attention 4 and MLP 16",
@@ -73,6 +74,7 @@ OPEN = [
         "4d^2 (plus 4d biases)", "4d^2 (or 8d^2)", "4d^2 (times two)", "4d^2 (d^2 each)", "4d^2, times n",
         "4d^2, with biases 4d^2 + 4d", "4d^2 - four matrices", "4d^2, not 8d^2", "4d^2 (per layer, times 2)",
         "d^2 each, so 4d^2", "8d^2 (4 matrices)", "4d^2 (if tied)", "4d^2, so 8d^2",
+        "4d^2, doubled", "4d^2 (multiplied by the heads)", "4d^2, where d = n",
     )),
     (TWENTY, "20*n_layers*d^2 (attention 4, MLP 8)"),
     (TWENTY, "20*n_layers*d^2 (attention 4*d^2, MLP 16*d^2)"),

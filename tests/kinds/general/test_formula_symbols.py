@@ -123,7 +123,7 @@ def test_the_two_are_never_mixed_up() -> None:
         ("binomial = { domain", "choose = { domain", "only a function can be"),
         (
             'answer = "cost"\n',
-            'answer = "cost"\ncarry_forward = { from = "width.formula", expect = "own" }\n',
+            'answer = "cost"\nfollows = { own = "width.formula" }\n',
             None,
         ),
         ("d = {}", "d = { domian = 1 }", "domian"),
@@ -147,7 +147,7 @@ id = "later"
 kind = "formula"
 points = 1
 answer = "later"
-carry_forward = { from = "cost.formula", expect = "2*own" }
+follows = { own = "cost.formula" }
 [[question.item]]
 id = "formula"
 points = 1

@@ -17,7 +17,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import SAMPLE, Check, Draw, Evidence, PartialCredit, Trial
+from autograder.checks.base import SAMPLE, Check, Draw, Evidence, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
@@ -132,12 +132,6 @@ class FormulaCheck(Check):
                 self._by_draw.clear()
             self._by_draw[draw] = known
         return known
-
-    @property
-    def ways(self) -> Mapping[str, PartialCredit]:
-        """Every way through the credit graph of each automatic item, by its id."""
-        graphs = {name: item.graph for name, item in self._items.items() if item.special is None}
-        return {name: PartialCredit(one.stated, tuple(one.ways())) for name, one in graphs.items()}
 
     @property
     def points(self) -> Points:

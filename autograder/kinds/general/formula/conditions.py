@@ -1,20 +1,14 @@
-"""Conditions on an answer, and how rubrics spell them."""
+"""Conditions on an answer, which the steps of a credit graph ask for."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
-from autograder.errors import RubricError
-from autograder.formulas import Undecided, Vocabulary
+from autograder.formulas import Undecided
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.forms.flaws import FORMS
-from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.kinds.general.formula.answer_key import Facts, any_proven
@@ -229,17 +223,6 @@ def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> boo
     return False
 
 
-class Uses(_Words, frozen=True):
-    """A symbol stands in the answer, or does not."""
-
-    symbol: str = ""
-    present: bool = True
-
-    def holds(self, situation: Situation) -> bool:
-        """Look at the answer as it was written."""
-        return (self.symbol in symbols(situation.facts.answer)) is self.present
-
-
 class HasForm(Struct, frozen=True):
     """The answer is written in a certain form."""
 
@@ -292,115 +275,3 @@ def recognises(condition: Condition) -> bool:
     if isinstance(condition, Every):
         return recognises(condition.parts[0])  # the others might leave it open
     return isinstance(condition, Right | IsForeseen | Early)
-
-
-class Reading(Struct, frozen=True, eq=False):
-    """What reading conditions needs.
-
-    Attributes:
-        where: how errors name the place.
-        vocabulary: the symbols of the question.
-        formula: takes in a formula; gives the index of the foreseen answer.
-        carries: the question carries an earlier result forward.
-    """
-
-    where: str
-    vocabulary: Vocabulary
-    formula: Callable[[str], int]
-    carries: bool
-
-
-def read_conditions(texts: str | Sequence[str], reading: Reading) -> Condition:
-    """A step's condition from its text, or from several that must all hold.
-
-    Raises:
-        RubricError: a word, its argument or a formula is not known; names the place.
-    """
-    several = (texts,) if isinstance(texts, str) else tuple(texts)
-    if not several:
-        raise RubricError("at least one condition is needed", reading.where, "when")
-    parts = tuple(_read(text, reading) for text in several)
-    return parts[0] if len(parts) == 1 else Every(parts)
-
-
-def _read(text: str, reading: Reading) -> Condition:
-    if is_formula(text, reading.vocabulary):
-        return IsForeseen(reading.formula(text))
-    word, _, argument = (part.strip() for part in text.partition(":"))
-    if word not in WORDS:
-        raise RubricError(f"{_unknown(word, list(WORDS))}", reading.where, "when")
-    return WORDS[word](argument, reading)
-
-
-def is_formula(text: str, vocabulary: Vocabulary) -> bool:
-    """Whether a condition is a formula: no word of these, or one that is a symbol of the question."""
-    word, colon, _ = (part.strip() for part in text.partition(":"))
-    return not colon and (word not in WORDS or word in vocabulary.names)
-
-
-def _right(argument: str, reading: Reading) -> Condition:
-    return Right(strictly=_choice(argument, ("", "strict"), reading) == "strict")
-
-
-def _early(argument: str, reading: Reading) -> Condition:
-    _choice(argument, ("",), reading)
-    return Early()
-
-
-def _otherwise(argument: str, reading: Reading) -> Condition:
-    _choice(argument, ("",), reading)
-    return Otherwise()
-
-
-def _diagnosis(argument: str, reading: Reading) -> Condition:
-    return Diagnosed(code=_choice(argument, ("", *CODES), reading))
-
-
-def _own(argument: str, reading: Reading) -> Condition:
-    if not reading.carries:
-        raise RubricError("the question has no carry_forward to speak of its own", reading.where, "when")
-    if argument in ("right", "wrong", "missing"):
-        return OwnIs(state=argument)  # type: ignore[arg-type]
-    return IsForeseen(reading.formula(argument))
-
-
-def _uses(argument: str, reading: Reading) -> Condition:
-    return Uses(symbol=_symbol(argument, reading))
-
-
-def _lacks(argument: str, reading: Reading) -> Condition:
-    return Uses(symbol=_symbol(argument, reading), present=False)
-
-
-def _form(argument: str, reading: Reading) -> Condition:
-    return HasForm(FormRule((_choice(argument, tuple(FORMS), reading),), (), (), Decimal(0)))
-
-
-WORDS: Mapping[str, Callable[[str, Reading], Condition]] = {
-    "right": _right,
-    "early": _early,
-    "otherwise": _otherwise,
-    "diagnosis": _diagnosis,
-    "own": _own,
-    "uses": _uses,
-    "lacks": _lacks,
-    "form": _form,
-}
-"""The words that conditions begin with."""
-
-
-def _symbol(argument: str, reading: Reading) -> str:
-    return reading.vocabulary.names[_choice(argument, tuple(reading.vocabulary.names), reading)]
-
-
-def _choice(argument: str, known: Sequence[str], reading: Reading) -> str:
-    if argument not in known:
-        raise RubricError(f"{_unknown(argument, known)}", reading.where, "when")
-    return argument
-
-
-def _unknown(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    listed = ", ".join(name for name in known if name) or "nothing"
-    hint = f"did you mean {close[0]!r}?" if close else f"known are: {listed}"
-    return f"{word!r} is not known; {hint}"

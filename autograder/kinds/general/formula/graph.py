@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import CreditPath
-from autograder.checks.options import CENT
-from autograder.errors import RubricError, inside
 from autograder.formulas import Undecided
 from autograder.kinds.general.formula.conditions import Condition, Diagnosed, Situation, named, recognises
 from autograder.records import Message
 
 END = -1
-MOST_STEPS = 32
-MOST_WAYS = 500
-"""Ways through one graph."""
-
 NO_POINTS = Decimal(0)
 
 
@@ -93,7 +86,6 @@ class CreditGraph(Struct, frozen=True, eq=False):
 
     Attributes:
         steps: the nodes.
-        stated: the rubric states them; otherwise they follow from mistakes and remarks.
         named: of each step the foreseen formulas of which the answer must be one; None where it need not.
         unnamed: of each step the first one from there on that is about no foreseen formulas.
         loose: of each step the first one from there on that can be taken by an answer which is proven to be
@@ -103,7 +95,6 @@ class CreditGraph(Struct, frozen=True, eq=False):
     """
 
     steps: tuple[CreditStep, ...]
-    stated: bool = False
     named: tuple[frozenset[int] | None, ...] = ()
     unnamed: tuple[int, ...] = ()
     loose: tuple[int, ...] = ()
@@ -175,25 +166,6 @@ class CreditGraph(Struct, frozen=True, eq=False):
             raise doubt
         return Credit(tuple(taken), sum((step.points for step in taken), NO_POINTS))
 
-    def ways(self) -> Iterator[CreditPath]:
-        """Every way through the graph, whatever the conditions are; the better ones first."""
-        for places in self._onward(0):
-            steps = [self.steps[place] for place in places]
-            yield CreditPath(
-                tuple(step.id for step in steps), sum((step.points for step in steps), NO_POINTS)
-            )
-
-    def _onward(self, start: int) -> Iterator[tuple[int, ...]]:
-        for place in range(start, len(self.steps)):
-            step = self.steps[place]
-            if step.onward == END:
-                yield (place,)
-            else:
-                yield from ((place, *rest) for rest in self._onward(step.onward))
-            if step.condition.always:
-                return
-        yield ()
-
 
 def _next(wanted: Sequence[bool]) -> tuple[int, ...]:
     """For each place the first one from there on that is wanted; their number where there is none."""
@@ -201,51 +173,3 @@ def _next(wanted: Sequence[bool]) -> tuple[int, ...]:
     for place in reversed(range(len(wanted))):
         found.append(place if wanted[place] else found[-1])
     return tuple(reversed(found[1:]))
-
-
-def checked(graph: CreditGraph, possible: Decimal, where: str) -> CreditGraph:
-    """The graph, when each step can be reached and no way is worth more than the item.
-
-    Raises:
-        RubricError: a step cannot be reached, a way is worth too much or less than nothing, no way is
-            worth everything, or points are finer than a hundredth.
-    """
-    steps = graph.steps
-    if len(steps) > MOST_STEPS:
-        raise RubricError(f"at most {MOST_STEPS} steps, got {len(steps)}", where, "step")
-    places = [inside(where, f", step {step.id!r}", "step", number) for number, step in enumerate(steps)]
-    for step, at in zip(steps, places, strict=True):
-        if step.points != step.points.quantize(CENT):
-            raise RubricError(f"at most two decimals, got {step.points}", at, "points")
-    for unreached in sorted(set(range(len(steps))) - _reached(graph)):
-        raise RubricError("no way leads here", places[unreached])
-    best = Decimal("-Infinity")
-    for number, way in enumerate(graph.ways(), start=1):
-        if number > MOST_WAYS:
-            raise RubricError(f"more than {MOST_WAYS} ways through the graph; use fewer steps", where, "step")
-        if not 0 <= way.points <= possible:
-            raise RubricError(
-                f"the way {' → '.join(way.steps)} is worth {way.points}; expected from 0 to {possible}", where
-            )
-        best = max(best, way.points)
-    if best != possible:
-        raise RubricError(f"no way is worth all {possible} points; the best one is worth {best}", where)
-    return graph
-
-
-def _reached(graph: CreditGraph) -> set[int]:
-    """The steps that some answer could take."""
-    reached: set[int] = set()
-    starts, seen = [0], set()
-    while starts:
-        start = starts.pop()
-        if start in seen:
-            continue
-        seen.add(start)
-        for place in range(start, len(graph.steps)):
-            reached.add(place)
-            if graph.steps[place].onward != END:
-                starts.append(graph.steps[place].onward)
-            if graph.steps[place].condition.always:
-                break
-    return reached

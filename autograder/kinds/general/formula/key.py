@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -12,7 +13,7 @@ from autograder.checks.base import Draw
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points, item_options, place, question_options, share
-from autograder.errors import RubricError, inside
+from autograder.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary, parse, to_text
 from autograder.formulas.equality.cases import always
 from autograder.formulas.equality.compare import Comparer
@@ -24,7 +25,6 @@ from autograder.formulas.values.points import Points
 from autograder.kinds.general.formula.answer_key import FormulaKey, NamedAnswer
 from autograder.kinds.general.formula.graph import NO_POINTS, Credit, CreditGraph
 from autograder.kinds.general.formula.options import (
-    CarryForward,
     Form,
     FormRule,
     FormulaItem,
@@ -58,14 +58,8 @@ from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 from autograder.wording import decimal_comma
 
-OWN = "own"
-"""Stands for the student's earlier result in the formulas of a question that carries forward."""
-
-_INSTEAD_OF_STEPS: Mapping[Form, str] = {
-    "asymptotic": "mistakes with points, and form_points for what is right but written otherwise",
-    "list": "mistakes with points, or credit = 'each' for a part of the points for each element",
-    "set": "mistakes with points, or credit = 'each' for a part of the points for each element",
-}
+_SPECIAL: Container[Form] = ("asymptotic", "list", "set")
+"""Forms that have no answer key."""
 
 
 class ForeseenFormula(Struct, frozen=True, eq=False):
@@ -81,9 +75,6 @@ class ForeseenFormula(Struct, frozen=True, eq=False):
         """Whether it stands for anything beside these earlier results."""
         if self.names and self.basis in ("own", "own-early"):
             return bool(self.names & carried.own) and (not carried.whole or carried.own <= self.names)
-        if self.basis == "mistake" and not self.names:
-            # What follows from a wrong result of one's own is not to be blamed on this step.
-            return OWN not in carried.wrong
         return True
 
 
@@ -180,7 +171,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     except RubricError as error:
         raise RubricError(f"{error}", where) from error
     stated = question_options(question, FormulaQuestion)
-    carry, sources = stated.carry_forward, _sources(stated, vocabulary, question, rubric)
+    sources = _sources(stated, vocabulary, question, rubric)
     wider = vocabulary
     for name in sources:
         wider = wider.extended(name)
@@ -190,11 +181,9 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         for name, text in rubric.assignment.assume.items()
     }
     spoken = vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
-    maker = _ItemPreparer(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
+    maker = _ItemPreparer(question, vocabulary, spoken, wider, comparer, relations, {}, sources)
     options = item_options(question, FormulaItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
-    if carry is not None and all(OWN not in item.sources for item in items.values()):
-        raise RubricError(f"no item reads {question.answer!r} as a formula", where, "carry_forward")
     return Prepared(vocabulary, spoken, items)
 
 
@@ -206,12 +195,9 @@ def _sources(
     Raises:
         RubricError: a name is a symbol already, or stands for no formula before.
     """
-    spelled, key = dict(stated.follows), "follows"
-    if stated.carry_forward is not None:
-        spelled, key = {**spelled, OWN: stated.carry_forward.source}, "carry_forward"
-    at = place(question).at(f": {key}", key)
+    at = place(question).at(": follows", "follows")
     found = {}
-    for name, source in spelled.items():
+    for name, source in stated.follows.items():
         if name in vocabulary.names:
             raise RubricError(f"{name!r} is needed and cannot be a symbol of its own", at)
         if not name.isidentifier():
@@ -238,7 +224,6 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
     relations: Mapping[str, Tree]
     made: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
-    carry: CarryForward | None
     sources: Mapping[str, Source]
 
     def item(self, item: Item, options: FormulaItem) -> PreparedItem:
@@ -247,13 +232,11 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         if not answer:
             raise RubricError("the name of a variable is needed, here or at the question", where, "answer")
         own = answer == self.question.answer
-        main = own and options.form == "formula"
         uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
         check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
             raise RubricError("at least one right answer is needed without a reference", where, "accept")
-        sources = {name: source for name, source in self.sources.items() if main or name != OWN}
-        follow, follow_points = self._following(options, where, main=main)
+        sources = self.sources
         beyond = None if set(options.assume) >= self.relations.keys() else self._beyond()
         foreseen: list[ForeseenFormula] = []
         spoken: set[str] = set()
@@ -277,7 +260,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             raise RubricError("belongs to a formula", where, "slip_points")
         special = self._special(item, options, accept, where)
         making = Making(
-            item, options, follow, follow_points, tuple(sources), self.vocabulary, formula, where, rule
+            item, options, options.follow, options.follow_points, tuple(sources), formula, where, rule
         )
         graph = CreditGraph(()) if special is not None else credit_graph(making)
         self._check_order(item, spoken, where)
@@ -291,35 +274,15 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             beyond=beyond,
             foreseen=tuple(foreseen),
             graph=graph,
-            sources={name: source for name, source in sources.items() if name == OWN or name in spoken},
-            follow=follow,
-            follow_points=follow_points,
+            sources={name: source for name, source in sources.items() if name in spoken},
+            follow=options.follow,
+            follow_points=options.follow_points,
             optional=optional_terms(options, item, self.vocabulary, self.comparer, where),
             rule=rule,
             slip_points=options.slip_points,
             entry_points=_entry_points(options, accept, item, where),
             special=special,
         )
-
-    def _following(
-        self, options: FormulaItem, where: str, *, main: bool
-    ) -> tuple[tuple[str, ...], Decimal | None]:
-        """What follows from earlier results, however the rubric spells it; and its points."""
-        if not main or self.carry is None or options.step:
-            if options.step and options.follow:
-                raise RubricError('becomes a condition here: when = "own:…"', where, "follow")
-            return options.follow, options.follow_points
-        if self.carry.points is not None:
-            check_points(self.carry.points, Decimal("Infinity"), where, "carry_forward", "points")
-        at = inside(where, ": carry_forward: expect", "carry_forward", "expect")
-        expected = read_tree(self.carry.expect or "0", "formula", self.wider, at)
-        if options.follow or OWN not in symbols(expected):
-            raise RubricError(
-                f"expect: {OWN!r} must stand for the earlier result, and follow is not stated besides",
-                where,
-                "carry_forward",
-            )
-        return (self.carry.expect,), self.carry.points
 
     def _check_order(self, item: Item, spoken: set[str], where: str) -> None:
         """Refuse to build on an item of the same question that stands behind."""
@@ -333,14 +296,8 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         self, item: Item, options: FormulaItem, accept: tuple[Tree, ...], where: str
     ) -> Special | None:
         """What judges the forms that have no answer key."""
-        if options.form not in _INSTEAD_OF_STEPS:
+        if options.form not in _SPECIAL:
             return None
-        if options.step:
-            raise RubricError(
-                f"an item of the form {options.form!r} has no steps; use {_INSTEAD_OF_STEPS[options.form]}",
-                where,
-                "step",
-            )
         known = []
         foreseen_options: tuple[FormulaMistake | Remark, ...] = (*options.remark, *options.mistake)
         for option in foreseen_options:

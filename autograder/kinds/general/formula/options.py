@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, field
 
 from autograder.checks.judging import results
@@ -35,30 +34,9 @@ class FormOptions(Struct, frozen=True):
     """Symbols and functions that a right answer must not contain."""
     form_points: Decimal = Decimal(0)
     """For an answer that is right, but not in the form asked for."""
-    constants: Literal["ignore", "refuse"] = "ignore"
-    """Constant factors in an asymptotic answer."""
-    lower_order: Literal["ignore", "refuse"] = "ignore"
-    """Terms of an asymptotic answer that other terms outgrow."""
-    bound: Literal["tight", "upper"] = "tight"
-    """``upper``: any true upper bound is right."""
-    symbol: Literal["optional", "required", "exact"] = "optional"
-    """Whether O, Θ, … must be written; ``exact``: the one of the key, so that Θ is refused for O."""
     credit: Literal["all", "each"] = "all"
     """``each``: every element of a list, set or tuple earns an equal part; in a list or set, one too many
     takes a part away."""
-    duplicates: Literal["ignore", "refuse"] = "ignore"
-    """An element that stands twice in a set."""
-
-
-_OWN: Mapping[str, frozenset[str]] = {
-    "constants": frozenset(("asymptotic",)),
-    "lower_order": frozenset(("asymptotic",)),
-    "bound": frozenset(("asymptotic",)),
-    "symbol": frozenset(("asymptotic",)),
-    "credit": frozenset(("list", "set", "tuple")),
-    "duplicates": frozenset(("set",)),
-}
-"""Option → the forms it belongs to."""
 
 
 def check_form_options(
@@ -69,11 +47,8 @@ def check_form_options(
     Raises:
         RubricError: names the place and the option.
     """
-    for entry in msgspec.structs.fields(FormOptions):
-        forms = _OWN.get(entry.name)
-        if forms and form not in forms and getattr(options, entry.name) != entry.default:
-            wanted = " or ".join(f'form = "{name}"' for name in sorted(forms))
-            raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
+    if options.credit == "each" and form not in ("list", "set", "tuple"):
+        raise RubricError(f"belongs to lists, sets and tuples, not to {form!r}", where, "credit")
     for name in options.must:
         _known(name, FORMS, inside(where, ": must", "must"))
     if {"sum", "product"} <= set(options.must):
@@ -91,9 +66,7 @@ def check_form_options(
 
 
 def _check_points(options: FormOptions, item: Item, where: str) -> None:
-    asks = options.must or options.present or options.without
-    refuses = "refuse" in (options.constants, options.lower_order) or options.symbol == "required"
-    if options.form_points and not (asks or refuses):
+    if options.form_points and not (options.must or options.present or options.without):
         raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
     check_points(options.form_points, max(item.points, CENT), where, "form_points")
 
@@ -149,33 +122,6 @@ class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
     code: str = "mixed"
 
 
-class StatedStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """One step of a credit graph. The first step whose condition holds is taken."""
-
-    id: str
-    when: str | tuple[str, ...]
-    """A condition, or several that must all hold; see `conditions`."""
-    points: Decimal = Decimal(0)
-    """Added when the step is taken."""
-    text: dict[str, str] = {}
-    """What the student reads when it is taken."""
-    next: str = ""
-    """The later step from which the search goes on; default: it ends here."""
-    assume: tuple[str, ...] | None = None
-    """Relations under which formulas in ``when`` are compared; default: the item's own."""
-
-
-class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
-    """A result that builds on an earlier one of the student's own."""
-
-    source: str = field(name="from")
-    """``"question.item"`` of an earlier formula item."""
-    expect: str = ""
-    """The right continuation; ``own`` stands for what the student found there. Not needed by steps."""
-    points: Decimal | None = None
-    """For a right continuation of a wrong result; default: the item's full points."""
-
-
 class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question.item]]``."""
 
@@ -201,15 +147,11 @@ class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """For a chain of equals signs that begins or ends with what is right, and whose sides differ."""
     diagnosis_points: dict[str, Decimal] = {}
     """By the code of a diagnosis: for a wrong answer that has it, and no mistake of the rubric's own."""
-    step: tuple[StatedStep, ...] = ()
-    """A credit graph, in the place of mistakes and remarks."""
 
 
 class FormulaQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question]]`` of kind ``formula``."""
 
-    carry_forward: CarryForward | None = None
-    """One earlier result, by the name ``own``, for the items that read the question's own variable."""
     follows: dict[str, str] = {}
     """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple,
     or ``"question.item[d]"``, what a wrong relation says of the symbol ``d``."""

@@ -50,7 +50,6 @@ _GROWTH: dict[str, str] = {
     "asymptotic.sign": (
         "The order of growth is right, but {sign}(…) states something else than what is asked for."
     ),
-    "asymptotic.no-sign": "The order of growth is right; write it with its sign, such as O(…) or Θ(…).",
     "asymptotic.not-tight": "That is true, but a closer bound holds as well.",
     "asymptotic.not-tight-in": (
         "That is true, but a closer bound holds as well. How much depends on {symbol}?"
@@ -62,12 +61,6 @@ _GROWTH: dict[str, str] = {
     "asymptotic.different": (
         "What is asked about grows differently: sometimes faster than that, sometimes more slowly."
     ),
-    "asymptotic.constant": (
-        "The order of growth is right, but {part} holds a constant factor, which says nothing."
-    ),
-    "asymptotic.lower-order": (
-        "The order of growth is right, but {part} holds what other terms outgrow, which says nothing."
-    ),
 }
 
 _COLLECTIONS: dict[str, str] = {
@@ -78,7 +71,6 @@ _COLLECTIONS: dict[str, str] = {
     "set.missing": "All of these belong here; {missing} more would be needed.",
     "set.extra": "This does not belong here: {entries}.",
     "set.both": "This does not belong here: {entries}. {missing} more would be needed.",
-    "set.duplicate": "The same element stands twice, perhaps written differently: {entries}.",
     "formula.chain": "Your chain states two different relations: {left} and {right}.",
     "formula.relation-direction": "The two sides are right, but the inequality points the wrong way.",
     "formula.relation-strictness": "Nearly: can both sides be equal?",

@@ -16,7 +16,7 @@ from autograder.checks.options import share
 from autograder.errors import RubricError
 from autograder.formulas import Undecided, Vocabulary, to_text
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.growth import GrowthComparison, Order, compared, constant, order, surplus
+from autograder.formulas.growth import GrowthComparison, Order, compared, order
 from autograder.formulas.nodes import Node, Tree, Tuple, symbols
 from autograder.formulas.notation.landau import parse_statements, sign_of
 from autograder.formulas.notation.several import parse_list
@@ -151,8 +151,6 @@ class Asymptotics:
             )
         except Undecided as error:
             raise RubricError(f"the growth of a formula cannot be told: {error}", where) from error
-        if options.bound == "upper" and any(key.sign != "O" for key in self._keys):
-            raise RubricError("'upper' is for O(…) only", where, "bound")
 
     def judge(self, value: object, reference: Node | None) -> SpecialVerdict:
         """Judge a statement; see `Special`."""
@@ -207,53 +205,22 @@ class Asymptotics:
                 found.extend((key, comparison) for comparison in _comparisons(key, orders))
             except Undecided as error:
                 doubt = error
-        enough = [key for key, comparison in found if self._enough(comparison)]
-        fitting = [key for key in enough if self._fits(key.sign, sign)]
-        if fitting:
+        alike = [key for key, comparison in found if comparison.alike]
+        if any(_fits(key.sign, sign) for key in alike):
             named = self._first(orders, sign, lambda one: not isinstance(one.answer.option, FormulaMistake))
-            finding = self._form(answer, reading)
+            finding = None if self._rule is None else self._rule.finding(answer, reading)
             if finding is not None or named is None:
                 return SpecialVerdict(finding, reading)
             return remarked(named.answer.option, reading)
         named = self._first(orders, sign, lambda one: isinstance(one.answer.option, FormulaMistake))
         if named is not None:
             return mistaken(named.answer.option, reading)
-        if enough:
-            return SpecialVerdict(self._wrong_sign(sign, reading), reading)
+        if alike:
+            staff = f"read as {reading}; right order of growth"
+            return SpecialVerdict(results.failed("asymptotic.sign", staff, sign=sign), reading)
         if doubt is not None:
             raise doubt
         return SpecialVerdict(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
-
-    def _enough(self, comparison: GrowthComparison) -> bool:
-        return comparison.alike or (self._options.bound == "upper" and comparison.at_most)
-
-    def _fits(self, asked: str, written: str) -> bool:
-        if not written:
-            return self._options.symbol == "optional"
-        return asked == written or (
-            self._options.symbol != "exact"
-            and self._options.bound == "tight"
-            and (asked, written) in _STRONGER
-        )
-
-    def _wrong_sign(self, sign: str, reading: str) -> Finding:
-        staff = f"read as {reading}; right order of growth"
-        if sign:
-            return results.failed("asymptotic.sign", staff, sign=sign)
-        points = self._options.form_points
-        return Finding(Status.FAILED, Message("asymptotic.no-sign"), staff, points)
-
-    def _form(self, answer: Node, reading: str) -> Finding | None:
-        """What is wrong with the way a right order of growth is written."""
-        message: Message | None = None
-        if self._options.constants == "refuse" and (part := constant(answer)) is not None:
-            message = Message("asymptotic.constant", {"part": to_text(part)})
-        elif self._options.lower_order == "refuse" and (part := surplus(answer)) is not None:
-            message = Message("asymptotic.lower-order", {"part": to_text(part)})
-        if message is not None:
-            staff = f"read as {reading}; right order of growth, {message.code}"
-            return Finding(Status.FAILED, message, staff, self._options.form_points)
-        return None if self._rule is None else self._rule.finding(answer, reading)
 
     def _first(self, orders: _Orders, sign: str, wanted: Callable[[_Foreseen], bool]) -> _Foreseen | None:
         """The first foreseen answer that this one is like, with the same sign where both have one."""
@@ -266,6 +233,11 @@ class Asymptotics:
                     if compared(asked, orders.under(comparer)).alike:
                         return one
         return None
+
+
+def _fits(asked: str, written: str) -> bool:
+    """Whether a sign says at least what is asked for; a bare formula stands for any."""
+    return written in ("", asked) or (asked, written) in _STRONGER
 
 
 class _Orders:
@@ -327,7 +299,6 @@ class _Match(Struct, frozen=True):
         right: how many elements are right.
         wrong: the answer's elements that are not.
         missing: how many are missing.
-        repeated: the answer's elements that stand twice.
         reordered: the elements are those of a list, in another order.
         excess: how many elements the answer has too many.
     """
@@ -335,7 +306,6 @@ class _Match(Struct, frozen=True):
     right: int
     wrong: tuple[Node, ...]
     missing: int
-    repeated: tuple[Node, ...] = ()
     reordered: bool = False
     excess: int = 0
 
@@ -382,7 +352,7 @@ class Collection:
                 except Undecided as error:
                     doubt = error
                     continue
-                if match.complete and not self._refused(match):
+                if match.complete:
                     return self._right(answer, reading)
                 matches.append((match, part))
         for one in self._foreseen:
@@ -413,18 +383,14 @@ class Collection:
                 continue
         return False
 
-    def _refused(self, match: _Match) -> bool:
-        return bool(match.repeated) and self._options.duplicates == "refuse"
-
     def _match(self, answer: Tuple, right: Tuple, comparer: Comparer) -> _Match:
         if self._ordered:
             return _in_order(answer.elements, right.elements, comparer)
         return _in_any_order(answer.elements, right.elements, comparer)
 
     def _earned(self, match: _Match, part: Decimal) -> Decimal:
-        """An equal part for each right element; one too many, or refused, takes a part away."""
-        too_many = match.excess + (len(match.repeated) if self._refused(match) else 0)
-        return part * max(match.right - too_many, 0)
+        """An equal part for each right element; one too many takes a part away."""
+        return part * max(match.right - match.excess, 0)
 
     def _finding(self, match: _Match, part: Decimal, reading: str) -> Finding:
         earned = self._earned(match, part)
@@ -445,9 +411,7 @@ class Collection:
             return Message("set.both", {**_entries(match.wrong), **missing})
         if match.wrong:
             return Message("set.extra", _entries(match.wrong))
-        if match.missing:
-            return Message("set.missing", missing)
-        return Message("set.duplicate", _entries(match.repeated))
+        return Message("set.missing", missing)
 
 
 def read_collection(value: object, vocabulary: Vocabulary) -> Tuple:
@@ -469,18 +433,17 @@ def _in_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer)
     excess = max(len(answer) - len(right), 0)
     wrong.extend(answer[len(right) :])
     reordered = bool(wrong) and len(answer) == len(right) and not _left(answer, right, comparer)
-    return _Match(sum(equal), tuple(wrong), max(len(right) - len(answer), 0), (), reordered, excess)
+    return _Match(sum(equal), tuple(wrong), max(len(right) - len(answer), 0), reordered, excess)
 
 
 def _in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
     distinct: list[Node] = []
-    repeated: list[Node] = []
     for element in answer:
-        known = any(comparer.equal(element, other) for other in distinct)
-        (repeated if known else distinct).append(element)
+        if not any(comparer.equal(element, other) for other in distinct):
+            distinct.append(element)
     wrong = _left(distinct, right, comparer)
     found = len(distinct) - len(wrong)
-    return _Match(found, tuple(wrong), len(right) - found, tuple(repeated), excess=len(wrong))
+    return _Match(found, tuple(wrong), len(right) - found, excess=len(wrong))
 
 
 def _left(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> list[Node]:

@@ -1,4 +1,4 @@
-"""The credit graph of an item, made from its mistakes, remarks and steps, with results carried forward."""
+"""The credit graph of an item, made from its mistakes and remarks, with results carried forward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.options import CENT, check_points, check_text
-from autograder.errors import Place, RubricError, inside
+from autograder.errors import RubricError, inside
 from autograder.formulas import Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import CODES
@@ -33,11 +33,9 @@ from autograder.kinds.general.formula.conditions import (
     Otherwise,
     Own,
     OwnIs,
-    Reading,
     Right,
-    read_conditions,
 )
-from autograder.kinds.general.formula.graph import END, NO_POINTS, CreditGraph, CreditStep, checked
+from autograder.kinds.general.formula.graph import NO_POINTS, CreditGraph, CreditStep
 from autograder.kinds.general.formula.options import FormRule, FormulaItem, OptionalTerms
 from autograder.messages.formulas import reason
 from autograder.records import ItemResult, Status
@@ -331,7 +329,6 @@ class Making(Struct, frozen=True, eq=False):
         follow: what follows from earlier results, as the rubric spells it.
         follow_points: for that, where an earlier result is wrong; None: all points.
         sources: names of the earlier results that the item may speak of.
-        vocabulary: the symbols of the question.
         formula: takes in the formulas of steps.
         where: how errors name the item.
         rule: what is asked of the form of a right answer.
@@ -342,23 +339,17 @@ class Making(Struct, frozen=True, eq=False):
     follow: tuple[str, ...]
     follow_points: Decimal | None
     sources: tuple[str, ...]
-    vocabulary: Vocabulary
     formula: Formula
     where: str
     rule: FormRule | None = None
 
 
 def credit_graph(making: Making) -> CreditGraph:
-    """The graph of an item, however its rubric spells it.
+    """Right without assumptions, remarks, right, what follows, mistakes, early: the first that fits.
 
     Raises:
-        RubricError: two spellings are mixed, a step is not as it must be, or the points do not fit.
+        RubricError: an option is not as it must be, or the points do not fit.
     """
-    return _explicit(making) if making.options.step else _simple(making)
-
-
-def _simple(making: Making) -> CreditGraph:
-    """Right without assumptions, remarks, right, what follows, mistakes, early: the first that fits."""
     item, options = making.item, making.options
     formula, where, rule = making.formula, making.where, making.rule
     possible = max(item.points, NO_POINTS)
@@ -427,54 +418,6 @@ def _then_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> It
     yield CreditStep("form", HasForm(rule=rule), possible - rule.points, silent=True, full=True)
 
 
-def _explicit(making: Making) -> CreditGraph:
-    """The steps as the rubric states them."""
-    item, options, where = making.item, making.options, making.where
-    if options.mistake or options.remark:
-        raise RubricError("mistakes and remarks become steps here; state one or the other", where, "step")
-    if making.rule is not None:
-        raise RubricError('must, with and without become conditions here: when = "form:…"', where, "step")
-    if options.diagnosis_points:
-        raise RubricError('becomes a condition here: when = "diagnosis:CODE"', where, "diagnosis_points")
-    if item.points <= 0:
-        raise RubricError(f"an item with steps needs points above 0, got {item.points}", where, "step")
-    ids = [step.id for step in options.step]
-    steps = []
-    for place, step in enumerate(options.step):
-        at = _place(step.text, inside(where, f", {step.id!r}", "step", step.id), needed=False)
-        if ids.index(step.id) != place:
-            raise RubricError("it stands twice; each may stand once", at, "id")
-        onward = END
-        if step.next:
-            if step.next not in ids[place + 1 :]:
-                raise RubricError(f"{step.next!r} is no later step", at, "next")
-            onward = ids.index(step.next)
-        taking = _Taking(making.formula, step.assume, at)
-        reading = Reading(at, making.vocabulary, taking, carries=bool(making.sources))
-        condition = read_conditions(step.when, reading)
-        steps.append(
-            CreditStep(step.id, condition, step.points, step.text, onward=onward, silent=not step.text)
-        )
-    if not any(_about_right(step) for step in steps):
-        raise RubricError('at least one step with when = "right" is needed', where, "step")
-    return checked(CreditGraph(tuple(steps), stated=True), item.points, where)
-
-
-class _Taking:
-    """Takes in the formulas of one step."""
-
-    def __init__(self, formula: Formula, assume: tuple[str, ...] | None, at: str) -> None:
-        self._formula, self._assume, self._at = formula, assume, at
-
-    def __call__(self, text: str) -> int:
-        return self._formula(text, self._assume, self._at, "own")[0]
-
-
-def _about_right(step: CreditStep) -> bool:
-    parts = step.condition.parts if isinstance(step.condition, Every) else (step.condition,)
-    return any(isinstance(part, Right) for part in parts)
-
-
 def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
     """What follows from earlier results: worth everything when those were right."""
     if not making.follow:
@@ -523,16 +466,10 @@ def checked_option(
     """
     key = "remark" if isinstance(option, spelling.Remark) else "mistake"
     keys = () if isinstance(option, spelling.OptionalTerms) else (key, option.code)
-    at = _place(option.text, inside(where, f", {option.code!r}", *keys))
+    at = inside(where, f", {option.code!r}", *keys)
+    check_text(option.text, at)
     if not isinstance(option, spelling.Remark):
         check_points(option.points, max(item.points, CENT), at, "points")
-    return at
-
-
-def _place(text: dict[str, str], at: Place, *, needed: bool = True) -> Place:
-    """How errors name a step; its texts are checked on the way."""
-    if needed or text:
-        check_text(text, at)
     return at
 
 
@@ -562,14 +499,14 @@ def optional_terms(
     """The terms that an item's rubric states.
 
     Raises:
-        RubricError: the item is no formula, has steps, or a term is not readable.
+        RubricError: the item is no formula, or a term is not readable.
     """
     option = options.optional
     if option is None:
         return None
     at = inside(where, ": optional", "optional")
-    if options.form != "formula" or options.step or options.must:
-        raise RubricError('belongs to form = "formula", without steps and without must', at)
+    if options.form != "formula" or options.must:
+        raise RubricError('belongs to form = "formula", without must', at)
     if not 1 <= len(option.terms) <= MOST_TERMS:
         raise RubricError(f"from 1 to {MOST_TERMS}, got {len(option.terms)}", at, "terms")
     checked_option(option, item, at)

@@ -39,7 +39,6 @@ from autograder.formulas.notation.landau import body_of, sign_of
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.evaluate import Rational
 from autograder.kinds.general.formula.answers import NotAFormula, text_of
-from autograder.kinds.general.formula.conditions import is_formula
 from autograder.kinds.general.formula.key import PreparedItem, read_tree
 from autograder.kinds.general.formula.options import (
     CONSTANTS,
@@ -47,7 +46,6 @@ from autograder.kinds.general.formula.options import (
     FormulaItem,
     FormulaMistake,
     FormulaQuestion,
-    StatedStep,
 )
 from autograder.kinds.general.formula.steps import Source, formulas_of, with_value
 from autograder.rubric import Question, Rubric
@@ -106,7 +104,7 @@ def wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
     elif isinstance(tree, Tuple):
         yield from _elements(tree.elements, ordered=options.form != "set")
     elif options.form == "asymptotic":
-        yield from _orders(tree, upper=options.bound == "upper")
+        yield from _orders(tree)
 
 
 def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVariant]:
@@ -121,11 +119,10 @@ def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVar
         yield _variant(f"{place + 1} doubled", Tuple((*elements[:place], doubled, *elements[place + 1 :])))
 
 
-def _orders(tree: Node, *, upper: bool) -> Iterator[FormulaVariant]:
+def _orders(tree: Node) -> Iterator[FormulaVariant]:
     sign, body = sign_of(tree) or "O", body_of(tree)
     for name in sorted(symbols(body)):
-        if not upper:
-            yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
+        yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
         if sign not in ("Ω", "ω"):
             yield FormulaVariant(f"too small in {name}", f"{sign}({to_text(Div(body, Sym(name)))})")
 
@@ -242,9 +239,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         yield from self._notations()
         for mistake in self.options.mistake:
             yield from self._mistake(mistake)
-        for step in self.options.step:
-            yield from self._step(step)
-        if self.prepared.rule is None and not self.options.step:
+        if self.prepared.rule is None:
             for text in self.prepared.follow:
                 yield from self._carried(text, self.prepared.follow_points, "carried on from")
         yield from self._optional()
@@ -281,13 +276,6 @@ class ItemTrials(Struct, frozen=True, eq=False):
 
     def _accepted(self) -> Iterator[Trial]:
         """What the rubric accepts: worth everything where it is also in the form that is asked for."""
-        if self.options.form == "asymptotic" and "refuse" in (
-            self.options.constants,
-            self.options.lower_order,
-        ):
-            return  # the rubric may state these with constants
-        if self.options.step and not any(_worth_all(step, self._points) for step in self.options.step):
-            return
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             if self.prepared.rule is not None and self.prepared.rule.broken(tree) is not None:
                 yield self.planter.trial(
@@ -335,21 +323,6 @@ class ItemTrials(Struct, frozen=True, eq=False):
             if when:
                 name = f"mistake {mistake.code}: {when}"
                 yield self.planter.trial(name, when, mistake.points, code=mistake.code)
-
-    def _step(self, step: StatedStep) -> Iterator[Trial]:
-        """A step that ends with a formula is worth what it says, and no other step is taken before it."""
-        conditions = (step.when,) if isinstance(step.when, str) else step.when
-        if step.next:
-            return
-        if len(conditions) == 1 and is_formula(conditions[0], self.vocabulary):
-            text = self._own_right(conditions[0])
-            if text:
-                code = step.id if step.text else ""
-                yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points, code=code)
-        elif set(conditions) & {"own:wrong"} and len(conditions) == 2:
-            formula = next(one for one in conditions if one != "own:wrong").partition(":")[2]
-            if self._spoken(formula):
-                yield from self._carried(formula, step.points, f"step {step.id} from")
 
     @property
     def _wider(self) -> Vocabulary:
@@ -458,13 +431,7 @@ def earlier_results(
 def names_in(text: str, question: Question) -> bool:
     """Whether a formula speaks of results before its question."""
     stated = question_options(question, FormulaQuestion)
-    names = [*stated.follows, *(("own",) if stated.carry_forward else ())]
-    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
-
-
-def _worth_all(step: StatedStep, points: Decimal) -> bool:
-    """Whether every right answer earns everything at this step."""
-    return step.when in ("right", ("right",)) and not step.next and step.points == points
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in stated.follows)
 
 
 def _unicode(plain: str) -> str:

@@ -255,11 +255,14 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return (written, rules.asked.text) if bare else written
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """More than twice as much, the other sign, and the same number of something else."""
+        """More than twice as much, the other sign, zero and one, and the same number of something else."""
         rules, amount = self._rules[item.id], right.readings[0].amount
         number = amount / rules.asked.factor
         yield "more than twice as much", self._written(2 * number + 1, rules)
         yield "the other sign", self._written(-number - 1, rules)
+        for name, idle in (("zero", Fraction(0)), ("one", Fraction(1))):
+            if number != idle:
+                yield name, self._written(idle, rules)
         if rules.asks_whole(right.readings[0]):
             yield from (("one more", _plain(number + 1)), ("one less", _plain(number - 1)))
         for name in _OTHER_UNITS if rules.asked.text else ():
