@@ -14,7 +14,7 @@ from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
 from autograder.kinds import make_check
 from autograder.notebook.student_check import FILE_NAME
-from autograder.records import Call, Cell, Scenario
+from autograder.records import Call, Cell
 from autograder.rubric import NotebookFile, Rubric
 from autograder.verify.findings import ItemCredit, VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
@@ -71,8 +71,7 @@ def _failing(
                 box.run_cell(cell.source, seconds=limits.cell_seconds)
         look = f"import coursecheck\n{_NAME} = coursecheck.failing(globals(), {list(questions)!r})"
         box.run_cell(look, seconds=limits.cell_seconds)
-        read = Scenario("visible", (Call(_NAME, read=True),))
-        observed = box.ask((read,), seconds=limits.call_seconds)[0][0]
+        (observed,) = box.ask([Call(_NAME, read=True)], seconds=limits.call_seconds)
     except SandboxError as error:
         return [f"{', '.join(questions)}: could not be run: {error}"]
     finally:

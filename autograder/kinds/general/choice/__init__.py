@@ -22,7 +22,7 @@ from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
 from autograder.notebook.closed import YES_NO, Options, entries, normal, words_in
-from autograder.records import Answer, ItemResult, Message, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item, Rubric
 
 UNKNOWN = "no such option"
@@ -217,7 +217,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             self._check(item, options)
             self._check_distinct(item, self.rubric)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variables that do not stand in the source as literals."""
         del draw
         return self._targets.plan(answer)

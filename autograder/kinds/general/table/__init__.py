@@ -29,7 +29,7 @@ from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.following import FollowedShapes
 from autograder.kinds.general.table.options import TableItem, TableQuestion, check_rows, read_columns
 from autograder.messages import languages, render
-from autograder.records import Answer, ItemResult, Message, Opaque, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Opaque, Status
 from autograder.rubric import Item
 
 Cell = tuple[str, str]
@@ -71,12 +71,12 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
                 f"it is judged in the column {self.key!r}; no item has it", place(question), "order"
             )
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variable, where it does not stand in the source as a literal."""
         del draw
         return self._targets.plan(answer)
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """One call of the reference with the ``config``."""
         return self._targets.reference_plan()
 
