@@ -165,13 +165,6 @@ class Call(Struct, frozen=True, eq=False):
     """Read the variable instead of calling it; args are ignored."""
 
 
-class Scenario(Struct, frozen=True, eq=False):
-    """Calls that follow one another in one box; the first failure skips the rest."""
-
-    name: str
-    calls: tuple[Call, ...]
-
-
 class Ending(enum.StrEnum):
     """Why a box ended before we closed it."""
 
@@ -222,8 +215,7 @@ class LimitEvent(Struct, frozen=True):
 class Observation(Struct, frozen=True, eq=False):
     """What came of one call: a value, an exception, or the end of the box.
 
-    Exactly one holds: ``ok``; ``error`` non-empty (an exception was raised, or the call was skipped
-    because an earlier one of its scenario failed: ``error="Skipped"``); ``ending`` set.
+    Exactly one holds: ``ok``; ``error`` non-empty (an exception was raised); ``ending`` set.
     """
 
     ok: bool
@@ -349,7 +341,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
     """Of processor time, as the next two; by the clock, `autograder.limits.CLOCK_FACTOR` times as long."""
     call_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 10.0
-    """Of each call, not of a scenario."""
+    """Of each call."""
     submission_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 120.0
     """Of all boxes of one notebook."""
     processor_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 120

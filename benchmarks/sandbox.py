@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from peers_tools import memory, tree
 
-from autograder.records import Call, Limits, Scenario, Tensor
+from autograder.records import Call, Limits, Tensor
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -229,7 +229,7 @@ def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
     box = sandbox.open(Limits(), seed=-2)
     try:
         box.run_cell(CELLS[1], seconds=10)
-        once = Scenario("call", (Call("double", args=(21,)),))
+        once = Call("double", args=(21,))
         seconds = [elapsed(lambda: box.ask([once], seconds=10)) for _ in range(300)]
     finally:
         box.close()
@@ -243,7 +243,7 @@ def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
     try:
         box.run_cell(IDENTITY.format(numbers=numbers), seconds=10)
         big = Tensor(np.zeros(numbers, np.float32), "float32")
-        take, give = Scenario("in", (Call("take", args=(big,)),)), Scenario("out", (Call("give"),))
+        take, give = Call("take", args=(big,)), Call("give")
         into = statistics.median(elapsed(lambda: box.ask([take], seconds=10)) for _ in range(7))
         out = statistics.median(elapsed(lambda: box.ask([give], seconds=10)) for _ in range(7))
     finally:

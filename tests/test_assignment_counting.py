@@ -61,13 +61,11 @@ def setting_of(question: Question) -> Any:
     return families.T5(**config) if question.id == "t5-parts" else Setting.of(config)
 
 
-def expected(question: Question) -> list[tuple[Observation, ...]]:
+def expected(question: Question) -> list[Observation]:
     """What the reference says, asked here instead of in its sandbox."""
     reference = getattr(oracle, question.reference.partition(":")[2])
     return [
-        (Observation(ok=True, value=reference(*call.args)),)
-        for scenario in CHECKS[question.id].reference_plan()
-        for call in scenario.calls
+        Observation(ok=True, value=reference(*call.args)) for call in CHECKS[question.id].reference_plan()
     ]
 
 
@@ -78,7 +76,7 @@ def graded(question: Question, source: str) -> tuple[ItemResult, ...]:
     if check.plan(answer, DRAW):
         namespace: dict[str, Any] = {}
         exec(source, namespace)
-        observed = [(Observation(ok=True, value=namespace[question.answer]),)]
+        observed = [Observation(ok=True, value=namespace[question.answer])]
     return check.judge(Evidence(answer, observed, expected(question), draw=DRAW))
 
 

@@ -18,12 +18,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.records import Answer, Call, CellOutcome, CellTest, ItemResult, Observation, Scenario
+from autograder.records import Answer, Call, CellOutcome, CellTest, ItemResult, Observation
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
-
-Observations = tuple[Observation, ...]
-"""The observations of one scenario, one per call."""
 
 
 class Draw(Struct, frozen=True):
@@ -78,10 +75,10 @@ class Evidence(Struct, frozen=True, eq=False):
     """All that a judgement may look at."""
 
     answer: Answer
-    observed: Sequence[Observations]
-    """One entry per scenario of the plan, in order; shorter when the run was cut off."""
-    expected: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of ``reference_plan``."""
+    observed: Sequence[Observation]
+    """One entry per call of the plan, in order; shorter when the run was cut off."""
+    expected: Sequence[Observation] = ()
+    """The reference's, one entry per call of ``reference_plan``."""
     earlier: Mapping[str, ItemResult] = {}
     """Results of questions before this one, by ``"question.item"``."""
     answers: Mapping[str, Answer] = {}
@@ -146,10 +143,10 @@ class Check(ABC):
     """Its items are tests, which run while the notebook stands at their place; see `cell_tests`."""
 
     @abstractmethod
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variables to read in the student's box; empty when the answer's text is enough."""
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """The calls to make in the reference's box; empty when nothing is needed.
 
         There the rubric's ``reference = "module:name"`` is bound to the name the student assigns

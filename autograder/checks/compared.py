@@ -26,7 +26,7 @@ from autograder.checks.planning.targets import Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import render, sentences
-from autograder.records import Answer, ItemResult, Message, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item
 
 Q = TypeVar("Q", bound=ComparedOptions)
@@ -63,12 +63,12 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         for item, options in self.automatic:
             self._check(item, options)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variables to read."""
         del draw
         return self.targets.plan(answer)
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """One call of the reference."""
         return self.targets.reference_plan()
 

@@ -21,7 +21,7 @@ from autograder.checks.judging.results import (
     result,
 )
 from autograder.checks.options import item_options, question_options
-from autograder.records import Answer, ItemResult, Scenario
+from autograder.records import Answer, Call, ItemResult
 from autograder.rubric import Item, Question, Rubric
 
 Q = TypeVar("Q", bound=Struct)
@@ -62,7 +62,7 @@ class ItemwiseCheck(Check, Generic[Q, I]):
             RubricError: they do not fit together; names the question.
         """
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The calls to make in the student's box; none for a cell that was left blank."""
         return () if self.is_unanswered(answer) else self.asked(answer, draw)
 
@@ -70,7 +70,7 @@ class ItemwiseCheck(Check, Generic[Q, I]):
         """Whether there is nothing to judge: the cell was left as it was handed out, or emptied."""
         return is_blank(answer)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The calls to make for a cell that was written in."""
         del answer, draw
         return ()

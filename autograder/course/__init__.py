@@ -191,7 +191,7 @@ class Course(Struct, frozen=True):
 
     @property
     def private(self) -> Path:
-        """What only the grader reads: the secret and the cached expected values."""
+        """What only the grader reads: the secret."""
         return self.root / PRIVATE
 
     def rubric(self, assignment: str) -> Path:
@@ -319,7 +319,7 @@ class Course(Struct, frozen=True):
         return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
 
     def reference_digest(self) -> str:
-        """SHA-256 over the reference solutions, so that cached expected values follow their changes.
+        """SHA-256 over the reference solutions, so that results follow their changes.
 
         Answers that checks plant for ``autograder verify`` are left out: to rename one regrades nobody.
         """

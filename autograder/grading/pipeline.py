@@ -16,7 +16,6 @@ from autograder.assignment import Assignment
 from autograder.checks.base import (
     Draw,
     Evidence,
-    Observations,
 )
 from autograder.checks.judging.results import Finding, review, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
@@ -44,6 +43,7 @@ from autograder.notebook.match import LOST
 from autograder.notebook.read import details
 from autograder.records import (
     Answer,
+    Call,
     Cell,
     CellOutcome,
     ExecutedNotebook,
@@ -52,7 +52,7 @@ from autograder.records import (
     Markdown,
     Message,
     Note,
-    Scenario,
+    Observation,
     Spent,
     Status,
     Submission,
@@ -169,7 +169,7 @@ class Grader:
         *,
         answers: Mapping[str, Answer],
         earlier: Mapping[str, Sequence[ItemResult]],
-        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+        ask: Callable[[tuple[Call, ...]], Sequence[Observation]],
         sitting: StudentAssignment,
         cells: Sequence[str] = (),
         tests: Mapping[str, CellOutcome] | None = None,
@@ -534,14 +534,14 @@ class _SubmissionRun:
         self.notes += notes
         return results
 
-    def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
+    def _ask(self, session: Session, plan: tuple[Call, ...], place: str) -> Sequence[Observation]:
         """Ask until something happens that nobody foresaw; then no more.
 
         What the box says after it could be the answer to another question, and our fault read as the
         student's.
         """
         names = self._asked.setdefault(place, set())
-        names.update(call.target for one in plan for call in one.calls if isinstance(call.target, str))
+        names.update(call.target for call in plan)
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:

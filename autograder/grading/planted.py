@@ -13,7 +13,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import Trial
 from autograder.errors import CourseError
 from autograder.grading.expected import ReferenceObject, ask_reference
-from autograder.records import Call, Scenario
+from autograder.records import Call
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import retry_infrastructure
@@ -54,9 +54,8 @@ def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> di
     answers = {}
     try:
         for question in asking:
-            plan = (Scenario("trials", (Call(_NAME),)),)
             named = ReferenceObject(f"question {question.id!r}: trials", question.trials, _NAME)
-            answers[question.id] = ask_reference(box, named, plan, limits)[0][0].value
+            answers[question.id] = ask_reference(box, named, [Call(_NAME)], limits)[0].value
     finally:
         box.close()
     return answers

@@ -64,7 +64,7 @@ class StudentAssignments:
             except Exception as error:  # noqa: BLE001 - raised when this student is graded, and nobody else
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
-        common, *expected = expected_values(assignment, secret, pool, every)
+        common, *expected = expected_values(assignment, pool, every)
         self.common = StudentAssignment(assignment, common)
         sittings = [StudentAssignment(one, values) for one, values in zip(every, expected, strict=True)]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))

@@ -19,7 +19,7 @@ from autograder.grading.expected import ReferenceObject, ask_reference, for_many
 from autograder.notebook.fill import Listing, label
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, specification_of
-from autograder.records import Call, Limits, Scenario
+from autograder.records import Call, Limits
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.variants.drawing import Catalogues, Fault, Variant, draw
@@ -53,12 +53,10 @@ class Reference:
         return found
 
     def _answers(self, reference: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        plan = tuple(
-            Scenario(f"call {number}", (Call(_NAME, args=args),)) for number, args in enumerate(calls, 1)
-        )
+        plan = [Call(_NAME, args=args) for args in calls]
         named = ReferenceObject("[variant]", reference, _NAME)
         observed = ask_reference(self._box, named, plan, self._limits)
-        return [observations[0].value for observations in observed]
+        return [one.value for one in observed]
 
 
 @contextmanager

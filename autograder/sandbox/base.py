@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec import Struct
 
 from autograder.limits import MemoryBudget
-from autograder.records import CellRun, Limits, Observation, Scenario
+from autograder.records import Call, CellRun, Limits, Observation
 from autograder.sandbox.exchange.wire import Told
 from autograder.stopwatch import StepTime
 
@@ -104,20 +104,19 @@ class Box(Protocol):
 
     def ask(
         self,
-        scenarios: Sequence[Scenario],
+        calls: Sequence[Call],
         *,
         seconds: float,
         total: float = math.inf,
         room: MemoryBudget | None = None,
-    ) -> list[tuple[Observation, ...]]:
-        """Run scenarios in order; one tuple per scenario, one entry per call.
+    ) -> list[Observation]:
+        """Make calls in order; one entry per call.
 
-        When student code ends the box inside scenario k, the results of the scenarios before k are
-        returned followed by one for k: what its calls gave until then, and the ending for the others. The
-        list is then shorter than ``scenarios`` or its last entry carries the ending, and the box is closed.
+        If student code ends the box in one of them, its entry is the last one and carries the ending, and the
+        box is closed.
 
         Args:
-            scenarios: what to ask.
+            calls: what to ask.
             seconds: of each call; see `run_cell`.
             total: of all calls together, likewise.
             room: what the answers count against; what does not fit ends the box. Default: nothing is

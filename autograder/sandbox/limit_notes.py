@@ -25,12 +25,8 @@ _COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b")
 _IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")
 
 
-def with_limits(observations: tuple[Observation, ...], limits: Limits) -> tuple[Observation, ...]:
-    """The same observations; those that met a limit say how much was allowed."""
-    return tuple(_with_limit(one, limits) for one in observations)
-
-
-def _with_limit(observation: Observation, limits: Limits) -> Observation:
+def with_limit(observation: Observation, limits: Limits) -> Observation:
+    """Return an observation that says how much was allowed if it met a limit."""
     told = (encounter.met for encounter in observation.met if encounter.told)
     kind = observation.ending or next(told, None)
     if kind is None:
@@ -38,12 +34,10 @@ def _with_limit(observation: Observation, limits: Limits) -> Observation:
     return msgspec.structs.replace(observation, limit=allowed.amount(kind, limits))
 
 
-def out_of_time(observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
-    """The same observations of a call that was stopped because the whole submission had no time left."""
-    return tuple(
-        msgspec.structs.replace(one, ending=Ending.SUBMISSION_TIME) if one.ending is Ending.CALL_TIME else one
-        for one in observations
-    )
+def out_of_time(observation: Observation) -> Observation:
+    """The observation of a call that was stopped because the whole submission had no time left."""
+    is_late = observation.ending is Ending.CALL_TIME
+    return msgspec.structs.replace(observation, ending=Ending.SUBMISSION_TIME) if is_late else observation
 
 
 def ended(ending: Ending, limits: Limits) -> str:
@@ -57,17 +51,17 @@ def cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[N
     return [_note(encounter, limits, f"cell {number + 1}") for encounter in met]
 
 
-def call_notes(name: str, observations: Sequence[Observation], limits: Limits, place: str) -> list[Note]:
-    """Notes on the limits that a scenario met.
+def call_notes(name: str, observation: Observation, limits: Limits, place: str) -> list[Note]:
+    """Notes on the limits that a call met.
 
     Args:
-        name: of the scenario.
-        observations: its answers.
+        name: that was asked for.
+        observation: the answer.
         limits: of the submission.
         place: the question that asked.
     """
-    notes = [_note(encounter, limits, place) for one in observations for encounter in one.met]
-    ending = next((one.ending for one in observations if one.ending), None)
+    notes = [_note(encounter, limits, place) for encounter in observation.met]
+    ending = observation.ending
     if ending is Ending.NOT_ASKED:
         notes.append(Note(CALL_ENDED, f"{name}: not asked: {ENDED_BEFORE}", place))
     elif ending is not None:

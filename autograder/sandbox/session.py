@@ -16,11 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets, room_for_files
-from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
+from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Spent
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
@@ -35,14 +33,14 @@ _PAGE = 4096
 _SPARE = 0.01
 """Share of a submission's time that is as good as none: a box does not measure just like its submission."""
 ENDINGS_PER_QUESTION = 2
-"""After so many endings within one question its remaining scenarios and tests are not tried."""
+"""After so many endings within one question its remaining calls and tests are not tried."""
 Visit = Callable[[Box, float, Collection[int]], None]
 """What is done when the notebook stands before a cell, with the box, the seconds that are left and the cells
 that did not run there. It may run again in another box, and raises `BoxEnded` where it ended this one."""
 
 
 class Session:
-    """Runs the cells of one submission and answers scenarios about what they defined."""
+    """Runs the cells of one submission and answers calls about what they defined."""
 
     def __init__(
         self,
@@ -61,7 +59,7 @@ class Session:
         self._visits = visits or {}
         self._timeouts = timeouts or Timeouts()
         self._recalled = 0.0  # seconds that known time-outs would have used up
-        self._asked: list[Scenario] = []  # of the open box
+        self._asked: list[Call] = []  # of the open box
         self._sandbox = sandbox
         self._cells = cells
         self._limits = limits
@@ -119,11 +117,11 @@ class Session:
         self._ensure_box()
         return self.runs
 
-    def ask(self, scenarios: Sequence[Scenario], *, place: str = "") -> list[tuple[Observation, ...]]:
-        """One entry per scenario, as `Box.ask`; opens new boxes as needed.
+    def ask(self, calls: Sequence[Call], *, place: str = "") -> list[Observation]:
+        """One entry per call, as `Box.ask`; opens new boxes as needed.
 
         Args:
-            scenarios: what to ask.
+            calls: what to ask.
             place: the question that asks, for the notes.
 
         Raises:
@@ -132,10 +130,9 @@ class Session:
         if place != self._asked_by or not place:  # what one question was answered is held until it is judged
             self._room = MemoryBudget(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
             self._asked_by = place
-        asked = self._ask(scenarios)
-        results = [limit_notes.with_limits(observations, self._limits) for observations in asked]
-        for scenario, observations in zip(scenarios, results, strict=True):
-            notes = limit_notes.call_notes(scenario.name, observations, self._limits, place)
+        results = [limit_notes.with_limit(one, self._limits) for one in self._ask(calls)]
+        for call, observation in zip(calls, results, strict=True):
+            notes = limit_notes.call_notes(call.target, observation, self._limits, place)
             limit_notes.add(self.notes, notes)
         return results
 
@@ -152,58 +149,52 @@ class Session:
         box, self._box = self._box, None
         return box
 
-    def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        results: list[tuple[Observation, ...]] = []
+    def _ask(self, calls: Sequence[Call]) -> list[Observation]:
+        results: list[Observation] = []
         endings = 0
-        while waiting := scenarios[len(results) :]:
+        while waiting := calls[len(results) :]:
             if self._room.ending or endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
                 ending = self._room.ending or self._given_up or Ending.NOT_ASKED
-                return [*results, *(_ended(scenario, ending) for scenario in waiting)]
+                return results + [Observation(ok=False, ending=ending)] * len(waiting)
             try:
                 answers = self._ask_together(waiting)
             except SandboxFault as fault:
                 self._after_fault(fault)
                 continue
             results += answers
-            if answers and _ending(answers[-1]):
+            if answers and answers[-1].ending:
                 endings += 1
                 self._lose_box()
         return results
 
-    def _ask_together(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        """Ask scenarios in one box, as `Box.ask`, without running what is known to run out of time.
+    def _ask_together(self, calls: Sequence[Call]) -> list[Observation]:
+        """Make calls in one box, as `Box.ask`, without those that are known to run out of time.
 
         A known time-out is answered, and counts against the submission's time, as it was when it was met.
         """
-        known, answered = self._first_known(scenarios)
-        scenarios = scenarios[: known or 1]
-        calls = scenarios[0].calls[:answered] if known == 0 else None
-        asked = scenarios if calls is None else [msgspec.structs.replace(scenarios[0], calls=calls)]
-        answers: list[tuple[Observation, ...]] = [()]
-        if calls is None or calls:
-            answers = self._ask_box(asked)
-        if calls is not None and not _ending(answers[0]):
-            rest = len(scenarios[0].calls) - len(answers[0])
-            answers = [(*answers[0], *(Observation(ok=False, ending=Ending.CALL_TIME),) * rest)]
+        known = self._first_known(calls)
+        calls = calls[: known or 1]
+        if known:
+            answers = self._ask_box(calls)
+        else:
+            answers = [Observation(ok=False, ending=Ending.CALL_TIME)]
             self._recalled += self._limits.call_seconds
-        self._asked = [*self._asked, *scenarios[: len(answers)]]
-        if answers and _ending(answers[-1]) is Ending.CALL_TIME and not self._visits:
-            told = sum(one.ending is None for one in answers[-1])
-            self._timeouts.remember_call(self._asked, self._skipped, told)
+        self._asked = [*self._asked, *calls[: len(answers)]]
+        if answers and answers[-1].ending is Ending.CALL_TIME and not self._visits:
+            self._timeouts.remember_call(self._asked, self._skipped)
         return answers
 
-    def _first_known(self, scenarios: Sequence[Scenario]) -> tuple[int, int]:
-        """Return the place of the first known to run out of time, and how many of its calls are answered.
+    def _first_known(self, calls: Sequence[Call]) -> int:
+        """Return the place of the first call that is known to run out of time.
 
-        If there is none, the place is behind the last. Tests that run between the cells may change what calls
-        meet, so nothing is known of calls then.
+        If there is none, it is behind the last. Tests that run between the cells may change what calls meet,
+        so nothing is known of calls then.
         """
         if not self._visits and self._left() >= self._limits.call_seconds:
-            for number in range(len(scenarios)):
-                asked = [*self._asked, *scenarios[: number + 1]]
-                if (answered := self._timeouts.recall_call(asked, self._skipped)) is not None:
-                    return number, answered
-        return len(scenarios), 0
+            for number in range(len(calls)):
+                if self._timeouts.recall_call([*self._asked, *calls[: number + 1]], self._skipped):
+                    return number
+        return len(calls)
 
     def _skip_known_cells(self) -> None:
         """Leave out the cells that are known to run out of time, as if each had just ended a box."""
@@ -254,17 +245,17 @@ class Session:
 
     # ------------------------------------------------------------ boxes
 
-    def _ask_box(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+    def _ask_box(self, calls: Sequence[Call]) -> list[Observation]:
         assert self._box is not None
         seconds = min(self._limits.call_seconds, self._left())
         if seconds <= 0:
             self._out_of_time()
             self._give_up(Ending.SUBMISSION_TIME)
-            return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
+            return [Observation(ok=False, ending=Ending.SUBMISSION_TIME)] * len(calls)
         with self._passing():
-            answers = self._box.ask(scenarios, seconds=seconds, total=self._left(), room=self._room)
+            answers = self._box.ask(calls, seconds=seconds, total=self._left(), room=self._room)
         if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
-            if _ending(answers[-1]) is Ending.CALL_TIME:
+            if answers[-1].ending is Ending.CALL_TIME:
                 self._out_of_time()
             answers[-1] = limit_notes.out_of_time(answers[-1])
         return answers
@@ -499,11 +490,3 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
         if room >= 0 and len(kept) < _OF_FILES * limits.scratch_files - 8:
             kept[name] = files[name]
     return kept
-
-
-def _ending(observations: tuple[Observation, ...]) -> Ending | None:
-    return next((observation.ending for observation in observations if observation.ending), None)
-
-
-def _ended(scenario: Scenario, ending: Ending) -> tuple[Observation, ...]:
-    return tuple(Observation(ok=False, ending=ending) for _ in scenario.calls)

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from autograder.errors import BoxEnded
-from autograder.records import Ending, Scenario
+from autograder.records import Call, Ending
 from autograder.sandbox.exchange import values, wire
 
 
@@ -35,8 +35,7 @@ class Timeouts:
     """The time-outs of one notebook of a submission: those of earlier runs, and those met in this one.
 
     Attributes:
-        met: the names of those that this run met or was spared, each with the number of calls of its scenario
-            that were answered before.
+        met: the names of those that this run met or was spared. Stores keep a number with each, which is 0.
     """
 
     def __init__(
@@ -58,33 +57,29 @@ class Timeouts:
         self._digest = b""
         self._known = dict(known or {})
         self._stop_at_new = stop_at_new
-        self._digests: dict[Scenario, bytes] = {}
+        self._digests: dict[Call, bytes] = {}
         self.met: dict[str, int] = {}
 
     def remember_cell(self, number: int, skipped: Collection[int]) -> None:
         """Remember that a cell ran out of time in a box in which the skipped ones did not run."""
         self._remember(self._name_cell(number, skipped))
 
-    def remember_call(self, asked: Sequence[Scenario], skipped: Collection[int], answered: int) -> None:
-        """Remember that the last of these scenarios ran out of time, after the others in the same box.
+    def remember_call(self, asked: Sequence[Call], skipped: Collection[int]) -> None:
+        """Remember that the last of these calls ran out of time, after the others in the same box.
 
         Args:
-            asked: the scenarios.
+            asked: the calls.
             skipped: the cells that did not run there.
-            answered: how many calls of the last one were answered before.
         """
-        self._remember(self._name_call(asked, skipped), answered)
+        self._remember(self._name_call(asked, skipped))
 
     def recall_cell(self, number: int, skipped: Collection[int]) -> bool:
         """Return whether a cell is known to run out of time."""
-        return bool(self._known) and self._recall(self._name_cell(number, skipped)) is not None
+        return bool(self._known) and self._recall(self._name_cell(number, skipped))
 
-    def recall_call(self, asked: Sequence[Scenario], skipped: Collection[int]) -> int | None:
-        """Return how many calls of the last scenario are answered before it runs out of time.
-
-        None if it is not known to do so.
-        """
-        return self._recall(self._name_call(asked, skipped)) if self._known else None
+    def recall_call(self, asked: Sequence[Call], skipped: Collection[int]) -> bool:
+        """Return whether the last of these calls is known to run out of time."""
+        return bool(self._known) and self._recall(self._name_call(asked, skipped))
 
     def remember_test(self, test: bytes, skipped: Collection[int]) -> None:
         """Remember that a test ran out of time in a box in which the skipped cells did not run.
@@ -97,23 +92,23 @@ class Timeouts:
 
     def recall_test(self, test: bytes, skipped: Collection[int]) -> bool:
         """Return whether a test is known to run out of time; see `remember_test`."""
-        return bool(self._known) and self._recall(self._name_test(test, skipped)) is not None
+        return bool(self._known) and self._recall(self._name_test(test, skipped))
 
-    def _remember(self, name: str, answered: int = 0) -> None:
-        self.met[name] = answered
+    def _remember(self, name: str) -> None:
+        self.met[name] = 0
         if self._stop_at_new and name not in self._known:
             raise NewTimeout
 
-    def _recall(self, name: str) -> int | None:
+    def _recall(self, name: str) -> bool:
         if name in self._known:  # it stays known for the run after this one
-            self.met[name] = self._known[name]
-        return self._known.get(name)
+            self.met[name] = 0
+        return name in self._known
 
     def _name_cell(self, number: int, skipped: Collection[int]) -> str:
         return self._name([str([sorted(skipped), number]).encode()])
 
-    def _name_call(self, asked: Sequence[Scenario], skipped: Collection[int]) -> str:
-        return self._name([str(sorted(skipped)).encode(), *map(self._digest_scenario, asked)])
+    def _name_call(self, asked: Sequence[Call], skipped: Collection[int]) -> str:
+        return self._name([str(sorted(skipped)).encode(), *map(self._digest_call, asked)])
 
     def _name_test(self, test: bytes, skipped: Collection[int]) -> str:
         return self._name([b"test", str(sorted(skipped)).encode(), test])
@@ -123,13 +118,12 @@ class Timeouts:
         lengths = str([len(part) for part in parts]).encode()
         return hashlib.sha256(b"".join((self._digest, lengths, *parts))).hexdigest()[:32]
 
-    def _digest_scenario(self, scenario: Scenario) -> bytes:
-        if scenario not in self._digests:
+    def _digest_call(self, call: Call) -> bytes:
+        if call not in self._digests:
             encoder = values.TrustedEncoder()
-            calls = [values.call_tree(call, encoder) for call in scenario.calls]
-            told = wire.pack({"calls": calls}, encoder.arrays)
-            self._digests[scenario] = hashlib.sha256(b"".join(told)).digest()
-        return self._digests[scenario]
+            told = wire.pack({"call": values.call_tree(call, encoder)}, encoder.arrays)
+            self._digests[call] = hashlib.sha256(b"".join(told)).digest()
+        return self._digests[call]
 
 
 class SubmissionTimeouts:

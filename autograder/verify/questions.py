@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
 from autograder.notebook.student_check import FILE_NAME
-from autograder.records import Call, Cell, Scenario
+from autograder.records import Call, Cell
 from autograder.rubric import NotebookFile
 from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
@@ -51,8 +51,7 @@ def _failing(
                 box.run_cell(cell.source, seconds=limits.cell_seconds)
         look = f"import coursecheck\n{_NAME} = coursecheck.failing(globals(), {list(questions)!r})"
         box.run_cell(look, seconds=limits.cell_seconds)
-        read = Scenario("visible", (Call(_NAME, read=True),))
-        observed = box.ask((read,), seconds=limits.call_seconds)[0][0]
+        (observed,) = box.ask([Call(_NAME, read=True)], seconds=limits.call_seconds)
     except SandboxError as error:
         return [f"{', '.join(questions)}: could not be run: {error}"]
     finally:

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import Draw, Observations, Trial
+from autograder.checks.base import Draw, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.document import canonical
-from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Scenario, Score
+from autograder.records import Answer, Call, Cell, Graded, ItemResult, Limits, Observation, Score
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
 
-RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+RunCalls = Callable[[tuple[Call, ...]], Sequence[Observation]]
 
 
 class TrialGrader:
@@ -95,7 +95,7 @@ class TrialGrader:
         place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
         return [cell for cell in cells[:place] if isinstance(cell, Cell) and cell.source.strip()]
 
-    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunScenarios) -> Score:
+    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunCalls) -> Score:
         """Judge the changed answers, in the rubric's order."""
         results = dict(self._results)
         earlier: dict[str, Sequence[ItemResult]] = {}
@@ -175,32 +175,32 @@ class TrialGrader:
         cell_type = answer.cell_type if answer is not None else stub.cell_type
         return Answer(grade_id, cell_type, source, changed=canonical(source) != canonical(stub.source))
 
-    def _plan(self, question: Question, answer: Answer) -> tuple[Scenario, ...]:
+    def _plan(self, question: Question, answer: Answer) -> tuple[Call, ...]:
         grader = self._grader
         draw = Draw.for_question(grader.secret, self._rubric, question)
         return grader.assignment.checks[question.id].plan(answer, draw)
 
 
-def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
+def _known(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:
     del plan
     return observed
 
 
-def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
-    raise AssertionError(f"{len(plan)} scenarios are asked of a paper without a box")
+def _nobody(plan: tuple[Call, ...]) -> tuple[Observation, ...]:
+    raise AssertionError(f"{len(plan)} calls are made for a paper without a box")
 
 
-def only_reads(plan: Sequence[Scenario]) -> bool:
+def only_reads(plan: Sequence[Call]) -> bool:
     """Whether a plan reads variables and calls nothing of the student's."""
-    return all(call.read for scenario in plan for call in scenario.calls)
+    return all(call.read for call in plan)
 
 
 def read_all(
     box: Box,
     before: Sequence[Cell],
-    sources: Mapping[str, tuple[str, tuple[Scenario, ...]]],
+    sources: Mapping[str, tuple[str, tuple[Call, ...]]],
     limits: Limits,
-) -> dict[str, Sequence[Observations]]:
+) -> dict[str, Sequence[Observation]]:
     """What each trial's variables hold; trials that are missing could not be read this way.
 
     Starting a box and running a whole notebook for each would cost most of the time of a verification. Before
@@ -213,12 +213,12 @@ def read_all(
         sources: by the trial's name, the answer cell and the plan.
         limits: how long a cell and a call may take.
     """
-    found: dict[str, Sequence[Observations]] = {}
+    found: dict[str, Sequence[Observation]] = {}
     try:
         for cell in before:
             box.run_cell(cell.source, seconds=limits.cell_seconds)
         for name, (source, plan) in sources.items():
-            names = [call.target for scenario in plan for call in scenario.calls]
+            names = [call.target for call in plan]
             box.run_cell(f"for _ in {names!r}: globals().pop(_, None)", seconds=limits.cell_seconds)
             box.run_cell(source, seconds=limits.cell_seconds)
             found[name] = box.ask(plan, seconds=limits.call_seconds)

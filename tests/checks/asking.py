@@ -34,31 +34,31 @@ def answer(source: str, *, changed: bool = True, cell_type: str = "code") -> Ans
     return Answer("q-answer", cell_type, source, changed)
 
 
-def value(*values: Any) -> tuple[Observation, ...]:
-    """The observations of a scenario whose calls gave these values."""
-    return tuple(Observation(ok=True, value=one) for one in values)
+def value(one: Any) -> Observation:
+    """The observation of a call that gave this value."""
+    return Observation(ok=True, value=one)
 
 
-def error(name: str, message: str = "") -> tuple[Observation, ...]:
+def error(name: str, message: str = "") -> Observation:
     """The observation of a call that raised."""
-    return (Observation(ok=False, error=name, message=message),)
+    return Observation(ok=False, error=name, message=message)
 
 
-def met(limit: LimitKind, name: str) -> tuple[Observation, ...]:
+def met(limit: LimitKind, name: str) -> Observation:
     """The observation of a call that raised because it met a limit."""
-    return (Observation(ok=False, error=name, met=(LimitEvent(limit, told=True),), limit="3 of them"),)
+    return Observation(ok=False, error=name, met=(LimitEvent(limit, told=True),), limit="3 of them")
 
 
-def ended(ending: Ending) -> tuple[Observation, ...]:
+def ended(ending: Ending) -> Observation:
     """The observation of a call that ended the box."""
-    return (Observation(ok=False, ending=ending),)
+    return Observation(ok=False, ending=ending)
 
 
 def judge(
     check: Check,
     source: str | Answer,
-    observed: Sequence[tuple[Observation, ...]] = (),
-    expected: Sequence[tuple[Observation, ...]] = (),
+    observed: Sequence[Observation] = (),
+    expected: Sequence[Observation] = (),
 ) -> tuple[ItemResult, ...]:
     """The results of one answer."""
     given = source if isinstance(source, Answer) else answer(source)

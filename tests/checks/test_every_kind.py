@@ -6,6 +6,7 @@ import ast
 import functools
 import random
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import autograder
 from autograder.checks.base import Check, Draw, Evidence
 from autograder.kinds import make_check
 from autograder.messages import checks, languages, render, sentences
-from autograder.records import Answer, Ending, ItemResult, Observation, Status
+from autograder.records import Answer, Call, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load
 from tests.support import anything
 from tests.test_docs_rubric import EXAMPLES, rubric_of
@@ -84,15 +85,13 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     """A run that answers every call, with anything, is judged by the rules as well."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     numbers = random.Random(seed)
-    # A plan may have a hundred scenarios.
+    # A plan may have a hundred calls.
     some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
 
-    def answers(calls: int) -> tuple[Observation, ...]:
-        one = numbers.choice(some)
-        return tuple(Observation(ok=True, value=one) for _ in range(calls))
+    def answers(plan: Sequence[Call]) -> list[Observation]:
+        return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
 
-    observed = [answers(len(scenario.calls)) for scenario in check.plan(given_answer, DRAW)]
-    expected = [answers(len(scenario.calls)) for scenario in check.reference_plan()]
+    observed, expected = answers(check.plan(given_answer, DRAW)), answers(check.reference_plan())
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
@@ -104,7 +103,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     one = Observation(ok=True, value=huge)
-    observed = [(one,) * len(scenario.calls) for scenario in check.plan(given_answer, DRAW)]
+    observed = [one for _ in check.plan(given_answer, DRAW)]
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 

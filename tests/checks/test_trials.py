@@ -221,7 +221,7 @@ class Paper:
             source = changes.get(name, key.source)
             given = Answer(key.grade_id, key.cell_type, source, changed=True)
             assert () == self.checks[name].plan(given, DRAW), source
-            reference = ((Observation(ok=True, value=REFERENCES[name]),),) if name in REFERENCES else ()
+            reference = (Observation(ok=True, value=REFERENCES[name]),) if name in REFERENCES else ()
             earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
             found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))
         return found

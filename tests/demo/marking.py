@@ -12,7 +12,7 @@ from autograder.checking.running import CheckProgram
 from autograder.checks.base import Draw, Evidence
 from autograder.kinds import check_of
 from autograder.notebook.build import build_release
-from autograder.records import Answer, ItemResult, Message, Status
+from autograder.records import Answer, ItemResult, Message, Observation, Status
 from autograder.rubric import Question, Rubric
 from tests.support.checked import run_checks
 from tests.support.local_box import LocalBox
@@ -109,7 +109,7 @@ def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
 
 
 @functools.cache
-def _expected(assignment: str, question_id: str) -> tuple[tuple[object, ...], ...]:
+def _expected(assignment: str, question_id: str) -> tuple[Observation, ...]:
     rubric = shipped(assignment)
     question = rubric.question(question_id)
     check = check_of(question.kind)(question, rubric)

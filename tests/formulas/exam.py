@@ -55,8 +55,8 @@ def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
     reference = str(getattr(parameters, question.reference.partition(":")[2])())
     answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
     plan = check(formula.question).plan(answer, draw or Draw(b"secret"))
-    observed = tuple((Observation(ok=False, error="NameError"),) for _ in plan)
-    expected = ((Observation(ok=True, value=Opaque("Expr", reference)),),)
+    observed = tuple(Observation(ok=False, error="NameError") for _ in plan)
+    expected = (Observation(ok=True, value=Opaque("Expr", reference)),)
     return Evidence(answer, observed, expected, draw=draw)
 
 

@@ -13,15 +13,14 @@ import pytest
 
 from autograder.errors import SandboxFault
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR
-from autograder.records import Call, Cell, Ending, Limits, Scenario
+from autograder.records import Call, Cell, Ending, Limits
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.outside import allowance, watchdog
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.session import Session
 
 PLAN = tuple(
-    Scenario(name, (Call("work", args=(seconds,)),))
-    for name, seconds in (("short", 0.1), ("long", 0.5), ("endless", 1e9))
+    Call("work", args=(seconds,)) for name, seconds in (("short", 0.1), ("long", 0.5), ("endless", 1e9))
 )
 COMPUTES = """
 import time
@@ -59,7 +58,7 @@ def ask(sandbox: Sandbox) -> tuple[list[tuple[object, Ending | None]], float]:
         session.run()
         observed = session.ask(PLAN)
         assert [None] == [run.ending for run in session.runs if run]
-    return [(one.value, one.ending) for some in observed for one in some], session.spent().call_seconds
+    return [(one.value, one.ending) for one in observed], session.spent().call_seconds
 
 
 @pytest.mark.slow
@@ -86,7 +85,7 @@ def test_what_waits_is_stopped_by_the_clock(plain_sandbox: Sandbox) -> None:
     limits = Limits(call_seconds=0.2)
     with Session(plain_sandbox, (Cell(source),), limits) as session:
         observed = session.ask(PLAN[:1])
-    assert Ending.CALL_TIME is observed[0][0].ending
+    assert Ending.CALL_TIME is observed[0].ending
 
 
 class Machine:
@@ -235,4 +234,4 @@ def test_naps_between_steps_are_no_fault_of_ours(plain_sandbox: Sandbox, others:
         session.run()
         observed = session.ask(PLAN[:1])
         assert [] == [note for note in session.notes if note.code == "run-again"]
-    assert Ending.CALL_TIME is observed[0][0].ending
+    assert Ending.CALL_TIME is observed[0].ending

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, failed, first_failure, observations_at
+from autograder.checks.judging.results import Finding, failed, observed_value
 from autograder.checks.kind import Kind
-from autograder.records import Answer, Call, Scenario
+from autograder.records import Answer, Call
 from autograder.rubric import Item
 
 
@@ -45,17 +45,15 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
     question_type = RiddleQuestion
     item_type = RiddleItem
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        return (Scenario("riddle", (Call(self.question.answer, read=True),)),)
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+        return (Call(self.question.answer, read=True),)
 
     def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
         name = self.question.answer
-        observations = observations_at(evidence.observed, 0)
-        finding = first_failure(observations, 1, name, name)
-        if finding is not None:
+        value, finding = observed_value(evidence.observed, 0, name)
+        if finding is not None or str(value).casefold() == options.word.casefold():
             return finding
-        value = str(observations[0].value)
-        return None if value.casefold() == options.word.casefold() else failed("riddle.wrong", word=value)
+        return failed("riddle.wrong", word=str(value))
 
 
 KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
@@ -167,7 +165,7 @@ check = make_check(rubric.questions[0], rubric)
 found = []
 for word, changed in (("Echo", True), ("wind", True), ("", False)):
     answer = Answer("q", "code", f"word = {word!r}", changed)
-    seen = ((Observation(ok=True, value=word),),)
+    seen = (Observation(ok=True, value=word),)
     (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
     sentence = render(result.student, "de") if result.status.name == "FAILED" else ""
     found.append([result.status.name, str(result.points), sentence])

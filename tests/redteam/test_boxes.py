@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
+from autograder.records import Call, Cell, CellRun, Limits, Observation
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
@@ -46,7 +46,7 @@ MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
 FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
 """What an attack does is booked as its own."""
 SEEDS = fresh_seeds(1_000_000)
-WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
+WANTED = Call("honest", args=([1, 2, 3],))
 CLASSMATE = (
     HONEST
     + r"""
@@ -79,7 +79,7 @@ def strained():
 )
 """What a classmate has lying about, and does while the attack runs: all that the kernel counts by user."""
 OF_USERS = {"neighbours", "quotas", "shared"}
-STRAINED = Scenario("strained", (Call("strained"),))
+STRAINED = Call("strained")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -138,15 +138,15 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
         Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session,
     ):
         last = [run for run in session.run() if run][-1]
-        asked = session.ask([Scenario("attack", (Call("attack"),))])[0][0] if attack.gives else None
-        honest = session.ask([WANTED])[0][0]
+        asked = session.ask([Call("attack")])[0] if attack.gives else None
+        honest = session.ask([WANTED])[0]
         if honest.ending:  # what an attack left behind may end its box only now; the next one is clean
-            honest = session.ask([WANTED])[0][0]
-        reached = session.ask([Scenario("reached", (Call("reached", read=True),))])[0][0]
+            honest = session.ask([WANTED])[0]
+        reached = session.ask([Call("reached", read=True)])[0]
     # An ordinary user's boxes share that user: docs/security.md.
     if os.geteuid() == 0 or attack.kind not in OF_USERS:
         assert {(8, 65_536, 60_000, 8, 7)} == set(answers)
-    assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
+    assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0].value
     classmate.close()
     give_back(sandbox, LIMITS, SEEDS)  # a restarted session has had one opened ahead
 
@@ -171,7 +171,7 @@ def strained(classmate: NamespaceBox) -> Iterator[list[object]]:
 
     def ask() -> None:
         while not done.is_set() or not answers:
-            found = classmate.ask([STRAINED], seconds=LIMITS.call_seconds)[0][0]
+            found = classmate.ask([STRAINED], seconds=LIMITS.call_seconds)[0]
             answers.append(tuple(found.value) if found.ok else (found.error, found.message, found.ending))
             done.wait(0.05)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.records import Call, Cell, Ending, Observation, Opaque, Scenario, Tensor
+from autograder.records import Call, Cell, Ending, Observation, Opaque, Tensor
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE
@@ -25,7 +25,7 @@ def asked(sandbox: NamespaceSandbox, source: str, *names: str, argument: object 
     """What calls of functions give, each asked as a question of its own."""
     args = () if argument is None else (argument,)
     with Session(sandbox, (Cell(PRELUDE), Cell(source)), LIMITS, seed=next(SEEDS)) as session:
-        return [session.ask([Scenario(name, (Call(name, args=args),))])[0][0] for name in names]
+        return [session.ask([Call(name, args=args)])[0] for name in names]
 
 
 LYING_TENSORS = {
@@ -85,7 +85,7 @@ def test_an_object_that_lies_is_what_it_stores(
 
 FORGE = """
 def attack():
-    send(frame({'id': request_id(), 'n': 0, 'call': 0, 'observed': {'v': 42}}))
+    send(frame({'id': request_id(), 'n': 0, 'observed': {'v': 42}}))
     return 43
 def honest():
     return 7
@@ -102,23 +102,12 @@ def test_a_forged_reply_is_the_students_word_and_the_second_one_ends_the_box(
     assert 7 == third.value
 
 
-def test_an_exception_named_like_a_call_that_was_not_made_is_an_exception(
-    plain_sandbox: NamespaceSandbox,
-) -> None:
-    """Whoever raises an exception called Skipped was asked; only what follows a failure was not."""
-    source = "class Skipped(Exception): pass\ndef attack():\n    raise Skipped('our fault')"
-    with Session(plain_sandbox, (Cell(source),), LIMITS, seed=next(SEEDS)) as session:
-        first, second = session.ask([Scenario("two", (Call("attack"), Call("attack")))])[0]
-    assert ("Exception", "our fault") == (first.error, first.message)
-    assert "Skipped" == second.error
-
-
 def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
     """A reply kept from one request answers no other."""
     source = (
         "kept = []\ndef remember():\n    kept.append(request_id())\n    return 1\n"
         "def replay():\n"
-        "    send(frame({'id': kept[0], 'n': 0, 'call': 0, 'observed': {'v': 42}}))\n    return 2"
+        "    send(frame({'id': kept[0], 'n': 0, 'observed': {'v': 42}}))\n    return 2"
     )
     first, second = asked(plain_sandbox, source, "remember", "replay")
     assert 1 == first.value
@@ -128,7 +117,7 @@ def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
 def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None:
     """Whatever tree a forged reply holds, only numbers, texts, containers and our records come of it."""
     source = (
-        "def attack():\n    send(frame({'id': request_id(), 'n': 0, 'call': 0, 'observed': {'v': "
+        "def attack():\n    send(frame({'id': request_id(), 'n': 0, 'observed': {'v': "
         "[{'$': 'opaque', 'type': {'a': 1}, 'text': 5}, {'$': 'ref', 'v': []}, '\\ud800', True]}}))\n"
         "    time.sleep(9)"
     )

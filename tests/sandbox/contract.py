@@ -1,6 +1,6 @@
 """The contract of `autograder.sandbox.base.Sandbox`, as facts that every implementation must show.
 
-A fact is data: cells to run and scenarios to ask, each with what must come of it. `check` shows a fact
+A fact is data: cells to run and calls to make, each with what must come of it. `check` shows a fact
 on a sandbox; `canned` gives the outcomes with which a fake one is loaded to show the same fact.
 """
 
@@ -15,16 +15,16 @@ import pytest
 
 from autograder.errors import BoxEnded
 from autograder.records import (
+    Call,
     CellOutput,
     CellRun,
     Ending,
     Limits,
     Observation,
-    Scenario,
     Tensor,
 )
 from autograder.sandbox.base import Box, Sandbox
-from tests.support.fake_sandbox import FakeSandbox, Observations
+from tests.support.fake_sandbox import FakeSandbox
 
 LIMITS = Limits(
     cell_seconds=5, call_seconds=5, memory_mb=512, processes=32, output_kb=64, reply_mb=4, scratch_mb=16
@@ -76,41 +76,28 @@ class RunCell:
 
 @dataclass(frozen=True)
 class Ask:
-    """Scenarios and what must come of them, one expectation for each that is answered.
+    """Calls and what must come of each that is answered: the value, `Raises`, or an ending."""
 
-    An expectation is an ending, or one entry per call: the value, `Raises`, or an ending.
-    """
-
-    scenarios: tuple[Scenario, ...]
-    expected: tuple[Ending | tuple[Any, ...], ...]
+    calls: tuple[Call, ...]
+    expected: tuple[Any, ...]
     seconds: float = 5.0
 
     def check(self, box: Box) -> None:
         """Ask and compare."""
-        answers = box.ask(self.scenarios, seconds=self.seconds)
+        answers = box.ask(self.calls, seconds=self.seconds)
         assert len(self.expected) == len(answers), answers
-        for scenario, expected, observations in zip(self.scenarios, self.expected, answers, strict=False):
-            assert len(scenario.calls) == len(observations)
-            if isinstance(expected, Ending):
-                assert [expected] * len(observations) == [one.ending for one in observations]
-                continue
-            for one, observation in zip(expected, observations, strict=True):
-                if isinstance(one, Raises):
-                    one.check(observation)
-                elif isinstance(one, Ending):
-                    assert one is observation.ending, observation
-                else:
-                    assert observation.ok, observation
-                    assert_same(one, observation.value)
+        for one, observation in zip(self.expected, answers, strict=True):
+            if isinstance(one, Raises):
+                one.check(observation)
+            elif isinstance(one, Ending):
+                assert one is observation.ending, observation
+            else:
+                assert observation.ok, observation
+                assert_same(one, observation.value)
 
-    def canned(self) -> dict[str, Observations | Ending]:
-        """What a fake answers, by scenario name."""
-        return {
-            scenario.name: expected
-            if isinstance(expected, Ending)
-            else tuple(_observation(one) for one in expected)
-            for scenario, expected in zip(self.scenarios, self.expected, strict=False)
-        }
+    def canned(self) -> dict[str, Observation | Ending]:
+        """What a fake answers, by name."""
+        return {call.target: _observation(one) for call, one in zip(self.calls, self.expected, strict=False)}
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""Facts about scenarios: calling, reading, failing."""
+"""Facts about calls: calling, reading, failing."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from autograder.records import Call, Scenario, Tensor
+from autograder.records import Call, Tensor
 from tests.sandbox.contract import Ask, Fact, Raises, RunCell
 
 DEFINITIONS = """
@@ -21,9 +21,9 @@ def remember(x):
 """
 
 
-def ask(name: str, *calls: Call, gives: tuple[object, ...]) -> Ask:
-    """One scenario."""
-    return Ask((Scenario(name, calls),), (gives,))
+def ask(*calls: Call, gives: tuple[object, ...]) -> Ask:
+    """Calls and what they give."""
+    return Ask(calls, gives)
 
 
 def fact(says: str, *steps: Ask | RunCell, torch: bool = False) -> Fact:
@@ -32,45 +32,42 @@ def fact(says: str, *steps: Ask | RunCell, torch: bool = False) -> Fact:
 
 
 ASKS = (
-    fact("a function is called with arguments", ask("call", Call("add", args=(40, 2)), gives=(42,))),
-    fact("a value is read without calling it", ask("read", Call("calls", read=True), gives=([],))),
+    fact("a function is called with arguments", ask(Call("add", args=(40, 2)), gives=(42,))),
+    fact("a value is read without calling it", ask(Call("calls", read=True), gives=([],))),
     fact(
-        "the first failure skips the rest of its scenario, and the next scenario runs",
-        Ask(
-            (
-                Scenario("fails", (Call("add", args=(1,)), Call("fails"), Call("remember", args=(1,)))),
-                Scenario("after", (Call("remember", args=(2,)),)),
-            ),
-            ((1, Raises("LookupError", "not here"), Raises("Skipped")), (1,)),
+        "calls go on after one that raises",
+        ask(
+            *(Call("add", args=(1,)), Call("fails"), Call("remember", args=(2,))),
+            gives=(1, Raises("LookupError", "not here"), 1),
         ),
     ),
     fact(
         "a name that is not there and a wrong argument are the student's errors",
-        ask("name", Call("absent"), gives=(Raises("NameError", "absent"),)),
-        ask("argument", Call("add", args=(1, 2, 3)), gives=(Raises("TypeError", "positional"),)),
+        ask(Call("absent"), gives=(Raises("NameError", "absent"),)),
+        ask(Call("add", args=(1, 2, 3)), gives=(Raises("TypeError", "positional"),)),
     ),
     fact(
         "leaving the interpreter inside a call is only an exception",
         RunCell("def leave():\n    raise SystemExit(0)\ndef interrupt():\n    raise KeyboardInterrupt"),
-        ask("leave", Call("leave"), gives=(Raises("SystemExit"),)),
-        ask("interrupt", Call("interrupt"), gives=(Raises("KeyboardInterrupt"),)),
-        ask("after", Call("add", args=(1,)), gives=(1,)),
+        ask(Call("leave"), gives=(Raises("SystemExit"),)),
+        ask(Call("interrupt"), gives=(Raises("KeyboardInterrupt"),)),
+        ask(Call("add", args=(1,)), gives=(1,)),
     ),
     fact(
         "endless recursion is only an exception",
         RunCell("def deep(n=0):\n    return deep(n + 1)"),
-        ask("deep", Call("deep"), gives=(Raises("RecursionError"),)),
-        ask("after", Call("add", args=(1,)), gives=(1,)),
+        ask(Call("deep"), gives=(Raises("RecursionError"),)),
+        ask(Call("add", args=(1,)), gives=(1,)),
     ),
     fact(
         "what hidden calls print is not mixed into the answer",
         RunCell("def loud():\n    print('noise' * 1000)\n    return 'answer'"),
-        ask("loud", Call("loud"), gives=("answer",)),
+        ask(Call("loud"), gives=("answer",)),
     ),
     fact(
         "an exception without a readable text is still an answer",
         RunCell("class Mute(Exception):\n    def __str__(self): return 1 / 0\ndef mute():\n    raise Mute"),
-        ask("mute", Call("mute"), gives=(Raises("Mute"),)),
+        ask(Call("mute"), gives=(Raises("Mute"),)),
     ),
 )
 
@@ -90,16 +87,15 @@ def layer(says: str, *steps: Ask) -> Fact:
 
 
 TORCH = (
-    layer("a parameter is read", ask("read", Call("weight", read=True), gives=(WEIGHT,))),
+    layer("a parameter is read", ask(Call("weight", read=True), gives=(WEIGHT,))),
     layer(
         "changing an argument in place does not change the next call's argument",
         *(
             ask(
-                name,
                 Call("altered", args=(Tensor(np.zeros(2), "float64"),)),
                 gives=(Tensor(np.array([9.0, 0.0]), "float64"),),
             )
-            for name in ("once", "twice")
+            for _ in range(2)
         ),
     ),
 )

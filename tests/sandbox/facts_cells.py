@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from autograder.records import Call, Scenario
+from autograder.records import Call
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell, Shown
 
 NOTE = "Other programs are not run while a notebook is graded; this line was skipped.\n"
@@ -88,7 +88,7 @@ CELLS = (
         (
             RunCell(HELD, (Shown("error", "text/plain", "MemoryError", whole=False),), error="MemoryError"),
             RunCell("seen.pop()() is None", result("True")),
-            Ask((Scenario("again", (Call("fail"),)),), ((Raises("MemoryError"),),)),
+            Ask((Call("fail"),), (Raises("MemoryError"),)),
             RunCell("seen.pop()() is None", result("True")),
         ),
     ),
@@ -241,7 +241,7 @@ CELLS = (
         (
             RunCell("print('\\N{SNAKE} \\0 \\ud800')", printed("\N{SNAKE} \0 \ufffd\n")),
             RunCell("lone = chr(0xD800)"),
-            Ask((Scenario("text", (Call("lone", read=True),)),), (("\ufffd",),)),
+            Ask((Call("lone", read=True),), ("\ufffd",)),
         ),
     ),
 )

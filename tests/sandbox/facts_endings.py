@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from autograder.records import Call, Ending, Limits, Scenario
+from autograder.records import Call, Ending, Limits
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell
 
 STUBBORN = """
@@ -21,24 +21,20 @@ for number in range(1, 65):
 def cell(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits: Limits = LIMITS) -> Fact:
     """A cell that ends its box; every later request reports the same ending."""
     again = RunCell("1", ending=ending)
-    after = Ask((Scenario("after", (Call("f"), Call("f"))),), (ending,))
+    after = Ask((Call("f"), Call("f")), (ending,))
     return Fact(
         f"a cell: {says}", (RunCell(source, ending=ending, seconds=seconds), again, after), limits=limits
     )
 
 
 def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits: Limits = LIMITS) -> Fact:
-    """A call that ends its box in the second of three scenarios; what was answered before it is kept."""
-    scenarios = (
-        Scenario("honest", (Call("honest"),)),
-        Scenario("hostile", (Call("honest"), Call("hostile"), Call("honest"))),
-        Scenario("never", (Call("honest"),)),
-    )
+    """A call that ends its box, the second of three; what was answered before it is kept."""
+    calls = (Call("honest"), Call("hostile"), Call("never"))
     return Fact(
         f"a call: {says}",
         (
             RunCell(f"def honest():\n    return 42\n{source}"),
-            Ask(scenarios, ((42,), (42, ending, ending)), seconds=seconds),
+            Ask(calls, (42, ending), seconds=seconds),
         ),
         limits=limits,
     )
@@ -94,13 +90,8 @@ CALL_ENDINGS = (
             RunCell(
                 "import numpy as np\ndef small(): return np.zeros(2)\ndef large(): return np.zeros(4 << 20)"
             ),
-            Ask(
-                (
-                    Scenario("large", (Call("small"), Call("large"), Call("small"))),
-                    Scenario("small", (Call("small"),)),
-                ),
-                ((np.zeros(2), Raises("ReplyTooLarge"), Raises("Skipped")), (np.zeros(2),)),
-            ),
+            Ask((Call("small"), Call("large")), (np.zeros(2), Raises("ReplyTooLarge"))),
+            Ask((Call("small"),), (np.zeros(2),)),
         ),
     ),
 )

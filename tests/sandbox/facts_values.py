@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Call, Opaque, Scenario, Tensor
+from autograder.records import Call, Opaque, Tensor
 from tests.sandbox.contract import Ask, Fact, Raises, RunCell
 
 CLASSES = """
@@ -190,7 +190,7 @@ def _facts(
             f"{kind}: {says}",
             (
                 RunCell(f"{setup}\nvalue = {expression}", seconds=60),
-                Ask((Scenario("value", (Call("value", read=True),)),), ((expected,),)),
+                Ask((Call("value", read=True),), (expected,)),
             ),
             torch=torch,
         )
@@ -222,7 +222,7 @@ def _there_and_back(table: tuple[tuple[str, Any], ...], *, torch: bool = False) 
             f"there and back: {says}",
             (
                 RunCell("def same(x):\n    return x"),
-                Ask((Scenario("same", (Call("same", args=(value,)),)),), ((value,),)),
+                Ask((Call("same", args=(value,)),), (value,)),
             ),
             torch=torch,
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Call, Ending, Limits, Scenario
+from autograder.records import Call, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
@@ -73,7 +73,7 @@ def test_box_works_in_a_folder_of_its_own(bare: BareSandbox) -> None:
     first, second = (bare.open(Limits(), seed=next(SEEDS)) for _ in range(2))
     assert "" == first.run_cell("open('mine.txt', 'w').write('x')", seconds=5).error
     assert "" == second.run_cell("import os\nnames = os.listdir()", seconds=5).error
-    names = second.ask([Scenario("names", (Call("names", read=True),))], seconds=5)[0][0]
+    names = second.ask([Call("names", read=True)], seconds=5)[0]
     assert [] == names.value
     assert 2 == len(boxes_of(bare))
     first.close()
@@ -149,7 +149,7 @@ def test_files_and_models_of_the_environment_are_found(tmp_path: Path) -> None:
     sandbox = start_sandbox(Environment(files=files), Isolation.NONE)
     box = sandbox.open(Limits())
     assert "" == box.run_cell(FINDS_FILES, seconds=5).error
-    found = box.ask([Scenario("found", (Call("found", read=True),))], seconds=5)[0][0]
+    found = box.ask([Call("found", read=True)], seconds=5)[0]
     box.close()
     sandbox.close()
     assert ["hello", "{}"] == found.value

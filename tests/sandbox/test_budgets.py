@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
-from autograder.records import Call, Cell, Ending, Limits, Scenario
+from autograder.records import Call, Cell, Ending, Limits
 from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
@@ -20,9 +20,9 @@ from tests.redteam.attack import PRELUDE
 LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=20, processes=32)
 
 
-def scenarios(number: int, target: str = "give") -> list[Scenario]:
-    """So many calls, each in a scenario of its own."""
-    return [Scenario(str(one), (Call(target),)) for one in range(number)]
+def calls(number: int, target: str = "give") -> list[Call]:
+    """So many calls."""
+    return [Call(target) for _ in range(number)]
 
 
 # ---------------------------------------------------------------- what is counted
@@ -109,36 +109,36 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "junk": []},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}},
+        {"id": "x", "n": 0, "observed": {"v": 1}, "junk": []},
+        {"id": "x", "n": 0, "observed": {"v": 1, "junk": []}},
+        {"id": "x", "n": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}},
     ],
 )
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
     """A key without a meaning breaks the protocol, wherever it stands."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
-        values.observation(message, {}, 0, 0)
+        values.observation(message, {}, 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
     """Else one large array could be judged a hundred thousand times."""
     once = {"$": "numpy", "k": "0"}
     for tree, right in (([once], True), ([once, once], False)):
-        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}}
+        reply = {"id": "x", "n": 0, "observed": {"v": tree}}
         if right:
-            assert values.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
+            assert values.observation(reply, {"0": np.zeros(2)}, 0).ok
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
-                values.observation(reply, {"0": np.zeros(2)}, 0, 0)
+                values.observation(reply, {"0": np.zeros(2)}, 0)
 
 
-@pytest.mark.parametrize("place", [{"n": 1}, {"call": 0}, {"call": 2}, {"call": None}, {"n": [0]}])
+@pytest.mark.parametrize("place", [{"n": 0}, {"n": 2}, {"n": None}, {"n": [1]}])
 def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
     """No answer passes for another call's."""
-    reply = {"id": "x", "n": 0, "call": 1, "observed": {"v": 1}}
-    assert values.observation(reply, {}, 0, 1).value == 1
+    reply = {"id": "x", "n": 1, "observed": {"v": 1}}
+    assert values.observation(reply, {}, 1).value == 1
     with pytest.raises(wire.ProtocolError, match="does not fit"):
-        values.observation({**reply, **place}, {}, 0, 1)
+        values.observation({**reply, **place}, {}, 1)
 
 
 # ---------------------------------------------------------------- in boxes
@@ -150,10 +150,10 @@ def test_a_question_has_so_much_room_and_the_next_has_it_again(plain_sandbox: Na
     cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
     with Session(plain_sandbox, [cell], LIMITS) as session:
         for place in ("first", "second"):
-            answers = session.ask(scenarios(5), place=place)
-            assert [True, True, False, False, False] == [one[0].ok for one in answers]
-            assert {Ending.QUESTION_SIZE} == {one[0].ending for one in answers[2:]}
-            assert {"128 MB"} == {one[0].limit for one in answers[2:]}
+            answers = session.ask(calls(5), place=place)
+            assert [True, True, False, False, False] == [one.ok for one in answers]
+            assert {Ending.QUESTION_SIZE} == {one.ending for one in answers[2:]}
+            assert {"128 MB"} == {one.limit for one in answers[2:]}
             del answers
 
 
@@ -162,8 +162,8 @@ def test_what_a_question_is_asked_again_counts_together(plain_sandbox: Namespace
     """A second round of the same question does not begin anew."""
     cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
     with Session(plain_sandbox, [cell], LIMITS) as session:
-        assert [True, True] == [one[0].ok for one in session.ask(scenarios(2), place="q")]
-        assert Ending.QUESTION_SIZE is session.ask(scenarios(1), place="q")[0][0].ending
+        assert [True, True] == [one.ok for one in session.ask(calls(2), place="q")]
+        assert Ending.QUESTION_SIZE is session.ask(calls(1), place="q")[0].ending
 
 
 @pytest.mark.sandbox
@@ -173,7 +173,7 @@ def test_a_submission_has_so_much_room(plain_sandbox: NamespaceSandbox) -> None:
     codes: Counter[Any] = Counter()
     with Session(plain_sandbox, [cell], LIMITS) as session:
         for number in range(12):
-            codes.update(one[0].ending for one in session.ask(scenarios(2), place=str(number)))
+            codes.update(one.ending for one in session.ask(calls(2), place=str(number)))
     taken = Budgets().answers_mb // 60
     assert {None: taken, Ending.ANSWERS_SIZE: 24 - taken} == codes
 
@@ -194,11 +194,11 @@ def test_what_came_before_its_time_was_looked_at_is_not_late(
             return float(late(**how)) + 99
 
         monkeypatch.setattr(box._watch, "processor_seconds", kept_from_looking)  # type: ignore[attr-defined]
-        (answers,) = box.ask(scenarios(1), seconds=0.1)
+        (answers,) = box.ask(calls(1), seconds=0.1)
     finally:
         monkeypatch.undo()
         box.close()
-    assert (True, 1) == (answers[0].ok, answers[0].value)
+    assert (True, 1) == (answers.ok, answers.value)
 
 
 @pytest.mark.sandbox
@@ -211,7 +211,7 @@ def test_a_reply_may_not_trickle_past_its_time(plain_sandbox: NamespaceSandbox) 
             + "\ndef give():\n    send(frame(b'', lengths=(1, 60 << 20)))\n    while True: send(b' ')",
             seconds=5,
         )
-        (answers,) = box.ask(scenarios(1), seconds=0.5)
-        assert Ending.CALL_TIME is answers[0].ending
+        (answers,) = box.ask(calls(1), seconds=0.5)
+        assert Ending.CALL_TIME is answers.ending
     finally:
         box.close()

@@ -63,8 +63,8 @@ def no_deadline(patch: Patch) -> None:
     """Calls are waited for a hundred times as long as they may take."""
     ask = box.NamespaceBox.ask
 
-    def patient(self: box.NamespaceBox, scenarios: Any, *, seconds: float, total: float = 0.0) -> Any:
-        return ask(self, scenarios, seconds=100 * seconds)
+    def patient(self: box.NamespaceBox, calls: Any, *, seconds: float, total: float = 0.0) -> Any:
+        return ask(self, calls, seconds=100 * seconds)
 
     patch.setattr(box.NamespaceBox, "ask", patient)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Call, Scenario
+from autograder.records import Call
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -83,7 +83,7 @@ def value(box: NamespaceBox, expression: str) -> object:
     """What an expression gives in a box."""
     run = box.run_cell(f"given = {expression}", seconds=5)
     assert run.error == "", run
-    (observation,) = box.ask([Scenario("value", (Call("given", read=True),))], seconds=5)[0]
+    (observation,) = box.ask([Call("given", read=True)], seconds=5)
     assert observation.ok, observation
     return observation.value
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.records import Call, Limits, Scenario
+from autograder.records import Call, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import relocation
 from autograder.sandbox.inside.jail import INSTALLED, moves
@@ -65,7 +65,7 @@ def box(packages: Path) -> Iterator[NamespaceBox]:
 
 def value(box: NamespaceBox, function: str, *arguments: str) -> object:
     """What a function of the box's returns."""
-    return box.ask([Scenario("one", (Call(function, args=arguments),))], seconds=10)[0][0].value
+    return box.ask([Call(function, args=arguments)], seconds=10)[0].value
 
 
 def test_paths_below_scratch_space_are_moved() -> None:

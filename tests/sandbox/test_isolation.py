@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import Call, Scenario
+from autograder.records import Call
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox
@@ -50,7 +50,7 @@ def value(box: NamespaceBox, expression: str) -> object:
     """What an expression gives in a box."""
     run = box.run_cell(f"import gc, os, sys\ngiven = {expression}", seconds=5)
     assert run.error == "", run
-    (observation,) = box.ask([Scenario("value", (Call("given", read=True),))], seconds=5)[0]
+    (observation,) = box.ask([Call("given", read=True)], seconds=5)
     assert observation.ok, observation
     return observation.value
 
@@ -156,7 +156,7 @@ def test_no_path_of_the_course_is_in_the_memory_of_a_box(course: tuple[Namespace
     sandbox, _ = course
     box = sandbox.open(LIMITS)
     box.run_cell(SEARCH, seconds=5)
-    (observation,) = box.ask([Scenario("s", (Call("search", args=("secret-course",)),))], seconds=5)[0]
+    (observation,) = box.ask([Call("search", args=("secret-course",))], seconds=5)
     assert [] == observation.value
     box.close()
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from autograder.errors import BoxEnded
-from autograder.records import Call, Cell, Ending, Limits, Scenario
+from autograder.records import Call, Cell, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -92,7 +92,7 @@ def test_a_bound_is_reached_as_an_exception(
     box = sandbox.open(SMALL)
     box.run_cell(COUNT, seconds=5)
     box.run_cell(f"reached = count({step}, 500)\ncount(lambda: 1 / 0, 0)", seconds=10)
-    (observation,) = box.ask([Scenario("reached", (Call("reached", read=True),))], seconds=5)[0]
+    (observation,) = box.ask([Call("reached", read=True)], seconds=5)
     box.close()
     assert observation.ok, observation
     assert least <= observation.value <= most
@@ -104,7 +104,7 @@ def test_processes_of_one_box_do_not_count_against_another(sandbox: NamespaceSan
     reached = []
     for box in (first, second):
         box.run_cell(f"{COUNT}\nreached = count(fork, 500)", seconds=10)
-        reached.append(box.ask([Scenario("r", (Call("reached", read=True),))], seconds=5)[0][0].value)
+        reached.append(box.ask([Call("reached", read=True)], seconds=5)[0].value)
     first.close()
     second.close()
     assert reached[0] == reached[1]
@@ -120,7 +120,7 @@ def test_too_much_private_memory_ends_the_box_or_raises(sandbox: NamespaceSandbo
         assert Ending.MEMORY is caught.value.ending
     else:
         box.run_cell("reached = count(memory, 500)", seconds=10)
-        (observation,) = box.ask([Scenario("r", (Call("reached", read=True),))], seconds=5)[0]
+        (observation,) = box.ask([Call("reached", read=True)], seconds=5)
         assert 4 <= observation.value <= SMALL.memory_mb // 8
     box.close()
 
@@ -207,11 +207,10 @@ def burn(seconds):
 
 @pytest.mark.slow
 def test_the_time_of_a_call_is_that_of_each_call(plain_sandbox: NamespaceSandbox) -> None:
-    """Several calls of one scenario, each of 80 % of the time, and several such scenarios are answered."""
-    slow = Scenario("slow", tuple(Call("burn", args=(0.4,)) for _ in range(3)))
+    """Several calls, each of 80 % of the time, are answered."""
     limits = msgspec.structs.replace(SMALL, call_seconds=0.5)
     with Session(plain_sandbox, (Cell(SLOW),), limits) as session:
-        answers = session.ask([slow, slow])
-        assert [[0.4] * 3] * 2 == [[one.value for one in some] for some in answers]
-        late = session.ask([Scenario("late", (Call("burn", args=(0.4,)), Call("burn", args=(0.8,))))])[0]
+        answers = session.ask([Call("burn", args=(0.4,))] * 6)
+        assert [0.4] * 6 == [one.value for one in answers]
+        late = session.ask([Call("burn", args=(0.4,)), Call("burn", args=(0.8,))])
     assert [(0.4, None), (None, Ending.CALL_TIME)] == [(one.value, one.ending) for one in late]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import SandboxUnavailable
-from autograder.records import Call, Cell, Limits, Scenario
+from autograder.records import Call, Cell, Limits
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox
@@ -40,8 +40,8 @@ def passes():
     os.set_blocking(writing, False)
     return os.write(writing, bytes(65536))
 """
-LEARNS = Scenario("learns", (Call("learns"),))
-PASSES = Scenario("passes", (Call("passes"),))
+LEARNS = Call("learns")
+PASSES = Call("passes")
 as_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="not applicable: an ordinary user's boxes share that user"
 )
@@ -69,7 +69,7 @@ def test_data_loaders_and_pipes_work_beside_whoever_takes_all(
     for _ in range(2):
         with Session(torch_sandbox, (Cell(LOADER),), Limits(), seed=next(SEEDS)) as session:
             answers = session.ask([LEARNS, PASSES])
-        assert [780.0, 65536] == [one[0].value for one in answers]
+        assert [780.0, 65536] == [one.value for one in answers]
         assert [] == session.notes
 
 

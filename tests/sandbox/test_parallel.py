@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.records import Call, Cell, Limits, Scenario
+from autograder.records import Call, Cell, Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.support.leftovers import fresh_seeds
@@ -35,7 +35,7 @@ for _ in range({processes}):
         while True:
             pass
 """
-ANSWER = Scenario("answer", (Call("answer"),))
+ANSWER = Call("answer")
 
 
 class HonestNotebook(Struct, frozen=True):
@@ -78,7 +78,7 @@ def run_notebook(sandbox: NamespaceSandbox, notebook: HonestNotebook) -> str:
     """Return what grading sees of one run: errors, endings and outputs of cells, answer and notes."""
     with Session(sandbox, notebook.cells, LIMITS, seed=next(SEEDS)) as session:
         runs = session.run()
-        ((observation,),) = session.ask([ANSWER])
+        (observation,) = session.ask([ANSWER])
     cells = [(run.error, run.ending, [output.data for output in run.outputs]) for run in runs if run]
     answer = observation.value if observation.ok else (observation.error, observation.message)
     return repr((cells, answer, observation.ending, [note.text for note in session.notes]))

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
+from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation
 from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
@@ -22,12 +22,7 @@ from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeBox, FakeSandbox
 
 CELLS = (Cell("one"), Markdown("# text"), Cell("two"), Cell("  \n"), Cell("three"))
-OK = (Observation(ok=True, value=42),)
-
-
-def scenario(name: str) -> Scenario:
-    """One call."""
-    return Scenario(name, (Call("f"),))
+OK = Observation(ok=True, value=42)
 
 
 def session(fake: FakeSandbox, **limits: float) -> Session:
@@ -67,7 +62,7 @@ def test_running_twice_runs_once() -> None:
     with session(fake) as running:
         running.run()
         running.run()
-        assert [OK] == running.ask([scenario("q")])
+        assert [OK] == running.ask([Call("q")])
     assert [["one", "two", "three", "q"]] == logs(fake)
 
 
@@ -84,26 +79,26 @@ def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
         running.hand_over()
 
 
-def test_a_scenario_that_ends_the_box_loses_only_itself() -> None:
-    """The scenarios after it are asked in a new box in which the cells have run again."""
+def test_a_call_that_ends_the_box_loses_only_itself() -> None:
+    """The calls after it are asked in a new box in which the cells have run again."""
     fake = FakeSandbox(answers={"a": OK, "bad": Ending.CRASHED, "b": OK})
     with session(fake) as running:
-        answers = running.ask([scenario("a"), scenario("bad"), scenario("b")])
-    assert [None, Ending.CRASHED, None] == [one[0].ending for one in answers]
-    assert [42, None, 42] == [one[0].value for one in answers]
+        answers = running.ask([Call("a"), Call("bad"), Call("b")])
+    assert [None, Ending.CRASHED, None] == [one.ending for one in answers]
+    assert [42, None, 42] == [one.value for one in answers]
     assert [["one", "two", "three", "a", "bad"], ["one", "two", "three", "b"]] == logs(fake)
 
 
 def test_after_two_endings_a_question_is_not_tried_further() -> None:
-    """Its remaining scenarios say that they were not asked; the next question starts afresh."""
+    """Its remaining calls say that they were not asked; the next question starts afresh."""
     assert 2 == ENDINGS_PER_QUESTION
     fake = FakeSandbox(answers={"x": Ending.EXITED, "y": Ending.CALL_TIME, "z": OK, "next": OK})
     with session(fake) as running:
-        answers = running.ask([scenario("x"), scenario("y"), scenario("z"), scenario("z")])
+        answers = running.ask([Call("x"), Call("y"), Call("z"), Call("z")])
         assert [Ending.EXITED, Ending.CALL_TIME, Ending.NOT_ASKED, Ending.NOT_ASKED] == [
-            one[0].ending for one in answers
+            one.ending for one in answers
         ]
-        assert [OK] == running.ask([scenario("next")])
+        assert [OK] == running.ask([Call("next")])
     assert 3 == len(fake.boxes)
 
 
@@ -112,10 +107,10 @@ def test_restarts_are_bounded() -> None:
     fake = FakeSandbox(dict.fromkeys(("one", "two", "three"), Ending.CRASHED))
     with session(fake, restarts=1) as running:
         runs = running.run()
-        answers = running.ask([scenario("q")])
+        answers = running.ask([Call("q")])
     assert 2 == len(fake.boxes)
     assert [Ending.CRASHED, None, Ending.CRASHED, None, None] == [run.ending if run else None for run in runs]
-    assert [(Ending.RESTARTS, "1")] == [(one[0].ending, one[0].limit) for one in answers]
+    assert [(Ending.RESTARTS, "1")] == [(one.ending, one.limit) for one in answers]
     assert ["cell-ended-box", "cell-ended-box", "gave-up", "call-ended-box"] == [
         note.code for note in running.notes
     ]
@@ -125,7 +120,7 @@ def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
     """Up to `MAX_FAULTS` in one submission, each with a note for staff; the one after them is raised."""
     fake = FakeSandbox(answers={"q": OK}, faults=MAX_FAULTS)
     with session(fake, restarts=0) as running:
-        assert [OK] == running.ask([scenario("q")])
+        assert [OK] == running.ask([Call("q")])
         assert ["run-again"] * MAX_FAULTS == [note.code for note in running.notes]
     fake = FakeSandbox(faults=MAX_FAULTS + 1)
     with session(fake) as running, pytest.raises(SandboxFault, match="canned"):
@@ -136,7 +131,7 @@ def test_session_opens_no_box_for_later_questions_when_faults_go_on() -> None:
     """A sandbox that is ended again and again took minutes: each question had its boxes opened anew."""
     fake = FakeSandbox({"two": SandboxFault("ended again")}, {"q": OK})
     with session(fake) as running:
-        for action in (running.run, *[lambda: running.ask([scenario("q")])] * 20):
+        for action in (running.run, *[lambda: running.ask([Call("q")])] * 20):
             with pytest.raises(SandboxFault, match="ended again"):
                 action()
     assert len(fake.boxes) == MAX_FAULTS + 1
@@ -191,7 +186,7 @@ def test_one_lost_box_is_made_up_for() -> None:
     """An operator, or a machine out of memory, costs nobody anything."""
     fake = lossy(times=MAX_LOST_BOXES - 1)
     with session(fake, restarts=0) as running:
-        assert [OK] == running.ask([scenario("q")])
+        assert [OK] == running.ask([Call("q")])
     assert MAX_LOST_BOXES == len(fake.boxes)
     assert ["run-again"] == [note.code for note in running.notes]
 
@@ -200,7 +195,7 @@ def test_what_loses_its_boxes_again_gets_no_other() -> None:
     """After the second nothing is opened, whatever is asked, and each time it is said why."""
     fake = lossy(times=9)
     with session(fake) as running:
-        for action in (running.run, lambda: running.ask([scenario("q")]), running.run):
+        for action in (running.run, lambda: running.ask([Call("q")]), running.run):
             with pytest.raises(EndedItself, match="ended itself, perhaps on purpose"):
                 action()
     assert 2 == MAX_LOST_BOXES == len(fake.boxes)
@@ -211,9 +206,9 @@ def test_lost_boxes_make_the_time_no_longer() -> None:
     fake = lossy(0.2, times=1)
     with session(fake, submission_seconds=0.3 / CLOCK_FACTOR) as running:
         with pytest.raises(SandboxFault, match=r"time is used up, .+ in boxes"):
-            running.ask([scenario("q")])
+            running.ask([Call("q")])
         with pytest.raises(SandboxFault, match="time is used up"):
-            running.ask([scenario("q")])
+            running.ask([Call("q")])
     assert 2 == len(fake.boxes)
 
 
@@ -252,7 +247,7 @@ def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
     limits = msgspec.structs.replace(LIMITS, cell_seconds=1.5)
     with Session(plain_sandbox, cells, limits) as running:
         runs = running.run()
-        answer = running.ask([Scenario("f", (Call("f"),))])[0][0]
+        answer = running.ask([Call("f")])[0]
     assert Ending.CELL_TIME is (runs[1] or CellRun()).ending
     assert 1 == answer.value
     assert [] == [note for note in running.notes if note.code == "run-again"]
@@ -334,9 +329,9 @@ def test_a_fault_while_asking_asks_again_from_where_it_was() -> None:
     """Answers before the fault stand; the rest is asked in a new box."""
     fake = FakeSandbox(answers={"a": OK, "b": OK})
     with session(fake) as running:
-        assert [OK] == running.ask([scenario("a")])
+        assert [OK] == running.ask([Call("a")])
         fake.boxes[0].closed = True  # as if our side had lost it
-        assert [OK] == running.ask([scenario("b")])
+        assert [OK] == running.ask([Call("b")])
     assert ["one", "two", "three", "b"] == fake.boxes[1].log
 
 
@@ -365,15 +360,15 @@ def test_no_cell_and_no_call_gets_more_than_what_is_left() -> None:
     fake = FakeSandbox(answers={"q": OK})
     with session(fake, submission_seconds=5, cell_seconds=2, call_seconds=9) as running:
         running.run()
-        running.ask([scenario("q")])
+        running.ask([Call("q")])
     assert [2, 2, 2] == fake.boxes[0].seconds[:3]
     assert 4 < fake.boxes[0].seconds[3] <= 5
 
 
-def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
-    """However many scenarios take nearly their whole time, the submission's deadline holds."""
-    slow = [scenario(str(number)) for number in range(100)]
-    fake = FakeSandbox(answers={one.name: OK for one in slow})
+def test_many_slow_calls_end_with_the_submissions_time() -> None:
+    """However many calls take nearly their whole time, the submission's deadline holds."""
+    slow = [Call(str(number)) for number in range(100)]
+    fake = FakeSandbox(answers={one.target: OK for one in slow})
 
     class SlowBox:
         def __init__(self, box: Box) -> None:
@@ -383,22 +378,22 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
             self._box = box
 
         def ask(
-            self, scenarios: list[Scenario], *, seconds: float, total: float, room: MemoryBudget
-        ) -> list[tuple[Observation, ...]]:
+            self, calls: list[Call], *, seconds: float, total: float, room: MemoryBudget
+        ) -> list[Observation]:
             del room
-            within = min(0.9 * seconds * len(scenarios), CLOCK_FACTOR * total)
+            within = min(0.9 * seconds * len(calls), CLOCK_FACTOR * total)
             time.sleep(within)
-            done = self._box.ask(scenarios[: int(within / (0.9 * seconds))], seconds=seconds)
-            late = tuple(Observation(ok=False, ending=Ending.CALL_TIME) for _ in scenarios[0].calls)
+            done = self._box.ask(calls[: int(within / (0.9 * seconds))], seconds=seconds)
+            late = Observation(ok=False, ending=Ending.CALL_TIME)
             self._box.close()
-            return [*done, late] if len(done) < len(scenarios) else done
+            return [*done, late] if len(done) < len(calls) else done
 
     opened = fake.open
     fake.open = lambda *a, **k: SlowBox(opened(*a, **k))  # type: ignore[method-assign, assignment, return-value]
     with session(fake, submission_seconds=0.5 / CLOCK_FACTOR, call_seconds=0.1) as running:
         answers = running.ask(slow)
     assert 100 == len(answers)
-    assert Ending.SUBMISSION_TIME is answers[-1][0].ending
+    assert Ending.SUBMISSION_TIME is answers[-1].ending
 
 
 @pytest.mark.sandbox
@@ -412,12 +407,10 @@ def test_a_real_submission_loses_only_what_it_broke(plain_sandbox: NamespaceSand
     )
     limits = msgspec.structs.replace(LIMITS, call_seconds=0.5)
     with Session(plain_sandbox, cells, limits) as running:
-        answers = running.ask(
-            [Scenario(name, (Call(name),)) for name in ("honest", "hangs", "honest", "hangs", "honest")]
-        )
-    assert [1, None, 1, None, None] == [one[0].value for one in answers]
+        answers = running.ask([Call(name) for name in ("honest", "hangs", "honest", "hangs", "honest")])
+    assert [1, None, 1, None, None] == [one.value for one in answers]
     assert [None, Ending.CALL_TIME, None, Ending.CALL_TIME, Ending.NOT_ASKED] == [
-        one[0].ending for one in answers
+        one.ending for one in answers
     ]
     assert Ending.EXITED is (running.runs[1] or CellRun()).ending
     assert running.seconds_in_sandbox > 0
@@ -430,5 +423,5 @@ def test_a_process_that_ends_later_is_noticed(plain_sandbox: NamespaceSandbox) -
     with Session(plain_sandbox, (Cell(late),), LIMITS) as running:
         running.run()
         time.sleep(0.5)
-        answers = running.ask([scenario("late")])
-    assert Ending.EXITED is answers[0][0].ending
+        answers = running.ask([Call("f")])
+    assert Ending.EXITED is answers[0].ending

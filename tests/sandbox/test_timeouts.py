@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
-from autograder.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation, Scenario
+from autograder.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
 from autograder.sandbox.base import Box
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
@@ -19,8 +17,8 @@ from tests.support.leftovers import fresh_seeds
 
 SEEDS = fresh_seeds(8_000_000)
 CELLS = (Cell("one"), Cell("loop"), Cell("three"))
-OK = (Observation(ok=True, value=42),)
-FIRST, ENDLESS, LAST = (Scenario(name, (Call(name),)) for name in ("first", "endless", "last"))
+OK = Observation(ok=True, value=42)
+FIRST, ENDLESS, LAST = (Call(name) for name in ("first", "endless", "last"))
 
 
 def fake_sandbox() -> FakeSandbox:
@@ -31,13 +29,13 @@ def fake_sandbox() -> FakeSandbox:
 def run_session(
     fake: FakeSandbox,
     timeouts: Timeouts,
-    scenarios: Sequence[Scenario] = (FIRST, ENDLESS, LAST),
+    calls: Sequence[Call] = (FIRST, ENDLESS, LAST),
     visits: dict[int, Visit] | None = None,
 ) -> str:
     """Run the cells and ask; return all that judging sees."""
     with Session(fake, CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
         runs = session.run()
-        answers = session.ask(scenarios)
+        answers = session.ask(calls)
     return repr((runs, answers, session.notes))
 
 
@@ -61,7 +59,7 @@ def run_until_first_timeout(timeouts: SubmissionTimeouts, *, tests: bool = False
 
 
 def count_runs(fake: FakeSandbox, name: str) -> int:
-    """Return how often a cell or a scenario was run."""
+    """Return how often a cell or a call was run."""
     return sum(box.log.count(name) for box in fake.boxes)
 
 
@@ -84,24 +82,24 @@ def test_known_timeouts_are_not_run_again_and_come_out_the_same() -> None:
 
 @pytest.mark.parametrize("basis", ["x", "y"], ids=["the same code", "other code"])
 @pytest.mark.parametrize(
-    "scenarios",
+    "calls",
     [
         (FIRST, ENDLESS, LAST),
         (ENDLESS, LAST),
         (LAST, ENDLESS),
-        (FIRST, Scenario("endless", (Call("endless", args=(1,)),)), LAST),
+        (FIRST, Call("endless", args=(1,)), LAST),
     ],
     ids=["asked as before", "less is asked before it", "something else is asked before it", "other inputs"],
 )
 def test_known_timeouts_are_run_again_when_anything_they_depend_on_changed(
-    basis: str, scenarios: Sequence[Scenario]
+    basis: str, calls: Sequence[Call]
 ) -> None:
     """Code, inputs, or what the box was asked before."""
     met = code_of("x")
     run_session(fake_sandbox(), met)
     fake = fake_sandbox()
-    run_session(fake, Timeouts(basis.encode, met.met), scenarios)
-    same = basis == "x" and list(scenarios) == [FIRST, ENDLESS, LAST]
+    run_session(fake, Timeouts(basis.encode, met.met), calls)
+    same = basis == "x" and list(calls) == [FIRST, ENDLESS, LAST]
     assert count_runs(fake, "loop") == int(basis != "x")
     assert count_runs(fake, "endless") == int(not same)
 
@@ -124,11 +122,11 @@ def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -
     limits = Limits(cell_seconds=10, call_seconds=10, submission_seconds=submission_seconds)
     with Session(fake_sandbox(), CELLS, limits, timeouts=known) as session:
         session.run()
-        answers = session.ask([FIRST, ENDLESS, LAST, replace(FIRST, name="first")])
+        answers = session.ask([FIRST, ENDLESS, LAST, FIRST])
     spent = 20 if submission_seconds > 20 else 10  # the fake's own loops take no time
     assert session._rest() == pytest.approx(submission_seconds - spent, abs=2)
     in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
-    assert answers[1][0].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
+    assert answers[1].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
 
 
 @pytest.mark.parametrize("tests", [False, True], ids=["cell", "test between cells"])
@@ -154,7 +152,7 @@ def test_stopped_run_comes_out_the_same_as_one_that_was_not_stopped() -> None:
 
 def test_run_stops_at_a_new_call_but_at_no_known_cell() -> None:
     known = code_of("x")
-    run_session(fake_sandbox(), known, scenarios=())
+    run_session(fake_sandbox(), known, calls=())
     timeouts = SubmissionTimeouts(known.met, stop_at_new=True)
     fake = run_until_first_timeout(timeouts)
     assert [count_runs(fake, name) for name in ("loop", "first", "endless", "last")] == [0, 1, 1, 0]
@@ -237,27 +235,3 @@ def test_known_timeouts_of_tests_are_run_again_when_anything_they_depend_on_chan
     met = code_of("x")
     run_tests(met)
     assert "endless" in run_tests(Timeouts(code.encode, met.met), basis, names=names)[0]
-
-
-@pytest.mark.sandbox
-def test_calls_before_a_known_timeout_are_answered(plain_sandbox: NamespaceSandbox) -> None:
-    """A scenario may build on earlier calls; these are made, and the endless one is not."""
-    cells = (
-        Cell(
-            "count = 0\ndef f():\n    global count\n    count += 1\n    while count > 1: pass\n    return 7"
-        ),
-    )
-    scenarios = [Scenario("twice", (Call("f"), Call("f"), Call("f"))), FIRST]
-    limits = Limits(call_seconds=0.5)
-    seen = []
-    met: dict[str, int] = {}
-    for _ in range(2):
-        timeouts = Timeouts("x".encode, met)
-        with Session(plain_sandbox, cells, limits, seed=next(SEEDS), timeouts=timeouts) as session:
-            seen.append(
-                [[(one.value, one.ending, one.error) for one in each] for each in session.ask(scenarios)]
-            )
-        met = timeouts.met
-    late = (None, Ending.CALL_TIME, "")
-    assert seen == [[[(7, None, ""), late, late], [(None, None, "NameError")]]] * 2
-    assert list(met.values()) == [1]

@@ -109,18 +109,11 @@ def test_a_run_without_limits_stays_as_it_is() -> None:
     assert run is watched(None).mark(run, (), printed=False)
 
 
-def test_the_failing_call_carries_what_was_met() -> None:
-    """And the last one where none failed."""
-    ok, bad, skipped = (
-        Observation(ok=True, value=1),
-        Observation(ok=False, error="MemoryError"),
-        Observation(ok=False, error="Skipped"),
-    )
-    marked = watched(None).confirm((ok, bad, skipped), ["memory"])
-    assert [0, 1, 0] == [len(one.met) for one in marked]
-    marked = watched(None).confirm((ok, ok), ["memory"])
-    assert [0, 1] == [len(one.met) for one in marked]
-    assert () == watched(None).confirm((), ["memory"])
+def test_a_call_carries_what_was_met() -> None:
+    """And is the very same record if nothing was."""
+    bad = Observation(ok=False, error="MemoryError")
+    assert [LimitKind.MEMORY] == [one.met for one in watched(None).confirm(bad, ["memory"]).met]
+    assert bad is watched(None).confirm(bad, [])
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,9 @@ def observation(numbers: random.Random) -> Observation:
     return Observation(ok=False, ending=numbers.choice(list(Ending)))
 
 
-def observations(numbers: random.Random, most: int) -> list[tuple[Observation, ...]]:
-    """Of up to so many scenarios, each with any number of calls."""
-    return [
-        tuple(observation(numbers) for _ in range(numbers.randint(0, 9)))
-        for _ in range(numbers.randint(0, most))
-    ]
+def observations(numbers: random.Random, most: int) -> list[Observation]:
+    """Of up to so many calls."""
+    return [observation(numbers) for _ in range(numbers.randint(0, most))]
 
 
 def source(numbers: random.Random) -> str:

@@ -8,14 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
-from autograder.records import CellRun, Ending, Limits, Observation, Scenario
+from autograder.records import Call, CellRun, Ending, Limits, Observation
 from autograder.sandbox.base import Usage
-
-Observations = tuple[Observation, ...]
 
 
 class FakeSandbox:
-    """Answers cells by their source and scenarios by their name.
+    """Answers cells by their source and calls by their name.
 
     Attributes:
         boxes: every box that was opened, in order.
@@ -27,7 +25,7 @@ class FakeSandbox:
     def __init__(
         self,
         cells: Mapping[str, CellRun | Ending | SandboxFault] | None = None,
-        answers: Mapping[str, Observations | Ending] | None = None,
+        answers: Mapping[str, Observation | Ending] | None = None,
         *,
         faults: int = 0,
     ) -> None:
@@ -59,7 +57,7 @@ class FakeSandbox:
 
 
 class FakeBox:
-    """One box of a `FakeSandbox`; ``log`` holds the sources and scenario names it was given."""
+    """One box of a `FakeSandbox`; ``log`` holds the sources and names of calls it was given."""
 
     def __init__(self, sandbox: FakeSandbox, seed: int, files: dict[str, bytes]) -> None:
         self._sandbox = sandbox
@@ -102,37 +100,32 @@ class FakeBox:
 
     def ask(
         self,
-        scenarios: Sequence[Scenario],
+        calls: Sequence[Call],
         *,
         seconds: float,
         total: float = math.inf,
         room: MemoryBudget | None = None,
-    ) -> list[Observations]:
-        """The canned observations by scenario name; a NameError when none are loaded.
+    ) -> list[Observation]:
+        """The canned observations by name; a NameError when none are loaded.
 
-        Canned observations with an ending in them end the box.
+        A canned ending ends the box.
         """
         del total, room
-        results: list[Observations] = []
-        for scenario in scenarios:
+        results: list[Observation] = []
+        for call in calls:
             try:
                 self._check_open()
             except BoxEnded as ended:
-                results.append(_ended(scenario, ended.ending))
-                break
-            self.log.append(scenario.name)
+                return [*results, Observation(ok=False, ending=ended.ending)]
+            self.log.append(call.target)
             self.seconds.append(seconds)
-            unknown = tuple(Observation(ok=False, error="NameError") for _ in scenario.calls)
-            outcome = self._sandbox.answers.get(scenario.name, unknown)
-            if isinstance(outcome, Ending):
-                self._end(outcome)
-                results.append(_ended(scenario, outcome))
-                break
-            results.append(outcome)
-            ending = next((one.ending for one in outcome if one.ending), None)
+            outcome = self._sandbox.answers.get(call.target, Observation(ok=False, error="NameError"))
+            ending = outcome if isinstance(outcome, Ending) else outcome.ending
             if ending is not None:
                 self._end(ending)
-                break
+                return [*results, Observation(ok=False, ending=ending)]
+            assert isinstance(outcome, Observation)
+            results.append(outcome)
         return results
 
     def close(self) -> Usage:
@@ -150,7 +143,3 @@ class FakeBox:
         self._why = ending
         self.closed = True
         return BoxEnded(ending)
-
-
-def _ended(scenario: Scenario, ending: Ending) -> Observations:
-    return tuple(Observation(ok=False, ending=ending) for _ in scenario.calls)

@@ -1,4 +1,4 @@
-"""Answers scenarios in this very process, on our own listings. For tests of a kind's judgement only.
+"""Answers calls in this very process, on our own listings. For tests of a kind's judgement only.
 
 It is no sandbox: nothing a student wrote may ever be run here, and no mark comes from it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.records import Call, Observation, Opaque, Ref, Scenario, Tensor
+from autograder.records import Call, Observation, Opaque, Ref, Tensor
 
 
 class LocalBox:
@@ -23,21 +23,15 @@ class LocalBox:
         for source in sources:
             exec(compile(source, "cell", "exec"), self.namespace)
 
-    def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        """One tuple per scenario, one observation per call; the first failure skips the rest."""
-        return [self._scenario(one) for one in scenarios]
+    def ask(self, calls: Sequence[Call]) -> list[Observation]:
+        """One observation per call."""
+        return [self._observe(call) for call in calls]
 
-    def _scenario(self, scenario: Scenario) -> tuple[Observation, ...]:
-        observations: list[Observation] = []
-        for call in scenario.calls:
-            if observations and not observations[-1].ok:
-                observations.append(Observation(ok=False, error="Skipped"))
-                continue
-            try:
-                observations.append(Observation(ok=True, value=_outside(self._value(call))))
-            except Exception as error:  # noqa: BLE001 - whatever our own listings raise is an observation
-                observations.append(Observation(ok=False, error=type(error).__name__, message=str(error)))
-        return tuple(observations)
+    def _observe(self, call: Call) -> Observation:
+        try:
+            return Observation(ok=True, value=_outside(self._value(call)))
+        except Exception as error:  # noqa: BLE001 - whatever our own listings raise is an observation
+            return Observation(ok=False, error=type(error).__name__, message=str(error))
 
     def _value(self, call: Call) -> Any:
         if call.target not in self.namespace:

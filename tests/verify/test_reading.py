@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.errors import BoxEnded
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Observation, Scenario
+from autograder.records import Call, Cell, CellRun, Ending, Limits, Observation
 from autograder.sandbox.base import Usage
 from autograder.verify.trials import only_reads, read_all
 
-PLAN = (Scenario("x", (Call("x", read=True),)),)
+PLAN = (Call("x", read=True),)
 
 
 class PlainBox:
@@ -28,15 +28,11 @@ class PlainBox:
         exec(source, self.names)
         return CellRun()
 
-    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
+    def ask(self, calls: Sequence[Call], *, seconds: float) -> list[Observation]:
         """Read variables."""
         del seconds
         return [
-            tuple(
-                Observation(ok=str(call.target) in self.names, value=self.names.get(str(call.target)))
-                for call in scenario.calls
-            )
-            for scenario in scenarios
+            Observation(ok=call.target in self.names, value=self.names.get(call.target)) for call in calls
         ]
 
     def close(self) -> Usage:
@@ -51,7 +47,7 @@ def read(sources: dict[str, str]) -> dict[str, Any]:
     before = (Cell("two = 2"),)
     found = read_all(box, before, {name: (source, PLAN) for name, source in sources.items()}, Limits())
     assert box.closed
-    return {name: one[0][0].value for name, one in found.items()}
+    return {name: one[0].value for name, one in found.items()}
 
 
 def test_each_trial_reads_its_own_variable() -> None:
@@ -67,4 +63,4 @@ def test_what_comes_after_the_end_of_the_box_is_missing() -> None:
 def test_what_counts_as_reading() -> None:
     """A call is more than reading a variable."""
     assert only_reads(PLAN)
-    assert not only_reads((*PLAN, Scenario("f", (Call("f"),))))
+    assert not only_reads((*PLAN, Call("f")))

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Observations
 from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -111,55 +110,43 @@ def is_blank(answer: Answer) -> bool:
     return not answer.changed or not answer.source.strip()
 
 
-def observations_at(all_observations: Sequence[Observations], index: int) -> Observations:
-    """The observations of one scenario; empty when the run did not come so far."""
-    return all_observations[index] if 0 <= index < len(all_observations) else ()
-
-
-def first_failure(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
-    """The first thing that went wrong in a scenario.
+def observed_value(observed: Sequence[Observation], index: int, name: str) -> tuple[Any, Finding | None]:
+    """Return the value of a variable of the student's, or what is wrong.
 
     Args:
-        observations: of the scenario.
-        calls: how many calls it has.
-        name: the name the student assigns or defines.
-        what: the call in words, for the student.
-
-    Returns:
-        None when every call gave a value.
+        observed: one entry per variable, fewer if the run was cut off.
+        index: of the variable.
+        name: of the variable.
     """
-    for observation in observations:
-        if observation.ok:
-            continue
-        if observation.ending is not None:
-            return _ended(observation.ending, what, observation.limit)
-        if observation.error and observation.error != "Skipped":
-            return _raised(observation, name, what)
-        return review(f"{what}: not asked: {observation.error} {observation.message}".rstrip())
-    if len(observations) < calls:
-        return review(f"{what}: {len(observations)} of {calls} observations")
-    return None
+    if index >= len(observed):
+        return None, review(f"{name}: not asked")
+    one = observed[index]
+    if one.ok:
+        return one.value, None
+    if one.ending is not None:
+        return None, _ended(one.ending, name, one.limit)
+    return None, _raised(one, name) if one.error else review(f"{name}: not asked: {one.message}")
 
 
-def reference_value(observations: Observations, index: int) -> tuple[Any, Finding | None]:
+def reference_value(expected: Sequence[Observation]) -> tuple[Any, Finding | None]:
     """The expected value, or why there is none; that is never the student's fault."""
-    bad = next((one for one in observations[: index + 1] if not one.ok), None)
-    if bad is not None:
-        why = bad.ending.value if bad.ending else f"{bad.error}: {quote(bad.message)}"
-        return None, review(f"the reference solution failed: {why}")
-    if len(observations) <= index:
+    if not expected:
         return None, review("the reference solution was not asked")
-    return observations[index].value, None
+    one = expected[0]
+    if one.ok:
+        return one.value, None
+    why = one.ending.value if one.ending else f"{one.error}: {quote(one.message)}"
+    return None, review(f"the reference solution failed: {why}")
 
 
-def _ended(ending: Ending, what: Phrase, limit: str) -> Finding:
+def _ended(ending: Ending, what: str, limit: str) -> Finding:
     staff = f"{what}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
     return failed(f"ending.{ending.value}", staff, what=what, limit=limit or "–")
 
 
-def _raised(observation: Observation, name: str, what: Phrase) -> Finding:
+def _raised(observation: Observation, name: str) -> Finding:
     error, text = quote(str(observation.error), 60), quote(str(observation.message))
-    staff = f"{what}: {error}: {text}"
+    staff = f"{name}: {error}: {text}"
     if error == "NameError" and (not text or f"'{name}'" in text):
         return no_answer(_NAME_MISSING, staff, name=name)
     if error == "NotImplementedError":
@@ -167,8 +154,8 @@ def _raised(observation: Observation, name: str, what: Phrase) -> Finding:
     met = next((one.met for one in observation.met if one.told), None)
     if met is not None:
         staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
-        return failed(f"limit.{met.value}", staff, what=what, error=error, limit=limit)
-    return failed("raised", staff, what=what, error=error, text=text or "–")
+        return failed(f"limit.{met.value}", staff, what=name, error=error, limit=limit)
+    return failed("raised", staff, what=name, error=error, text=text or "–")
 
 
 def with_syntax_fault(

@@ -1,7 +1,7 @@
 """Where an answer comes from: a literal in the source, or a variable in the box.
 
 Shared by the kinds that compare a value (number and shape). A plan depends only on the question and the
-answer's text, so `judge` can find the scenarios again by recomputing their order.
+answer's text, so `judge` can find the calls again by recomputing their order.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
     failed,
-    first_failure,
     no_answer,
-    observations_at,
+    observed_value,
     reference_value,
 )
 from autograder.checks.options import AnswerItem, check_mistakes, place, plain
 from autograder.checks.values.literal import Literal, answer_literal
 from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
-from autograder.records import Answer, Call, Scenario
+from autograder.records import Answer, Call
 from autograder.rubric import Item, Question
 from autograder.wording import Phrase
 
@@ -86,18 +85,16 @@ class Targets:
         """Return the name of the variable that one item reads."""
         return self._items[item.id].answer or self._question.answer
 
-    def plan(self, answer: Answer) -> tuple[Scenario, ...]:
-        """Return one scenario for each variable whose value does not stand in the source."""
-        return tuple(
-            Scenario(f"{self._question.id}: {name}", (Call(name, read=True),)) for name in self._asked(answer)
-        )
+    def plan(self, answer: Answer) -> tuple[Call, ...]:
+        """Return the variables whose values do not stand in the source."""
+        return tuple(Call(name, read=True) for name in self._asked(answer))
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """Return one call of the reference, if there is one."""
         if not self._question.reference:
             return ()
         args = () if self._config is None else (plain(self._config),)
-        return (Scenario(f"{self._question.id}: reference", (Call(self._question.answer, args=args),)),)
+        return (Call(self._question.answer, args=args),)
 
     def value(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return what the student's variable holds, or its entry under a key."""
@@ -105,29 +102,26 @@ class Targets:
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
-        observations = observations_at(evidence.observed, asked.index(name))
-        finding = first_failure(observations, 1, name, name)
-        if finding is not None:
-            return FoundValue(finding=finding)
-        return _entry(observations[0].value, key, name)
+        value, finding = observed_value(evidence.observed, asked.index(name), name)
+        return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
 
     def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return what the reference has there; the finding is our own fault."""
-        value, finding = reference_value(observations_at(evidence.expected, 0), 0)
+        value, finding = reference_value(evidence.expected)
         if finding is not None:
             return FoundValue(finding=finding)
         if self._config is not None:
             value, key = self.said(key, evidence).right, None
         found = _entry(value, key, name)
         if found.finding is not None:
-            return FoundValue(finding=reference_value((), 0)[1])
+            return FoundValue(finding=reference_value(())[1])
         return found
 
     def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
         """Return what a reference with a ``config`` says of one entry; nothing if it was not asked."""
         if self._config is None:
             return OracleReply()
-        value, _ = reference_value(observations_at(evidence.expected, 0), 0)
+        value, _ = reference_value(evidence.expected)
         return read_reply(value, () if key is None else (key,))
 
     def _asked(self, answer: Answer) -> list[str]:

@@ -26,11 +26,9 @@ what is told along."""
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
-_OF_CALL = frozenset(("id", "n", "call", "observed"))
+_OF_CALL = frozenset(("id", "n", "observed"))
 _OF_END = frozenset(("id", "observed", "asks"))
 _OF_ANSWER = frozenset(("v", "error", "message", "met"))
-SKIPPED = Observation(ok=False, error="Skipped")
-"""Of a call that follows a failed one. Only this side says so."""
 
 
 class TrustedEncoder(wire.Encoder):
@@ -97,13 +95,6 @@ def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     return wire.Decoder(arrays, _tensor, _opaque)
 
 
-def encode_observation(observation: Observation, encoder: TrustedEncoder) -> dict[str, Any]:
-    """The form in which observations travel and are stored; not for observations of an ending."""
-    if observation.ok:
-        return {"v": encoder.encode(observation.value)}
-    return {"error": observation.error, "message": observation.message}
-
-
 def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
     """One observation from its tree.
 
@@ -168,19 +159,13 @@ def replied_value(told: wire.Told) -> Any:
     return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
-def observation(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
-) -> Observation:
-    """Return the answer to a call of a scenario.
-
-    An exception of the name of `SKIPPED` does not pass for a call that was never made, which would be our
-    fault.
+def observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int) -> Observation:
+    """Return the answer to a call.
 
     Args:
         reply: the guest's.
         arrays: beside it.
-        number: of the scenario.
-        call: its place in the scenario.
+        number: of the call.
 
     Raises:
         ProtocolError: the reply answers another call.
@@ -188,12 +173,9 @@ def observation(
     answer: Mapping[str, Any] = reply["observed"]
     _only(reply, _OF_CALL)
     _only(answer, _OF_ANSWER)
-    if (reply.get("n"), reply.get("call")) != (number, call):
-        raise wire.ProtocolError("the reply does not fit the scenario")
-    found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
-    if found.error == SKIPPED.error:
-        return Observation(ok=False, error="Exception", message=found.message)
-    return found
+    if reply.get("n") != number:
+        raise wire.ProtocolError("the reply does not fit the call")
+    return decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
 
 
 def reported_limits(answer: object) -> tuple[str, ...]:

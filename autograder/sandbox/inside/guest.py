@@ -1,6 +1,6 @@
 """Answers requests inside a box. The only code of ours beside student code, and not trusted after it.
 
-One request at a time is read, carried out and answered: run a cell, or run a scenario of calls. All
+One request at a time is read, carried out and answered: run a cell, or answer a call. All
 that is promised to the other side is the form of the replies; their content is the student's word.
 """
 
@@ -120,8 +120,8 @@ class Guest:
         elif request["op"] == "hand":
             yield from self._handed(request)
         else:
-            for number, calls in enumerate(request["scenarios"]):
-                yield from self._scenario(request["id"], number, calls, arrays)
+            for number, call in enumerate(request["calls"]):
+                yield self._asked(request["id"], number, call, arrays)
 
     def _cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
         """A frame for each cell; the last says that nothing follows.
@@ -161,25 +161,19 @@ class Guest:
             gc.collect()
         return reply
 
-    def _scenario(
-        self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]
-    ) -> Iterator[list[Buffer]]:
-        """A frame for each call, sent before the next one begins; the first failure is the last frame.
+    def _asked(
+        self, request_id: str, number: int, call: Any, arrays: Mapping[str, np.ndarray]
+    ) -> list[Buffer]:
+        """The frame of a call, sent before the next one begins.
 
         What is printed is dropped, also by what took hold of a cell's streams, as loggers do.
         """
-        room = self._max_reply
-        for place, call in enumerate(calls):
-            encoder = GuestEncoder()
-            with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
-                observed = self._call(call, arrays, encoder, room)
-            if MEMORY in observed.get("met", ()):
-                gc.collect()
-            reply = {"id": request_id, "n": number, "call": place, "observed": observed}
-            yield wire.pack(reply, encoder.arrays)
-            if "v" not in observed:
-                return
-            room -= _bytes(encoder.arrays)
+        encoder = GuestEncoder()
+        with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
+            observed = self._call(call, arrays, encoder, self._max_reply)
+        if MEMORY in observed.get("met", ()):
+            gc.collect()
+        return wire.pack({"id": request_id, "n": number, "observed": observed}, encoder.arrays)
 
     def _call(
         self, call: Mapping[str, Any], arrays: Mapping[str, np.ndarray], encoder: GuestEncoder, room: int

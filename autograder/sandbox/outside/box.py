@@ -23,7 +23,7 @@ import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
-from autograder.records import CellRun, Ending, Limits, Observation, Scenario
+from autograder.records import Call, CellRun, Ending, Limits, Observation
 from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
@@ -35,7 +35,7 @@ from autograder.sandbox.outside.watch import Watch
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
 MAX_JSON = 4 << 20
-"""Text of the answers to one scenario: what is large, is arrays."""
+"""Text of one answer: what is large, is arrays."""
 _ESCAPED = 12
 """Bytes that a character of output can take as JSON."""
 ARRIVING_SECONDS = 2.0
@@ -235,40 +235,28 @@ class NamespaceBox:
 
     def ask(
         self,
-        scenarios: Sequence[Scenario],
+        calls: Sequence[Call],
         *,
         seconds: float,
         total: float = math.inf,
         room: MemoryBudget | None = None,
-    ) -> list[tuple[Observation, ...]]:
+    ) -> list[Observation]:
         """See `autograder.sandbox.base.Box.ask`."""
         encoder = values.TrustedEncoder()
-        plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
-        results: list[tuple[Observation, ...]] = []
-        answers: list[Observation] = []
+        trees = [values.call_tree(call, encoder) for call in calls]
+        results: list[Observation] = []
         altogether = Allowance(total, self.computed, self._delays)
         self._settle()
         try:
-            request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
-            for number, scenario in enumerate(scenarios):
-                answers = []
-                words: tuple[str, ...] = ()
-                most = [MAX_JSON, self._limits.reply_mb << 20]
-                while len(answers) < len(scenario.calls) and (not answers or answers[-1].ok):
-                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                    answer, told = self._answer(request_id, (number, len(answers)), most, room)
-                    answers.append(answer)
-                    words = (*words, *told)
-                skipped = len(scenario.calls) - len(answers)
-                whole = (*answers, *(values.SKIPPED,) * skipped)
-                if number == len(scenarios) - 1 or not all(answer.ok for answer in whole):
-                    whole = self._watch.confirm(whole, words)
-                results.append(whole)
-                answers = []
+            request_id = self._request({"op": "ask", "calls": trees}, encoder.arrays, seconds)
+            for number in range(len(calls)):
+                self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
+                answer, told = self._answer(request_id, number, room)
+                if number == len(calls) - 1 or not answer.ok:
+                    answer = self._watch.confirm(answer, told)
+                results.append(answer)
         except BoxEnded as ended:
-            calls = scenarios[len(results)].calls
-            ending = Observation(ok=False, ending=ended.ending)
-            results.append((*answers, *(ending,) * (len(calls) - len(answers))))
+            results.append(Observation(ok=False, ending=ended.ending))
         return results
 
     def hand_on(
@@ -292,21 +280,21 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, str(error))
 
     def _answer(
-        self, request_id: str, place: tuple[int, int], most: list[int], room: MemoryBudget | None
+        self, request_id: str, number: int, room: MemoryBudget | None
     ) -> tuple[Observation, tuple[str, ...]]:
         """What came of one call, and what it says of limits.
 
         Args:
             request_id: of the request.
-            place: the number of the scenario, and that of the call in it.
-            most: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
+            number: of the call.
             room: what the answer counts against.
         """
         self._printed_total = 0  # what is printed past the shell is counted for each answer
         started = time.monotonic()
+        most = [MAX_JSON, self._limits.reply_mb << 20]
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
-            answer = values.observation(reply, arrays, *place)
+            answer = values.observation(reply, arrays, number)
             told = values.reported_limits(reply["observed"])
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))

@@ -198,16 +198,10 @@ class Watch:
         met = self.met((*told, LimitKind.OUTPUT.value) if truncated else told, printed=printed)
         return msgspec.structs.replace(run, met=met, truncated=truncated) if met else run
 
-    def confirm(
-        self, observations: tuple[Observation, ...], told: Collection[str]
-    ) -> tuple[Observation, ...]:
-        """The answers to a scenario; the one that failed, else the last, carries the limits met meanwhile."""
+    def confirm(self, observation: Observation, told: Collection[str]) -> Observation:
+        """The answer to a call, with the limits met since the one before that was confirmed."""
         met = self.met(told)
-        if not met or not observations:
-            return observations
-        at = next((i for i, one in enumerate(observations) if not one.ok), len(observations) - 1)
-        marked = msgspec.structs.replace(observations[at], met=met)
-        return (*observations[:at], marked, *observations[at + 1 :])
+        return msgspec.structs.replace(observation, met=met) if met else observation
 
     def _counters(self, *, asked: bool) -> set[LimitKind]:
         if self._group:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from autograder.errors import SandboxError, SandboxFault
-from autograder.records import Call, Scenario
+from autograder.records import Call
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, settings
@@ -121,7 +121,7 @@ def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
                 return Layer(canary.name, ok=False, found=f"the neighbour failed: {left.error}", remedy=HOLE)
         box = _open(sandbox, boxes)
         run = box.run_cell(names + canary.code, seconds=20)
-        observed = box.ask([Scenario("canary", (Call("canary"),))], seconds=canary.seconds)[0][0]
+        observed = box.ask([Call("canary")], seconds=canary.seconds)[0]
     if not run.error and observed.ending is not None and observed.ending in canary.ends:
         return Layer(canary.name, ok=True, found=canary.promise)
     if run.error or not observed.ok:

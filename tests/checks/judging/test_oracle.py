@@ -51,8 +51,7 @@ def told(rubric: str, given: Any, oracle: Any = None) -> ItemResult:
 
 def test_the_reference_is_called_with_the_config() -> None:
     """One call, with the dictionary of the rubric; decimals arrive as floats."""
-    (scenario,) = check_of(COUNT).reference_plan()
-    (call,) = scenario.calls
+    (call,) = check_of(COUNT).reference_plan()
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import first_failure
+from autograder.checks.judging.results import observed_value
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Observation, Status
 from autograder.wording import Phrase
@@ -49,7 +49,7 @@ def test_names_of_classes_are_not_a_letterbox(name: str) -> None:
 
 
 def test_staff_reads_all() -> None:
-    """The whole text, the name, and what was called."""
-    finding = first_failure((Observation(ok=False, error="K128", message="k = 128"),), 1, "f", "f [one]")
+    """The whole text, and the name."""
+    _, finding = observed_value([Observation(ok=False, error="K128", message="k = 128")], 0, "f")
     assert finding is not None
-    assert "f [one]: K128: k = 128" == finding.staff
+    assert "f: K128: k = 128" == finding.staff

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from autograder.checks.judging.results import (
     failed,
-    first_failure,
     no_answer,
+    observed_value,
     result,
     review,
 )
@@ -62,16 +62,11 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
     } == found
 
 
-def seen(*values: object) -> tuple[Observation, ...]:
-    """Calls that returned these values."""
-    return tuple(Observation(ok=True, value=value) for value in values)
-
-
-def test_an_answer_that_is_not_whole_is_for_a_person() -> None:
-    """Fewer observations than calls, or a call that was not made, are our fault; all of them are none."""
-    skipped = Observation(ok=False, error="Skipped")
-    assert first_failure(seen(1, 2), 2, "number", "number") is None
-    for observations in (seen(1), (), (*seen(1), skipped)):
-        finding = first_failure(observations, 2, "number", "number")
+def test_an_answer_that_was_not_read_needs_review() -> None:
+    """Fewer observations than variables are our fault."""
+    one = Observation(ok=True, value=1)
+    assert observed_value((one,), 0, "number") == (1, None)
+    for observed in ((one,), (one, Observation(ok=False))):
+        _, finding = observed_value(observed, 1, "number")
         assert finding is not None
         assert Status.NEEDS_REVIEW is finding.status

@@ -49,7 +49,7 @@ def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") ->
     """The result of an answer that is assigned as a literal, or written in a text cell."""
     source = f"answer = {value!r}" if cell_type == "code" else str(value)
     given = Answer("q-answer", cell_type, source, changed=True)
-    (result,) = check.judge(Evidence(given, ((Observation(ok=True, value=value),),)))
+    (result,) = check.judge(Evidence(given, (Observation(ok=True, value=value),)))
     for language in ("en", "de"):
         assert render(result.student, language)
     return result

@@ -167,7 +167,7 @@ def judged(
     source: str,
     *,
     values: Mapping[str, object] | None = None,
-    observations: tuple[tuple[Observation, ...], ...] | None = None,
+    observations: tuple[Observation, ...] | None = None,
     earlier: Mapping[str, ItemResult] | None = None,
     cell_type: str = "code",
     changed: bool = True,
@@ -175,10 +175,10 @@ def judged(
     """Results by item; ``values`` are what the box holds for the names the plan asks for."""
     answer = Answer(f"{question}-answer", cell_type, source, changed)
     if observations is None:
-        asked = [scenario.name for scenario in check.plan(answer, DRAW)]
-        observations = tuple((Observation(ok=True, value=(values or {}).get(name)),) for name in asked)
+        asked = [call.target for call in check.plan(answer, DRAW)]
+        observations = tuple(Observation(ok=True, value=(values or {}).get(name)) for name in asked)
     reference = REFERENCES.get(question)
-    expected = ((Observation(ok=True, value=Opaque("Add", reference)),),) if reference else ()
+    expected = (Observation(ok=True, value=Opaque("Add", reference)),) if reference else ()
     results = check.judge(Evidence(answer, observations, expected, earlier or {}))
     return {result.item: result for result in results}
 

@@ -126,7 +126,7 @@ def test_the_reference_is_the_exact_cost() -> None:
     text = HEAD.replace('answer = "answer"', 'answer = "answer"\nreference = "costs:attention"')
     rubric = parse((text + 'form = "asymptotic"\n').encode())
     check = FormulaCheck(rubric.questions[0], rubric)
-    expected = ((Observation(ok=True, value=Opaque("Add", "12*d**2*n + d*n**2")),),)
+    expected = (Observation(ok=True, value=Opaque("Add", "12*d**2*n + d*n**2")),)
     verdicts = [
         check.judge(Evidence(Answer("q-answer", "code", f"answer = {given!r}", changed=True), (), expected))
         for given in ("O(n d (n + d))", "O(n^2 d)")

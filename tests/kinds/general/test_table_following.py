@@ -12,7 +12,7 @@ from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.table import TableCheck
 from autograder.messages import languages, render
-from autograder.records import Answer, Call, ItemResult, Observation, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Observation, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
 from tests.support.local_box import LocalBox
 
@@ -45,7 +45,7 @@ def question(more: str = "", *, manual: bool = False) -> TableCheck:
 
 def ask_reference(call: Call) -> Observation:
     """Return what the listing gives, which must not fail."""
-    observed = REFERENCE.ask([Scenario("own shapes", (call,))])[0][0]
+    observed = REFERENCE.ask([call])[0]
     assert observed.ok
     return observed
 
@@ -121,7 +121,7 @@ def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
     """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
     rows = list({**RIGHT, "scores": SHORT}.items())
     given = answer(f"shapes = {rows!r}")
-    for observed in (*value(told), *error("ValueError")):
+    for observed in (value(told), error("ValueError")):
         assert Decimal(5) == TOLD.judge(evidence_of(TOLD, given, lambda _, said=observed: said))[0].points
         credited = CREDITED.judge(evidence_of(CREDITED, given, lambda _, said=observed: said))
         assert Status.NEEDS_REVIEW is credited[0].status

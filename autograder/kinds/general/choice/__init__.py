@@ -22,7 +22,7 @@ from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
 from autograder.notebook.closed import YES_NO, Options, entries, normal, words_in
-from autograder.records import Answer, ItemResult, Message, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item, Rubric
 
 UNKNOWN = "no such option"
@@ -217,7 +217,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             self._check(item, options)
             self._check_distinct(item, self.rubric)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variables that do not stand in the source as literals."""
         del draw
         return self._targets.plan(answer)
@@ -277,6 +277,8 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         counted = chosen.entries[: options.pick or None]
         if any(entry.is_doubtful or not (entry.id or options.others == "wrong") for entry in counted):
             return review(f"not certain which option is meant: {chosen.staff()}", "review.person")
+        if options.pick == 1 and not {*chosen.ids} <= {*options.right} and len(chosen.entries) > 1:
+            return review(f"one option is asked for: {chosen.staff()}", "review.person")
         if options.pick:
             return self._picked(item, options, chosen)
         return self._marked(item, options, chosen)

@@ -62,7 +62,7 @@ from autograder.kinds.general.formula.steps import (
 )
 from autograder.kinds.general.formula.trials import ItemTrials, earlier_results
 from autograder.messages.reading import unreadable
-from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Question, Rubric
 
 MAX_KEYS = 512
@@ -138,14 +138,14 @@ class FormulaCheck(Check):
         """Where formulas are compared."""
         return next(iter(self._items.values())).readings[0].points
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
         """Read the variables whose values the source does not show."""
-        return tuple(Scenario(name, (Call(name, read=True),)) for name in self._asked(answer))
+        return tuple(Call(name, read=True) for name in self._asked(answer))
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """Compute the reference formula, where an item needs it."""
         if any(item.uses_reference for item in self._items.values()):
-            return (Scenario("reference", (Call(self._question.answer),)),)
+            return (Call(self._question.answer),)
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
@@ -292,15 +292,13 @@ class FormulaCheck(Check):
         literal = answer_literal(answer.source, name)
         if literal is not None:
             return literal.value, None
-        observations = results.observations_at(evidence.observed, self._asked(answer).index(name))
-        finding = results.first_failure(observations, 1, name, name)
-        return (None, finding) if finding is not None else (observations[0].value, None)
+        return results.observed_value(evidence.observed, self._asked(answer).index(name), name)
 
     def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
         """The reference's formula, where the item uses it."""
         if not item.uses_reference:
             return None, None
-        value, finding = results.reference_value(results.observations_at(evidence.expected, 0), 0)
+        value, finding = results.reference_value(evidence.expected)
         if finding is not None:
             return None, finding
         try:

@@ -29,7 +29,7 @@ from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.following import FollowedShapes
 from autograder.kinds.general.table.options import TableItem, TableQuestion, check_rows, read_columns
 from autograder.messages import languages, render
-from autograder.records import Answer, ItemResult, Message, Opaque, Scenario, Status
+from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item
 
 Cell = tuple[str, str]
@@ -71,12 +71,12 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
                 f"it is judged in the column {self.key!r}; no item has it", place(question), "order"
             )
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """The variable, where it does not stand in the source as a literal."""
         del draw
         return self._targets.plan(answer)
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Call, ...]:
         """One call of the reference with the ``config``."""
         return self._targets.reference_plan()
 
@@ -117,11 +117,9 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             return found.finding
         what = name or self.question.answer_cell
         rows = read_table(found.value, self._columns)
-        if isinstance(rows, UnreadableTable) and isinstance(found.value, Opaque):
+        if isinstance(rows, UnreadableTable):
             message = Message(rows.code, {"what": what, **rows.params})
             return unread(message, f"{what}: {rows.code} {rows.params}")
-        if isinstance(rows, UnreadableTable):
-            return failed(rows.code, f"{what}: {rows.code} {rows.params}", what=what, **rows.params)
         if not any(row.name or row.cells for row in rows):
             return no_answer("no-answer", f"{what} is empty")
         return self._names.match(rows)
@@ -184,7 +182,11 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if wrong:
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
-            return result(self.question, item, together(wrong, right, total, points))
+            finding = together(wrong, right, total, points)
+            is_open = any(one.is_unread for one in wrong) and (
+                options.credit == "each" or not any(not one.is_unread for one in wrong)
+            )
+            return result(self.question, item, replace(finding, is_unread=is_open))
         if own and options.own_points is not None:
             return result(
                 self.question, item, replace(own[0], status=Status.FAILED, points=options.own_points)

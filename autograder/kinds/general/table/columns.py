@@ -11,7 +11,7 @@ from msgspec.structs import fields, replace
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import KnownValues, read_reply
-from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
+from autograder.checks.judging.results import Finding, failed, reference_value, review
 from autograder.checks.options import place
 from autograder.checks.planning.targets import ValueTarget
 from autograder.errors import RubricError
@@ -120,7 +120,7 @@ class CellColumn:
         stated = check.stated(item)
         answer, fault = (None, None)
         if check.options.config is not None:
-            answer, fault = reference_value(observations_at(evidence.expected, 0), 0)
+            answer, fault = reference_value(evidence.expected)
         found = read_reply(answer, (item.id, self.id))
         if check.has_value(item):
             return KnownValues(stated, found.wrong)

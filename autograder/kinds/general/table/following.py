@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
+from autograder.checks.judging.results import Finding, failed, reference_value, review
 from autograder.checks.options import place, plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.tables import Matched
@@ -99,7 +99,7 @@ class FollowedShapes:
 
     def _read_own(self, table: Matched, evidence: Evidence) -> dict[str, tuple[int, ...]]:
         """Return the student's shapes in the sizes of the listing; without those that are none."""
-        told, _ = reference_value(observations_at(evidence.expected, 0), 0)
+        told, _ = reference_value(evidence.expected)
         sizes = told.get("sizes") if isinstance(told, Mapping) else None
         known = sizes if isinstance(sizes, Mapping) else {}
         at = {name: size for name, size in known.items() if isinstance(name, str) and type(size) is int}
