@@ -116,11 +116,6 @@ class Assignment(Struct, frozen=True, eq=False):
         files = tuple(self._reference_files())
         return hashlib.sha256("\n".join(_digests(files)).encode()).hexdigest() if files else ""
 
-    @property
-    def reference_stays(self) -> bool:
-        """Whether the reference is asked about single submissions, and not only before all of them."""
-        return any(check.asks_again for check in self.checks.values())
-
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:
         """Let a module that the rubric preloads, and that is not there, be told as the rubric's error.

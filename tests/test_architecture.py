@@ -57,16 +57,12 @@ SUBLAYERS = {
         {"library"},
     ),
     "grading": (
-        {"harmless"},
+        {"harmless", "answer_pictures"},
         {
             "scoring",
             "expected",
-            "changed_types",
-            "failed_imports",
-            "answer_pictures",
             "other_assignments",
-            "stopped_cells",
-            "texts_beside",
+            "unread_answers",
             "unread_work",
             "storage_limit",
             "handed_files",

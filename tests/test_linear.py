@@ -83,7 +83,6 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "same_form": (prose.same_form, 40_000),
     "unwritten": (prose.unwritten, 10_000),
     "words": (prose.words, 10_000),
-    "language": (prose.language, 10_000),
     "spans": (lambda text: prose.spans(text, ["a *", "the import", "*x*"]), 10_000),
     "quote": (quoting.quote, 200_000),
     "name of a closed list": (closed.normal, 2000),

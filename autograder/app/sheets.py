@@ -39,7 +39,7 @@ from autograder.app.sheet_rows import (
 )
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.checks.judging.manual import cue_matches, manual_options
+from autograder.checks.judging.manual import manual_options
 from autograder.checks.values import prose
 from autograder.course import Course
 from autograder.errors import CourseError, GradebookError
@@ -49,8 +49,6 @@ from autograder.marking.points import bounded_by, cell_points, lies_within
 from autograder.rubric import Item, Question
 from autograder.store import Store
 from autograder.tables import hint, name_list
-
-_TOLD = {True: "found", False: "not found", None: "not told"}
 
 
 class SheetChoice(Struct, frozen=True):
@@ -167,7 +165,7 @@ def _rows(
             "title": plain(labels.pick(item.text, item.id)),
             "possible": number(item.points),
             "answer": plain(first.text),
-            "suggestion": plain(_suggestion(first.question, item, first.text, labels)),
+            "suggestion": plain(_suggestion(first.question, item, first.text)),
             "reason": plain(bundle.reason(item)),
             "guide": plain(labels.pick(manual_options(first.question, item).guide)) if item.manual else "",
             "cell_points": " / ".join(dict.fromkeys(marks)),
@@ -188,17 +186,13 @@ def _values(points: str, comment: str, flag: str, remark: str) -> tuple[str, ...
     return (points, comment, flag) if flag else (points, comment)
 
 
-def _suggestion(question: Question, item: Item, text: str, labels: Labels) -> str:
-    """What can be said of an item beforehand: words of its list, and cues. It gives no points."""
+def _suggestion(question: Question, item: Item, text: str) -> str:
+    """Return the words of an item's list that an answer holds. They give no points."""
     if not item.manual:
         return ""
     shown = text[: prose.MOST]
     spans = prose.spans(shown, manual_options(question, item).suggest)
-    told = [f"words of the list: {', '.join(dict.fromkeys(shown[a:b] for a, b in spans))}"] if spans else []
-    for cue in cue_matches(question, item, shown):
-        note = f" ({cue.note})" if cue.note else ""
-        told.append(f"{_TOLD[cue.holds]}: {cue.said(labels.pick)}{note}")
-    return "; ".join(told)
+    return f"words of the list: {', '.join(dict.fromkeys(shown[a:b] for a, b in spans))}" if spans else ""
 
 
 class _Filled(Struct, frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from decimal import Decimal
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from autograder.checking.reading import CheckFile, CheckItem, CheckPart, SourceMutant
@@ -12,65 +13,26 @@ from autograder.checking.reading import CheckFile, CheckItem, CheckPart, SourceM
 
 def pack_checks(file: CheckFile) -> str:
     """Return what a judge's box needs of a file of checks: what it states, and the sources."""
-    stated = {
-        "module": file.module,
-        "modules": dict(file.modules),
-        "checks": [_check_parts(check) for check in file.checks],
-        "probes": [_check_parts(probe) for probe in file.probes],
-        "mutants": [_mutant_parts(mutant) for mutant in file.mutants],
-        "forbidden": list(file.forbidden),
-        "solution": file.solution,
-        "solution_module": file.solution_module,
-        "given": file.given,
-        "names": dict(file.names),
-        "student_names": list(file.student_names),
-        "uses_torch": file.uses_torch,
-    }
-    return json.dumps(stated)
+    stated = asdict(file) | {"planted": ()}
+    for check in (*stated["checks"], *stated["probes"]):
+        # Values are literals of Python, some of which JSON does not have.
+        check["parts"] = [[part["name"], repr(part["value"])] for part in check["parts"]]
+    return json.dumps(stated, default=str)
 
 
 def unpack_checks(packed: str) -> CheckFile:
-    """Return a file of checks, without planted answers.
+    """Return a file of checks, without planted answers; points are texts, since none are given in the box.
 
     Args:
         packed: as `pack_checks` made it.
     """
     stated = json.loads(packed)
-    return CheckFile(
-        **stated
-        | {
-            "checks": tuple(map(_check_from, stated["checks"])),
-            "probes": tuple(map(_check_from, stated["probes"])),
-            "mutants": tuple(map(_mutant_from, stated["mutants"])),
-            "forbidden": tuple(stated["forbidden"]),
-            "student_names": tuple(stated["student_names"]),
-            "planted": (),
-        }
-    )
+    mutants = tuple(SourceMutant(**mutant) for mutant in stated["mutants"])
+    read = {name: tuple(map(_check_from, stated[name])) for name in ("checks", "probes")}
+    return CheckFile(**stated | read | {"mutants": mutants})
 
 
-def _check_parts(check: CheckItem) -> list[Any]:
-    # Values are literals of Python, some of which JSON does not have.
-    parts = [[part.name, repr(part.value)] for part in check.parts]
-    texts = [check.title, check.told]
-    stated = [check.id, str(check.points), *texts, parts, check.needs, check.edits]
-    return [*stated, check.carry, check.seconds, check.line]
-
-
-def _check_from(stated: list[Any]) -> CheckItem:
-    name, points, title, told, parts, needs, edits, carry, seconds, line = stated
-    values = tuple(CheckPart(part, ast.literal_eval(value)) for part, value in parts)
-    changes = tuple((old, new) for old, new in edits)
-    more = seconds, line, changes, tuple(carry)
-    return CheckItem(name, Decimal(points), title, told, values, tuple(needs), *more)
-
-
-def _mutant_parts(mutant: SourceMutant) -> list[Any]:
-    points = {item: str(value) for item, value in mutant.points.items()}
-    return [mutant.name, mutant.source, mutant.title, points, mutant.loses, mutant.line]
-
-
-def _mutant_from(stated: list[Any]) -> SourceMutant:
-    name, source, title, points, loses, line = stated
-    worth = {item: Decimal(value) for item, value in points.items()}
-    return SourceMutant(name, source, title, worth, None if loses is None else tuple(loses), line)
+def _check_from(stated: dict[str, Any]) -> CheckItem:
+    parts: Iterable[tuple[str, str]] = stated["parts"]
+    values = tuple(CheckPart(name, ast.literal_eval(value)) for name, value in parts)
+    return CheckItem(**stated | {"parts": values, "carry": tuple(stated["carry"])})

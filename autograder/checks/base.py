@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Observation, Scenario
+from autograder.records import Answer, Call, CellOutcome, CellTest, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
@@ -90,8 +90,8 @@ class Evidence(Struct, frozen=True, eq=False):
     """The sources of the student's other code cells and modules, for what an answer reaches there."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
-    tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round; see `Check.second_round`."""
+    ask_reference: Callable[[Call], Observation] | None = None
+    """Calls the reference about plain data of the answer; it raises if that is not possible."""
     tests: Mapping[str, CellOutcome] = {}
     """What came of test cells, by name; see `Check.cell_tests`."""
 
@@ -134,22 +134,6 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Trials of one family are shown as one line."""
 
 
-class IdleArgument(Struct, frozen=True):
-    """An argument of a maximum or minimum that never decides."""
-
-    item: str
-    formula: str
-    argument: str
-
-
-class AcceptedResult(Struct, frozen=True):
-    """A result without any work that the tolerance of an item takes for right."""
-
-    item: str
-    result: str
-    """In words, e.g. ``"zeros"``."""
-
-
 class Check(ABC):
     """One question, ready to be asked and judged; made once per question and rubric."""
 
@@ -171,22 +155,6 @@ class Check(ABC):
         There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
         (`Question.answer`).
         """
-        return ()
-
-    @property
-    def asks_again(self) -> bool:
-        """Whether the reference is asked about single answers; see `second_round`."""
-        return False
-
-    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """Return further calls in the reference's box, which follow from the student's answers.
-
-        The answers may be among the arguments, as plain data that was checked; code never is.
-
-        Args:
-            evidence: without what the second round will bring.
-        """
-        del evidence
         return ()
 
     @property
@@ -212,16 +180,6 @@ class Check(ABC):
         del key
         return ()
 
-    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
-        """Return arguments of maxima and minima in right answers that were nowhere seen to decide."""
-        del evidence
-        return ()
-
-    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
-        """Return results without any work, such as zeros, that are taken for right though they are wrong."""
-        del evidence
-        return ()
-
     def is_unanswered(self, answer: Answer) -> bool:
         """Return whether there is nothing to test."""
         del answer
@@ -234,7 +192,7 @@ class Check(ABC):
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
+        """One result per item, in the rubric's order. Raises nothing but what `ask_reference` raises."""
 
 
 def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:

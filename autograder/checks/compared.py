@@ -22,7 +22,7 @@ from autograder.checks.options import (
     place,
 )
 from autograder.checks.planning.planting import Planter, ReadPlace, as_written
-from autograder.checks.planning.targets import FoundValue, Targets, ValueTarget, stated
+from autograder.checks.planning.targets import Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import render, sentences
@@ -79,12 +79,6 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     @abstractmethod
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """How a value that was read differs from one that is right."""
-
-    def right_value(self, item: Item, options: I, evidence: Evidence) -> FoundValue:
-        """Return what is right for an item; the finding is our own fault."""
-        if self.has_value(item):
-            return FoundValue(self.stated(item)[0])
-        return self.targets.expected(self.targets.of_item(item), options.key, evidence)
 
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
         """Whether one of the rubric's own values counts as another one."""

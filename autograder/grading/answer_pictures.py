@@ -7,16 +7,13 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autograder.errors import NotebookError
 from autograder.feedback.sanitise import image_uri
 from autograder.notebook.document import joined
-from autograder.records import Cell, CellRun, ItemResult, Markdown, Message, Note, Status, Submission
-from autograder.rubric import Rubric
+from autograder.records import Cell, CellRun, Markdown, Note, Submission
 from autograder.tables import printable_name
 
-CODE = "picture-beside"
 NOT_SHOWN = "picture-not-shown"
 
 
@@ -33,56 +30,21 @@ class _SavedNotebook(Struct):
     cells: list[_SavedCell] = []
 
 
-def review_pictures(
-    rubric: Rubric,
-    submission: Submission,
-    runs: Sequence[CellRun | None],
-    results: dict[str, tuple[ItemResult, ...]],
-    data: bytes | NotebookError | None,
-) -> tuple[Note, ...]:
-    """Leave each blank answer beside which the student has a picture to manual review, and return notes.
+def find_pictures(
+    submission: Submission, runs: Sequence[CellRun | None], grade_id: str, saved: frozenset[str]
+) -> tuple[int, ...]:
+    """Return the positions of the student's own cells with pictures between an answer and its neighbours.
 
     Args:
-        rubric: of the assignment.
         submission: the notebook.
         runs: what its cells did.
-        results: by question id; those of such answers are replaced.
-        data: the notebook as it was handed in; its saved outputs may show what does not run here.
+        grade_id: of the answer.
+        saved: see `read_saved_pictures`.
     """
-    notes: list[Note] = []
-    saved = _saved_pictures(data) if isinstance(data, bytes) else frozenset()
     answers = [at for at, cell in enumerate(submission.cells) if cell.grade_id in submission.answers]
-    for question in rubric.questions:
-        cell_of = {item.id: (item.manual and item.cell) or question.answer_cell for item in question.items}
-        for place in answers:
-            name = submission.cells[place].grade_id
-            blank = {
-                result.item
-                for result in results.get(question.id, ())
-                if result.status is Status.NO_ANSWER and cell_of.get(result.item) == name
-            }
-            cells = _cells_with_pictures(submission, runs, answers, place, saved) if blank else ()
-            if not cells:
-                continue
-            numbers = ", ".join(str(at + 1) for at in cells)
-            staff = f"The answer is blank, but there is a picture beside it: cell {numbers}."
-            message = Message("review.picture", {"cells": numbers})
-            results[question.id] = tuple(
-                _in_review(result, message, staff) if result.item in blank else result
-                for result in results[question.id]
-            )
-            notes.append(Note(CODE, staff, name))
-    return tuple(notes)
-
-
-def _cells_with_pictures(
-    submission: Submission,
-    runs: Sequence[CellRun | None],
-    answers: Sequence[int],
-    place: int,
-    saved: frozenset[str],
-) -> tuple[int, ...]:
-    """Return the positions of the student's own cells with pictures between an answer and its neighbours."""
+    place = next((at for at in answers if submission.cells[at].grade_id == grade_id), None)
+    if place is None:
+        return ()
     start = max((at for at in answers if at < place), default=-1)
     stop = min((at for at in answers if at > place), default=len(submission.cells))
     only_texts = isinstance(submission.cells[place], Cell)
@@ -104,18 +66,10 @@ def note_unshown_pictures(submission: Submission) -> Iterator[Note]:
             yield Note(NOT_SHOWN, text, cell.grade_id or f"cell {number}")
 
 
-def _in_review(result: ItemResult, message: Message, staff: str) -> ItemResult:
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        student=message,
-        staff=f"{staff} {result.staff}",
-        code=message.code,
-    )
-
-
-def _saved_pictures(data: bytes) -> frozenset[str]:
+def read_saved_pictures(data: bytes | NotebookError | None) -> frozenset[str]:
     """Return the sources of code cells whose saved outputs contain a picture, which may not run here."""
+    if not isinstance(data, bytes):
+        return frozenset()
     try:
         cells = msgspec.json.decode(data, type=_SavedNotebook).cells
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -136,7 +90,7 @@ def _shows_picture(
     Args:
         cell: of the notebook.
         run: what it did.
-        saved: see `_saved_pictures`.
+        saved: see `read_saved_pictures`.
         only_texts: a plot beside a blank answer in code is no answer; a photo of a formula is.
     """
     if cell.grade_id:

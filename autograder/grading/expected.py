@@ -20,7 +20,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import Observations
 from autograder.errors import BoxEnded, CourseError
 from autograder.grading_version import list_versions
-from autograder.records import Limits, Scenario
+from autograder.records import Call, Limits, Observation, Scenario
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.sandbox.exchange import values, wire
@@ -140,8 +140,7 @@ def _compute_once(
         return {name: _ask(box, plan.question, plan.scenarios, limits) for name, plan in plans.items()}
     finally:
         box.close()
-        if not assignment.reference_stays:
-            pool.end(environment)
+        pool.end(environment)
 
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
@@ -149,10 +148,8 @@ def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limit
     return ask_reference(box, reference_of(question), plan, limits)
 
 
-def tried_values(
-    assignment: Assignment, question: Question, plan: tuple[Scenario, ...], pool: Pool, seed: int
-) -> Sequence[Observations]:
-    """What the reference answers about one submission, in a box of its own; never cached.
+def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool, seed: int) -> Observation:
+    """Return what the reference answers about one submission, in a box of its own; never cached.
 
     Raises:
         CourseError: the reference is missing, raises, or ends its box.
@@ -160,10 +157,11 @@ def tried_values(
     """
     limits = assignment.rubric.assignment.limits
 
-    def once() -> Sequence[Observations]:
+    def once() -> Observation:
         box = pool.persistent(assignment.reference_environment()).open(limits, seed=seed)
         try:
-            return _ask(box, question, plan, limits)
+            plan = (Scenario(f"{question.id}: about an answer", (call,)),)
+            return _ask(box, question, plan, limits)[0][0]
         finally:
             box.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from autograder.checks.base import (
     Evidence,
     Observations,
 )
-from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
+from autograder.checks.judging.results import Finding, review, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.values.literal import has_several_formulas
 from autograder.course.submission_folder import ABSENT, name_files
@@ -30,23 +31,13 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
-from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
+from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
 from autograder.grading.cell_tests import CellTests, cells_to_run
-from autograder.grading.changed_types import review_changed_type
-from autograder.grading.expected import box_seed, tried_values
-from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
+from autograder.grading.expected import ask_once, box_seed
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.other_assignments import refuse_other_assignment
-from autograder.grading.stopped_cells import (
-    StoppedCell,
-    find_stopped_cells,
-    note_stopped,
-    note_unread,
-    review_deleted,
-    review_stopped,
-)
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.texts_beside import find_text_beside, review_blank
+from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
 from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
@@ -55,7 +46,6 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
-    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -169,8 +159,6 @@ class Grader:
             )
             warming = threads.submit(pool.warm, environments)
             self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
-            if assignment.reference_stays:  # starting it must not cost a submission its time
-                pool.warm([assignment.reference_environment()])
             warming.result()
             proving.result()
 
@@ -213,9 +201,8 @@ class Grader:
                 expected=sitting.expected.get(question.id, ()),
                 earlier=_by_item(earlier),
                 tests=tests or {},
+                ask_reference=functools.partial(ask_once, personal, question, pool=self.pool, seed=self.seed),
             )
-            if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
-                evidence = self._ask_reference(personal, question, evidence)
             return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer, question))
         except EndedItself:
             raise
@@ -224,16 +211,6 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
-
-    def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
-        """Return the evidence with what the reference says about the answer, if the kind asks it."""
-        check = assignment.checks[question.id]
-        plan = check.second_round(evidence)
-        if not plan:
-            return evidence
-        with self.stopwatch.step("calls once more"):
-            tried = tried_values(assignment, question, plan, self.pool, self.seed)
-        return replace(evidence, tried=tried)
 
     def grade(
         self,
@@ -331,10 +308,10 @@ class _SubmissionRun:
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._asked: dict[str, set[str]] = {}
         """Questions about which a box was asked, and for which names."""
-        self._stopped: tuple[StoppedCell, ...] = ()
-        """Cells of the present notebook that stopped before they defined something."""
-        self._failed_imports: tuple[FailedImport, ...] = ()
+        self._gaps = NotebookGaps()
         """Of the present notebook."""
+        self._saved = frozenset[str]()
+        """See `read_saved_pictures`."""
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -434,18 +411,15 @@ class _SubmissionRun:
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
-                self._failed_imports = failed_imports(
-                    submission.cells, session.runs, self._handed.other.names
-                )
-                self.notes += (one.note() for one in self._failed_imports)
-                self._stopped = find_stopped_cells(submission.cells, session.runs, submission.answers)
+                self._saved = read_saved_pictures(self._handed.notebooks.get(notebook.name))
+                beside = self._handed.other.names
+                self._gaps = find_gaps(submission.cells, session.runs, submission.answers, beside)
+                self.notes += (one.note() for one in self._gaps.imports)
                 self._tests = cell_tests.outcomes(session)
                 self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
-                data = self._handed.notebooks.get(notebook.name)
-                self.notes += review_pictures(assignment.rubric, submission, session.runs, self.results, data)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
@@ -544,35 +518,20 @@ class _SubmissionRun:
             )
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
-        results = self._review_zeros(question, results, submission, answer, session.runs)
-        # A module runs in whichever cell imports it.
-        ran = session.runs if question.file else [session.runs[at] for at in parts]
-        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
-
-    def _review_zeros(
-        self,
-        question: Question,
-        results: tuple[ItemResult, ...],
-        submission: Submission,
-        answer: Answer,
-        runs: Sequence[CellRun | None],
-    ) -> tuple[ItemResult, ...]:
-        """Return the results of a question, with manual review for zeros that may have another reason."""
-        assignment, notes = self._sitting.assignment, submission.notes
-        parts = self.executed[-1].positions(answer.grade_id)
-        results = with_failed_imports(results, self._failed_imports, self._handed.other.names, runs, answer)
         named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
-        asked = {*self._asked.get(question.id, ()), *named}
-        results = review_stopped(results, self._stopped, asked, parts)
-        results = review_deleted(results, answer, [runs[at] for at in parts], notes)
-        results = review_changed_type(results, answer, notes)
-        check = assignment.checks[question.id]
-        if text := find_text_beside(question, check, answer, submission.answers):
-            at = ", ".join(str(position + 1) for position in self.executed[-1].positions(text))
-            staff = f"The answer is blank; the text in cell {at} ({text}) may contain it."
-            results = review_blank(results, staff)
-            self.notes.append(Note("answer-unclear", staff, question.id))
-        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, notes))
+        facts = AnswerFacts(
+            question,
+            assignment.checks[question.id],
+            answer,
+            submission,
+            session.runs,
+            parts,
+            self._gaps,
+            {*self._asked.get(question.id, ()), *named},
+            self._saved,
+        )
+        results, notes = review_zeros(results, facts)
+        self.notes += notes
         return results
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:

@@ -247,10 +247,6 @@ _SHEET: Mapping[str, str | tuple[str, str]] = {
     "sheet.none": "No points",
     "sheet.guide": "Guide",
     "sheet.suggest": "Words to look for",
-    "sheet.cues": "What is looked for",
-    "sheet.exactly": "exactly {number}",
-    "sheet.never": "must not occur",
-    "sheet.order": "In this order",
     "sheet.bonus": "bonus",
     "sheet.needs": "Only with",
 }

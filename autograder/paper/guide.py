@@ -11,7 +11,6 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder import messages
-from autograder.checks.judging.cues import cues_of
 from autograder.checks.judging.manual import Examples, manual_options
 from autograder.feedback.labels import Labels
 from autograder.feedback.prose import prose
@@ -74,20 +73,8 @@ def _manual(question: Question, item: Item, words: SheetLabels) -> Iterator[Guid
     ):
         if text:
             yield GuideNote(words(key), prose(text))
-    said = {name: words.pick(cue.text, name) for name, cue in cues_of(question).items()}
-    for key, entries in (
-        ("suggest", options.suggest),
-        ("cues", [_often(said[name], wanted, words) for name, wanted in options.cues.items()]),
-        ("order", [" → ".join(said[name] for name in options.order)] if options.order else ()),
-    ):
-        if entries:
-            yield GuideNote(words(key), escape(" · ".join(entries)))
-
-
-def _often(text: str, wanted: int | str, words: SheetLabels) -> str:
-    if wanted == "some":
-        return text
-    return f"{text} ({words('exactly', number=wanted) if wanted else words('never')})"
+    if options.suggest:
+        yield GuideNote(words("suggest"), escape(" · ".join(options.suggest)))
 
 
 def _automatic(

@@ -25,8 +25,6 @@ from autograder.verify.matrix import coverage, list_warnings, most
 from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
-    accepted_results,
-    idle_arguments,
     of_visible,
 )
 from autograder.verify.run import Run, ShowProgress
@@ -68,8 +66,7 @@ def verify(
     orphans.sweep_groups()
     planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
-    if not assignment.reference_stays:
-        pool.end(assignment.reference_environment())
+    pool.end(assignment.reference_environment())
     key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
@@ -111,10 +108,8 @@ def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Tria
 
 
 def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
-    """Check what needs no planted mistakes: the answer key, the release, and what the rubric accepts."""
+    """Check what needs no planted mistakes: the answer key and the release."""
     yield from check_key(key)
     yield from of_visible(grader, key)
     yield from check_release(grader)
-    yield from idle_arguments(grader)
-    yield from accepted_results(grader)
     yield from headroom.stopped(KEY, grader.assignment.name, key.graded.score.notes)

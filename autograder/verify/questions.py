@@ -1,7 +1,6 @@
-"""What is looked at besides the marks of papers: idle arguments, tolerances, and visible checks.
+"""What is looked at besides the marks of papers: visible checks.
 
-Parts of formulas that never matter; tolerances that
-accept too much; and visible checks, which must pass for the answer key in the notebook's own box.
+They must pass for the answer key in the notebook's own box.
 """
 
 from __future__ import annotations
@@ -10,50 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograder.checks.base import Draw, Evidence
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
 from autograder.notebook.student_check import FILE_NAME
-from autograder.records import Answer, Call, Cell, Scenario
+from autograder.records import Call, Cell, Scenario
 from autograder.rubric import NotebookFile
 from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
-
-
-def idle_arguments(grader: Grader) -> Iterator[VerifyFinding]:
-    """Right answers with an argument of ``max`` or ``min`` that never decides, named."""
-    for question in grader.assignment.rubric.questions:
-        check = grader.assignment.checks[question.id]
-        draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
-        expected = grader.sittings.common.expected.get(question.id, ())
-        evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
-        for found in check.idle_arguments(evidence):
-            yield VerifyFinding(
-                "rubric",
-                f"{question.id}.{found.item}",
-                "every argument of max and min decides for some values of the symbols",
-                f"{found.argument} was nowhere seen to decide in {found.formula}",
-                "leave it out, or write what was meant",
-            )
-
-
-def accepted_results(grader: Grader) -> Iterator[VerifyFinding]:
-    """Results without any work, such as zeros, that a tolerance takes for right."""
-    for question in grader.assignment.rubric.questions:
-        check = grader.assignment.checks[question.id]
-        draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
-        expected = grader.sittings.common.expected.get(question.id, ())
-        evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
-        for found in check.accepted_results(evidence):
-            yield VerifyFinding(
-                "rubric",
-                f"{question.id}.{found.item}",
-                "a tolerance that refuses zeros and ones",
-                f"{found.result} in the place of the right value: accepted",
-                "state a smaller tolerance",
-            )
 
 
 def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:

@@ -57,7 +57,7 @@ class TrialGrader:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
         check = self._grader.assignment.checks[question.id]
-        if question.file or trial.files or check.asks_again or check.runs_tests:
+        if question.file or trial.files or check.runs_tests:
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 

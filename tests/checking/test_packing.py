@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -19,4 +18,15 @@ def file(request: pytest.FixtureRequest) -> CheckFile:
 
 
 def test_unpack_gives_all_but_planted_answers(file: CheckFile) -> None:
-    assert dataclasses.replace(file, planted=()) == unpack_checks(pack_checks(file))
+    unpacked = unpack_checks(pack_checks(file))
+    assert not unpacked.planted
+    for name in ("module", "modules", "solution", "solution_module", "given", "names", "uses_torch"):
+        assert getattr(unpacked, name) == getattr(file, name)
+    assert [check.parts for check in unpacked.checks] == [check.parts for check in file.checks]
+    assert [(mutant.name, mutant.source) for mutant in unpacked.mutants] == [
+        (mutant.name, mutant.source) for mutant in file.mutants
+    ]
+    for check in file.faults:
+        assert unpacked.listing([check.id]) == file.listing([check.id])
+    for check in file.checks:
+        assert unpacked.carried_source(unpacked.check(check.id)) == file.carried_source(check)

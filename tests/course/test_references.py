@@ -47,7 +47,7 @@ def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str
     """With file, line, question and key, and the nearest name; before anything is written."""
     path = course.rubric(NAME)
     question, old = (
-        ("softmax", 'trials = "small:trials"') if key == "trials" else ("layers", 'kind = "count"')
+        ("softmax", 'trials = "small:trials"') if key == "trials" else ("layers", 'kind = "number"')
     )
     changed(path, old, f'{old}\n{key} = "{stated}"' if key == "reference" else f'{key} = "{stated}"')
     line = path.read_text().split("\n").index(f'{key} = "{stated}"') + 1

@@ -8,14 +8,12 @@ from random import Random
 
 import pytest
 
-from autograder.formulas.equality.cases import idle
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms import linear
 from autograder.formulas.forms.signs import is_never_negative
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
-from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
 from tests.formulas.grammars import lattice_pair
 
@@ -133,23 +131,6 @@ def test_random_maxima() -> None:
     assert outcomes[True, None] <= PAIRS // 4
     assert outcomes[True, True] > PAIRS // 4
     assert outcomes[False, False] > PAIRS // 3
-
-
-@pytest.mark.parametrize(
-    ("text", "never"),
-    [
-        ("max(4*n*d, n*d_ff, h*n^2)", []),
-        ("max(n*d, n^2*d, h)", ["n*d"]),
-        ("min(n, d, n + 1)", ["n + 1"]),
-        ("n + max(d, min(h, h^2))", ["h^2"]),
-        ("max(n, d) + log(max(n, n + d))", ["n"]),
-        ("8*d_model^2 + sqrt(n^2)", []),
-        ("max(p, 1 - p, 2)", ["p", "1 - p"]),
-    ],
-)
-def test_arguments_that_never_decide(text: str, never: list[str]) -> None:
-    """They are found, and those that decide anywhere are not among them."""
-    assert never == [to_text(part) for part in idle(parse(text, VOCABULARY), POINTS)]
 
 
 def test_linear_inequalities_are_decided_exactly() -> None:

@@ -11,7 +11,6 @@ import pytest
 from autograder import assignment as assignments
 from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
-from autograder.grading.answer_pictures import CODE
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
@@ -190,7 +189,7 @@ def test_grade_names_a_picture_that_only_code_shows(
         cells.insert(at + 1, plain(source))
 
     found = sit(grader, "code", change)
-    notes = [note for note in found.score.notes if note.code == CODE]
+    notes = [note for note in found.score.notes if note.code == "picture-beside"]
     assert [note.place for note in notes] == (["thoughts"] if is_named else [])
     assert all("picture beside it: cell" in note.text for note in notes)
     assert is_named == ("review.picture" in of_question(found, "thoughts")[1])

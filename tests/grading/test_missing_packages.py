@@ -10,9 +10,15 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.grading.failed_imports import IMPORT_FAILED, FailedImport, with_failed_imports
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import ItemResult, Message, Status
+from autograder.grading.unread_answers import (
+    IMPORT_FAILED,
+    AnswerFacts,
+    FailedImport,
+    NotebookGaps,
+    review_zeros,
+)
+from autograder.records import Answer, ItemResult, Message, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 from tests.support.calling_course import ATTEND, NAME, RIGHT, WEIGHTS, calling_course, results, sat
@@ -118,14 +124,29 @@ def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_import
     assert {(Status.NEEDS_REVIEW, "review.module")} == {(one.status, one.code) for one in there.values()}
 
 
-def test_grade_opens_an_item_that_is_right_in_part_without_the_package() -> None:
+def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: Grader) -> None:
     """All items that the missing name took points from wait, not only those that earned nothing."""
-    failed = FailedImport(2, "einops", frozenset({"rearrange"}), frozenset())
+    question = grader.assignment.rubric.question("weights")
+    submission = grader.assignment.read_submission(NAME, grader.assignment.release_bytes[NAME], "ada")
+    gaps = NotebookGaps((FailedImport(2, "einops", frozenset({"rearrange"})),))
+    facts = AnswerFacts(
+        question,
+        grader.assignment.checks["weights"],
+        Answer("weights-answer", "code", "rearrange()", changed=True),
+        submission,
+        (None,) * len(submission.cells),
+        (),
+        gaps,
+        (),
+        frozenset(),
+    )
     half, staff = Decimal("0.5"), "a pass: NameError: name 'rearrange' is not defined"
-    given = ItemResult("mha", "loop", Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised")
-    (found,) = with_failed_imports([given], [failed])
+    item = question.items[0].id
+    given = ItemResult("weights", item, Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised")
+    (found,), notes = review_zeros([given], facts)
     assert (Status.NEEDS_REVIEW, Decimal(0), "review.import") == (found.status, found.points, found.code)
     assert "0.5 of 1 points" in found.staff
+    assert not notes
 
 
 def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grader) -> None:

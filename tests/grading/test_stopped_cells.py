@@ -8,7 +8,7 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.grading.pipeline import Grader
-from autograder.grading.stopped_cells import ANSWER_NOT_RUN, CELL_STOPPED
+from autograder.grading.unread_answers import ANSWER_NOT_RUN, CELL_STOPPED
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.support.calling_course import ATTEND, NAME, TWICE, WEIGHTS, calling_course, results, sat

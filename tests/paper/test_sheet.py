@@ -220,40 +220,6 @@ def test_graders_read_examples() -> None:
     ] == [(note.label, plain(note.text).strip()) for note in notes[1:]]
 
 
-@pytest.mark.parametrize(
-    ("language", "notes"),
-    [
-        (
-            "en",
-            [
-                ("What is looked for", "a sum (exactly 1) · a list · not (must not occur)"),
-                ("In this order", "a list → a sum"),
-            ],
-        ),
-        (
-            "de",
-            [
-                ("Wonach gesucht wird", "Summe (genau 1) · a list · not (darf nicht vorkommen)"),
-                ("In dieser Reihenfolge", "a list → Summe"),
-            ],
-        ),
-    ],
-)
-def test_graders_read_what_is_looked_for(language: str, notes: list[tuple[str, str]]) -> None:
-    """The cues that an item asks for, how often, and in which order; not the patterns."""
-    stated = (
-        'cue = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
-        '{ id = "l", text = { en = "a list" }, pattern = "," }, '
-        '{ id = "n", text = { en = "not" }, pattern = "not" }]\n'
-    )
-    item = 'manual = true\ncues = { s = 1, l = "some", n = 0 }\norder = ["l", "s"]'
-    asked = rubric("written", stated, item)
-    made = item_guide(
-        asked.questions[0], asked.questions[0].items[0], SheetLabels(language), Typesetter({})
-    ).notes
-    assert notes == [(note.label, plain(note.text).strip()) for note in made[1:]]
-
-
 def test_growth_is_shown_with_its_letter() -> None:
     """A growth that the rubric states without its letter reads like an answer; one with a letter keeps it."""
     stated = 'form = "asymptotic"\naccept = ["n^2", "Theta(log(n))", "log(n)"]'

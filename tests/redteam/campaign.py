@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
-from autograder.grading.failed_imports import IMPORT_FAILED
+from autograder.grading.unread_answers import IMPORT_FAILED
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import budgets, watch

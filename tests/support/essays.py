@@ -38,11 +38,6 @@ points = 3
 title = { en = "Why scores are scaled", de = "Warum skaliert wird" }
 answer_cell = "scale"
 
-[[question.cue]]
-id = "variance"
-text = { en = "variance of the products", de = "Varianz der Produkte" }
-pattern = "varian"
-
 [[question.item]]
 id = "claim"
 points = 2
@@ -51,7 +46,6 @@ text = { en = "Products grow with the width", de = "Produkte wachsen mit der Bre
 guide = { en = "Large scores saturate the softmax.", de = "Große Werte sättigen das Softmax." }
 examples = { full = "The variance is d_k.", half = "They get large.", none = "It is faster." }
 suggest = ["saturat*"]
-cues = { variance = "some" }
 
 [[question.item]]
 id = "reason"

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-
 from msgspec import Struct
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.cues import (
-    CueMatch,
-    CueSearch,
-    ExpectedCount,
-    check_pattern,
-    cues_of,
-    find_cues,
-)
 from autograder.checks.judging.results import is_blank, no_answer, result, review
 from autograder.checks.options import place
 from autograder.checks.values import prose
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Item, Question
-from autograder.tables import convert, field_names, hint
+from autograder.tables import convert, field_names
 from autograder.wording import text_in
 
 
@@ -46,12 +35,6 @@ class ManualItem(Struct, frozen=True):
     """Answers worth full, half and no credit."""
     suggest: tuple[str, ...] = ()
     """A closed list of words: an answer that holds one of them suggests this item to the grader."""
-    cues: dict[str, ExpectedCount] = {}
-    """Cues of the question, and how often each must occur: a whole number, or ``"some"``."""
-    order: tuple[str, ...] = ()
-    """Those of them that must occur in this order."""
-    part: str = ""
-    """A regular expression for the heading of this item's part, where several items share an answer."""
 
 
 def manual_options(question: Question, item: Item) -> ManualItem:
@@ -62,7 +45,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
         item: one with ``manual = true``.
 
     Raises:
-        RubricError: a key has the wrong type, or names a cue that the question does not state.
+        RubricError: a key has the wrong type.
     """
     own = field_names(ManualItem)
     table = {key: value for key, value in item.options.items() if key in own}
@@ -72,36 +55,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
         if not bare or not all(bare) or any("*" in word for word in bare):
             where = place(question, item).at(": suggest", "suggest")
             raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)
-    _check_cues(question, item, options)
     return options
-
-
-def _check_cues(question: Question, item: Item, options: ManualItem) -> None:
-    where = place(question, item)
-    if options.part:
-        check_pattern(options.part, where.at(": part", "part"))
-    stated = cues_of(question) if options.cues or options.order else {}
-    for key, names, known in (("cues", options.cues, stated), ("order", options.order, options.cues)):
-        for name in names:
-            if name not in known:
-                raise RubricError(f"no cue {name!r}; {hint(name, known)}", where, key)
-
-
-def cue_matches(question: Question, item: Item, text: str) -> tuple[CueMatch, ...]:
-    """What an answer shows of the cues that an item asks for: suggestions for whoever marks it.
-
-    Args:
-        question: of the item.
-        item: one with ``manual = true``.
-        text: what stands in the item's cell.
-    """
-    own = manual_options(question, item)
-    if not own.cues:
-        return ()
-    beside = [other for other in question.items if other.manual and other.cell == item.cell]
-    parts = [manual_options(question, other).part for other in beside if other is not item]
-    others = tuple(part for part in parts if part and part != own.part)
-    return find_cues(text, CueSearch(own.cues, own.order, own.part, others), cues_of(question))
 
 
 def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
@@ -112,23 +66,12 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
     if answer is None:
         said = "no cell of its own"
     else:
-        said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
+        said = f"{len(prose.words(answer.source))} words"
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
-        said += _told(cue_matches(question, item, answer.source))
     guide = text_in(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
     return result(question, item, review(staff, "review.person"))
-
-
-def _told(seen: Iterable[CueMatch]) -> str:
-    words = {True: "found", False: "not found", None: "not told"}
-    told = [
-        f"; {words[one.holds]}: {one.said(operator.itemgetter('en'))}"
-        + (f" ({one.note})" if one.note else "")
-        for one in seen
-    ]
-    return "".join(told)
 
 
 def unwritten(answer: Answer) -> bool:

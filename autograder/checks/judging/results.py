@@ -196,23 +196,6 @@ def with_syntax_fault(
     return tuple(replaced(one) if one.code == _NAME_MISSING else one for one in results)
 
 
-def with_lost_cell(results: tuple[ItemResult, ...], *, ended: bool) -> tuple[ItemResult, ...]:
-    """The results, where a name is missing because its cell ended the box and was left out, saying so.
-
-    Args:
-        results: of one question.
-        ended: whether the answer's cell ended its box.
-    """
-    if not ended:
-        return results
-    return tuple(
-        msgspec.structs.replace(one, student=Message("name.lost", one.student.params), code="name.lost")
-        if one.code == _NAME_MISSING
-        else one
-        for one in results
-    )
-
-
 def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
     """What several cases of one item come to together.
 

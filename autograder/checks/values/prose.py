@@ -1,7 +1,6 @@
-"""Text that people read: its language, its length, whether it says anything, and which texts are the same.
+"""Text that people read: its length, whether it says anything, and which texts are the same.
 
-Nothing here gives points. The language is told by frequent small words, which are another closed list in
-each language, and by letters that only one of them has.
+Nothing here gives points.
 """
 
 from __future__ import annotations
@@ -9,48 +8,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import Literal
-
-Language = Literal["en", "de", "other", "unknown"]
+from collections.abc import Iterable
 
 MOST = 20_000
 """Characters that are looked at; more than anybody writes in an exam."""
 
 
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _CODE = re.compile(r"`[^`\n]*`|\$[^$\n]*\$")
-_ENGLISH = _listed(
-    "the of and to is that it for as are with this be by on not or from at which an but have has can "
-    "its they their there if because so then than when what how will would was were more only each "
-    "every all no into does do we you one other same between before after about them these those "
-    "could should since while without whose who where also both such been being very just most many "
-    "much any cannot doesn't don't it's isn't"
-)
-_GERMAN = _listed(
-    "der die das und ist nicht ein eine einen einem einer eines den dem des zu mit für auf im von "
-    "sich auch als an es wird werden sind aus bei nach wie nur noch über oder aber wenn weil dass "
-    "daß kann man so durch vom zum zur hat haben hier keine kein keinen mehr sie er wir ihr ihre "
-    "seine sein jede jeder jedes jedem alle dann denn also damit da ohne zwischen vor beim ins am "
-    "wurde diese dieser dieses diesem nun sehr immer nichts etwas welche welcher welches bereits "
-    "schon anhand sowie"
-)
-_OTHERS = _listed(
-    "le la les des un une est et pour dans que qui pas sur avec sont ce cette il elle par plus au "
-    "aux du el los las una es y para con por se no su como del lo al gli che di è per non sono della "
-    "nel si het een van niet dat zijn op voor met ook worden wordt maar bij o os um uma não com em "
-    "do da é ao nie jest się na że i w z oraz są ve bir bu için ile olarak değil och att det som "
-    "inte är på av ett till"
-)
-"""French, Spanish, Italian, Dutch, Portuguese, Polish, Turkish, Swedish."""
-_SHORTEST = 3
-"""Fewer words than this tell no language, unless a letter does."""
-_LEAST_SHARE = 0.13
-"""Of the words are small words of a language, in any running text of that language."""
 _PLACEHOLDERS = frozenset(
     {
         *("your answer here", "write your answer here", "type your answer here", "enter your answer here"),
@@ -75,31 +40,6 @@ _STAYS = ("<super>", "<sub>", "<fraction>")
 def words(text: str) -> list[str]:
     """The words of a text, without formulas and code, in lower case."""
     return [found.casefold() for found in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
-
-
-def language(text: str) -> Language:
-    """The language a text is written in: English, German, another one, or nothing that tells.
-
-    English terms in a German sentence do not decide: the small words around them do.
-    """
-    found = words(text)
-    letters = [char for char in text[:MOST] if char.isalpha()]
-    foreign = sum(not unicodedata.name(char, "").startswith("LATIN") for char in letters)
-    greek = sum(unicodedata.name(char, "").startswith("GREEK") for char in letters)
-    if letters and 2 * (foreign - greek) > len(letters):
-        return "other"
-    if len(found) < _SHORTEST:
-        return "de" if any(set(word) & set("äöüß") for word in found) else "unknown"
-    shares = {
-        name: sum(word in small for word in found) / len(found)
-        for name, small in (("en", _ENGLISH), ("de", _GERMAN), ("other", _OTHERS))
-    }
-    shares["de"] += sum(bool(set(word) & set("äöüß")) for word in found) / (2 * len(found))
-    if shares["other"] > max(shares["en"], shares["de"]):
-        return "other"
-    if max(shares["en"], shares["de"]) < _LEAST_SHARE:
-        return "unknown"
-    return "en" if shares["en"] >= shares["de"] else "de"
 
 
 def unwritten(text: str) -> bool:
@@ -200,15 +140,3 @@ def _pattern(entry: str) -> re.Pattern[str]:
         for part in entry.split()
     )
     return re.compile(r"(?<!\w)" + r"\s+".join(words_of) + r"(?!\w)", re.IGNORECASE)
-
-
-def groups(texts: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Who wrote the same, up to trivial differences: the largest group first, then in the order given.
-
-    Args:
-        texts: (student, text) pairs.
-    """
-    found: dict[str, list[str]] = {}
-    for student, text in texts:
-        found.setdefault(same_form(text), []).append(student)
-    return [tuple(students) for students in sorted(found.values(), key=len, reverse=True)]

@@ -8,8 +8,6 @@ Everything else is `Undecided`.
 
 from __future__ import annotations
 
-import contextlib
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -150,15 +148,6 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
     if (is_open or not decided) and not _is_reordered(first, second, remembered):
         raise Undecided("a maximum or minimum of which not every case could be decided")
     return True
-
-
-def idle(node: Node, points: Points) -> list[Node]:
-    """The arguments of a formula's maxima and minima that were nowhere seen to decide, in order."""
-    seen: set[Decision] = set()
-    for number in range(LOOKED_AT):
-        with contextlib.suppress(_Tie):
-            _settled(node, points.anywhere(number), seen, (), operator.eq)
-    return list(_idle(node, seen, ()))
 
 
 def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[Node]:

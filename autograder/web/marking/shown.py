@@ -9,8 +9,7 @@ from decimal import Decimal
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.checks.judging.cues import CueMatch
-from autograder.checks.judging.manual import Examples, cue_matches, manual_options
+from autograder.checks.judging.manual import Examples, manual_options
 from autograder.checks.values import prose
 from autograder.feedback.answers import highlighted, pictures_in
 from autograder.feedback.code import Line, code_lines
@@ -27,14 +26,6 @@ from autograder.service.marking.answers import MarkableCell
 from autograder.service.models import CellMark
 
 _HALF = Decimal(2)
-
-
-class CueTold(Struct, frozen=True):
-    """What is told of one cue."""
-
-    text: str
-    holds: bool | None
-    note: str
 
 
 class Choice(Struct, frozen=True):
@@ -60,7 +51,6 @@ class MarkedItem(Struct, frozen=True):
     examples: Examples | None
     words: tuple[str, ...]
     """Of its closed list, where the answer holds one."""
-    cues: tuple[CueTold, ...]
     status: str
     icon: str
     found: str
@@ -78,7 +68,7 @@ class AnswerView(Struct, frozen=True):
     title: str
     asked: tuple[Markup, ...]
     text: Markup
-    """With cues highlighted."""
+    """With the words of the items' lists highlighted."""
     typeset: Markup | None
     """A text as it reads; None for code."""
     lines: tuple[Line, ...]
@@ -106,17 +96,12 @@ def answer_view(
     released = released_answer(release, cell.question, own)
     code = released is not None and released.cell_type == "code"
     results = {one.item: one for one in graded.score.items if one.question == cell.question.id}
-    cues = {item.id: cue_matches(cell.question, item, row.text) for item in cell.manual}
     listed = [manual_options(cell.question, item).suggest for item in cell.manual]
-    spans = [
-        *prose.spans(row.text, itertools.chain(*listed)),
-        *(span for told in cues.values() for one in told for span in one.spans),
-    ]
-    known = _Known(results, cues, row, labels, Typesetter(rubric.symbols(cell.question)))
+    known = _Known(results, row, labels, Typesetter(rubric.symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
         asked=asked(release, released, rubric.assignment.languages, language),
-        text=highlighted(row.text, spans),
+        text=highlighted(row.text, prose.spans(row.text, itertools.chain(*listed))),
         typeset=None if code else _typeset(row.text, pictures_in(graded, cell.question, own), labels),
         lines=code_lines(row.text, released.source) if code and released else (),
         words=len(prose.words(row.text)),
@@ -136,7 +121,6 @@ class _Known(Struct, frozen=True, eq=False):
     """What is known of an answer besides its items."""
 
     results: Mapping[str, ItemResult]
-    cues: Mapping[str, Sequence[CueMatch]]
     row: CellMark
     labels: Labels
     typesetter: Typesetter
@@ -149,7 +133,6 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
     said = "" if result is None or item.manual else sentence(result.student, labels.language)
     least, most = bounded_by(item)
     shown = options.examples if options else None
-    cues = known.cues.get(item.id, ())
     return MarkedItem(
         id=item.id,
         text=labels.pick(item.text, item.id),
@@ -164,7 +147,6 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
         words=options.suggest if options and prose.spans(row.text, options.suggest) else (),
-        cues=tuple(CueTold(one.said(labels.pick), one.holds, one.note) for one in cues),
         status="needs-review" if result is None else result.status.value,
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.table import TableCheck
 from autograder.messages import languages, render
-from autograder.records import ItemResult, Status
+from autograder.records import Answer, Call, ItemResult, Observation, Scenario, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
 from tests.support.local_box import LocalBox
 
@@ -44,16 +43,31 @@ def question(more: str = "", *, manual: bool = False) -> TableCheck:
     return check
 
 
+def ask_reference(call: Call) -> Observation:
+    """Return what the listing gives, which must not fail."""
+    observed = REFERENCE.ask([Scenario("own shapes", (call,))])[0][0]
+    assert observed.ok
+    return observed
+
+
+def refuse(call: Call) -> Observation:
+    """Be a reference that must not be asked again."""
+    raise AssertionError(call)
+
+
+def evidence_of(
+    check: TableCheck, given: Answer, ask: Callable[[Call], Observation] = ask_reference
+) -> Evidence:
+    """Return an answer with what the reference says."""
+    return Evidence(given, (), REFERENCE.ask(check.reference_plan()), draw=DRAW, ask_reference=ask)
+
+
 def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
-    """The result of the right table with some rows replaced; both rounds are asked."""
+    """The result of the right table with some rows replaced; the reference is asked again."""
     rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
     given = answer(f"shapes = {rows!r}")
     assert () == check.plan(given, DRAW)
-    evidence = Evidence(given, (), REFERENCE.ask(check.reference_plan()), draw=DRAW)
-    second = check.second_round(evidence)
-    tried = REFERENCE.ask(second)
-    assert all(one.ok for scenario in tried for one in scenario)
-    (result,) = check.judge(replace(evidence, tried=tried))
+    (result,) = check.judge(evidence_of(check, given))
     assert all(render(result.student, language) for language in languages())
     return result
 
@@ -65,9 +79,8 @@ FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weig
 def test_right_shapes_are_not_asked_about_again() -> None:
     """All right is all points, and the reference is asked once."""
     rows = list(RIGHT.items())
-    evidence = Evidence(answer(f"shapes = {rows!r}"), (), REFERENCE.ask(TOLD.reference_plan()), draw=DRAW)
-    assert () == TOLD.second_round(evidence)
-    assert Status.PASSED is judged(TOLD, {}).status
+    (result,) = TOLD.judge(evidence_of(TOLD, answer(f"shapes = {rows!r}"), refuse))
+    assert Status.PASSED is result.status
 
 
 @pytest.mark.parametrize(
@@ -107,34 +120,31 @@ def test_nothing_is_credited_by_itself() -> None:
 def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
     """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
     rows = list({**RIGHT, "scores": SHORT}.items())
-    expected = REFERENCE.ask(TOLD.reference_plan())
-    evidence = Evidence(answer(f"shapes = {rows!r}"), (), expected, draw=DRAW, tried=[value(told)])
-    for tried in ([value(told)], [error("ValueError")], ()):
-        again = replace(evidence, tried=tried)
-        assert Decimal(5) == TOLD.judge(again)[0].points
-        assert Status.NEEDS_REVIEW is CREDITED.judge(again)[0].status
+    given = answer(f"shapes = {rows!r}")
+    for observed in (*value(told), *error("ValueError")):
+        assert Decimal(5) == TOLD.judge(evidence_of(TOLD, given, lambda _, said=observed: said))[0].points
+        credited = CREDITED.judge(evidence_of(CREDITED, given, lambda _, said=observed: said))
+        assert Status.NEEDS_REVIEW is credited[0].status
 
 
 def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
     """Without an item of its own the kind has nothing to follow."""
     check = question(manual=True)
-    evidence = Evidence(answer("shapes = [('qkv', '(1,)')]"), (), [value({})], draw=DRAW)
-    assert () == check.second_round(evidence)
+    evidence = evidence_of(check, answer("shapes = [('qkv', '(1,)')]"), refuse)
     assert Status.NEEDS_REVIEW is check.judge(evidence)[0].status
 
 
 def test_a_reference_that_says_nothing_costs_nothing() -> None:
     """Our own fault goes to a person, and nothing is asked again."""
-    evidence = Evidence(answer(f"shapes = {list(RIGHT.items())!r}"), (), [value({"right": {}})], draw=DRAW)
-    assert () == TOLD.second_round(evidence)
+    given = answer(f"shapes = {list(RIGHT.items())!r}")
+    evidence = Evidence(given, (), [value({"right": {}})], draw=DRAW, ask_reference=refuse)
     assert Status.NEEDS_REVIEW is TOLD.judge(evidence)[0].status
 
 
 def test_answers_that_are_no_table_are_not_asked_about() -> None:
-    """An empty cell and a number have no second round."""
-    expected = REFERENCE.ask(TOLD.reference_plan())
+    """Nothing follows from an empty cell or a number."""
     for given in (answer("", changed=False), answer("shapes = 3")):
-        assert () == TOLD.second_round(Evidence(given, (), expected, draw=DRAW))
+        TOLD.judge(evidence_of(TOLD, given, refuse))
 
 
 @pytest.mark.parametrize(

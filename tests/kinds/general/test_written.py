@@ -35,7 +35,7 @@ def test_a_text_waits_for_a_person() -> None:
     """A written answer has no points yet; staff see its length and the guide."""
     (idea, _) = judge(check_of(WRITTEN), answer("Attention is a weighted mean.", cell_type="markdown"))
     assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(2)) == (idea.status, idea.points, idea.possible)
-    assert "for a person: 5 words, language: en; Accept any wording." == idea.staff
+    assert "for a person: 5 words; Accept any wording." == idea.staff
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import SAMPLE, Check, Draw, Evidence, IdleArgument, Trial
+from autograder.checks.base import SAMPLE, Check, Draw, Evidence, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
@@ -26,7 +26,6 @@ from autograder.checks.options import item_options
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.formulas import Undecided, Unreadable, to_text
-from autograder.formulas.equality.cases import idle
 from autograder.formulas.lenient import read_leniently, without_float_noise
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
@@ -133,22 +132,6 @@ class FormulaCheck(Check):
                 self._by_draw.clear()
             self._by_draw[draw] = known
         return known
-
-    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
-        """Arguments of maxima and minima in right answers that were nowhere seen to decide.
-
-        Whoever wrote them meant something else, or they tell answers apart that are equal.
-        """
-        points = self._with(evidence.draw).points
-        return tuple(
-            IdleArgument(name, to_text(right), to_text(argument))
-            for name, item in self._items.items()
-            for right in (self._reference(item, evidence)[0], *item.accept)
-            if right is not None
-            for part in (right.elements if isinstance(right, Tuple) else (right,))
-            if not isinstance(part, Relation)
-            for argument in idle(part, points)
-        )
 
     @property
     def points(self) -> Points:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, unread
 from autograder.checks.kind import Kind
@@ -235,22 +234,6 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             status = Status.NEEDS_REVIEW if "" in codes else Status.FAILED
             return Finding(status, Message("number.ambiguous", params), staff)
         return failed(f"number.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
-
-    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
-        """Compare zero and one, in the unit that is asked for, with what is right."""
-        found = []
-        for item, options in self.automatic:
-            rules = self._rules[item.id]
-            target, right_value = ValueTarget(""), self.right_value(item, options, evidence)
-            right, _ = self.read_right(right_value.value, item, target)
-            if right_value.finding is not None or right is None:
-                continue
-            for name, number in (("zeros", Fraction(0)), ("ones", Fraction(1))):
-                given, _ = self.read(self._written(number, rules), item, target)
-                is_accepted = given is not None and self.differs(given, right, item, target) is None
-                if is_accepted and right.readings[0].amount != number * rules.asked.factor:
-                    found.append(AcceptedResult(item.id, name))
-        return tuple(found)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """Quantities of one dimension that can be read in one way only, and are not negative, add up."""

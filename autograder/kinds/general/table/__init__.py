@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging.results import (
     NO_POINTS,
     Finding,
     failed,
-    is_blank,
     no_answer,
     result,
     unread,
@@ -32,7 +31,6 @@ from autograder.kinds.general.table.options import TableItem, TableQuestion, che
 from autograder.messages import languages, render
 from autograder.records import Answer, ItemResult, Message, Opaque, Scenario, Status
 from autograder.rubric import Item
-from autograder.wording import Phrase
 
 Cell = tuple[str, str]
 """Row and column."""
@@ -82,18 +80,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         """One call of the reference with the ``config``."""
         return self._targets.reference_plan()
 
-    @property
-    def asks_again(self) -> bool:
-        """Whether the reference is asked what follows from an answer."""
-        return self._followed is not None
-
-    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """The listing once more with the student's own shapes, if one of them is wrong."""
-        if self._followed is None or is_blank(evidence.answer) or not self.items:
-            return ()
-        table = self.read(self.question.answer, evidence)
-        return () if isinstance(table, Finding) else self._followed.ask(table, evidence)
-
     def trials(self, key: Answer) -> Sequence[Trial]:
         """One for every cell and row, and other notations, where the key's table is a list in the source."""
         asked = PlantedTable(
@@ -109,19 +95,23 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return tuple(table_trials(key, asked, self._names.find, wrong))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; each table is read once."""
-        read = functools.cache(lambda name: self.read(name, evidence))
-        return self.each(
-            evidence, lambda item, _: self._judge(item, read(self._targets.of_item(item)), evidence)
-        )
+        """One result per item; the table is read once, and the reference asked only if a shape is wrong."""
+        read = functools.cache(lambda: self.read(evidence))
 
-    def verdict(self, item: Item, options: TableItem, evidence: Evidence) -> ItemResult:
-        """What is wrong in the cells of one item."""
-        del options
-        return self._judge(item, self.read(self._targets.of_item(item), evidence), evidence)
+        @functools.cache
+        def follow() -> Any:
+            table, followed = read(), self._followed
+            return None if isinstance(table, Finding) or not followed else followed.follow(table, evidence)
 
-    def read(self, name: str, evidence: Evidence) -> Matched | Finding:
+        return self.each(evidence, lambda item, _: self._judge(item, read(), evidence, follow))
+
+    def verdict(self, item: Item, options: TableItem, evidence: Evidence) -> Verdict:
+        """Items are judged together; see `judge`."""
+        raise NotImplementedError
+
+    def read(self, evidence: Evidence) -> Matched | Finding:
         """The student's rows by the rubric's ids, or why there are none."""
+        name = self.question.answer
         found = self._targets.value(name, None, evidence)
         if found.finding is not None:
             return found.finding
@@ -168,11 +158,15 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             raise RubricError('less than the points, and with credit = "all"', where, "own_points")
         return cells
 
-    def _judge(self, item: Item, table: Matched | Finding, evidence: Evidence) -> ItemResult:
+    def _judge(
+        self, item: Item, table: Matched | Finding, evidence: Evidence, follow: Callable[[], Any]
+    ) -> ItemResult:
         if isinstance(table, Finding):
             return result(self.question, item, table)
-        options, what = self.items[item.id], self._targets.of_item(item) or self.question.answer_cell
-        findings = [self._finding(row, column, table, what, evidence) for row, column in self.cells[item.id]]
+        options, what = self.items[item.id], self.question.answer or self.question.answer_cell
+        findings = [
+            self._finding(row, column, table, evidence, follow) for row, column in self.cells[item.id]
+        ]
         extra = len(table.extra) if options.extra == "refuse" else 0
         if extra:
             names = ", ".join(table.extra[:5])
@@ -201,12 +195,13 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         )
 
     def _finding(
-        self, row: str, column: str, table: Matched, what: Phrase, evidence: Evidence
+        self, row: str, column: str, table: Matched, evidence: Evidence, follow: Callable[[], Any]
     ) -> Finding | None:
         """What is wrong in one cell: None where nothing is, PASSED for a sum of the student's own rows.
 
         Names of rows are only told where they are not asked for.
         """
+        what = self.question.answer or self.question.answer_cell
         written = table.one(row)
         if written is None and self._names_asked:
             staff = f"{what}: no row {row}"
@@ -231,7 +226,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if finding is None or finding.status is not Status.FAILED:
             return finding
         if self._followed is not None:
-            return self._followed.explain(row, table, finding, evidence)
+            return self._followed.explain(row, table, finding, evidence, follow())
         if not self._own_sum((row, value), column, table, evidence):
             return finding
         return Finding(Status.PASSED, Message("table.own-sum", {"what": cell}), f"own sum; {finding.staff}")

@@ -7,8 +7,9 @@ numbers (``reference/tracing/shapes.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
+from typing import Any
 
 from autograder.checks.base import Evidence
 from autograder.checks.judging.results import Finding, failed, observations_at, reference_value, review
@@ -20,7 +21,7 @@ from autograder.formulas.nodes import Node
 from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.options import TableQuestion
-from autograder.records import Call, Message, Scenario, Status
+from autograder.records import Call, Message, Status
 from autograder.rubric import Question
 
 _SHAPE = "shape"
@@ -54,28 +55,32 @@ class FollowedShapes:
         self._question, self._options = question, options
         self._column, self._shapes = column, column.check
 
-    def ask(self, table: Matched, evidence: Evidence) -> tuple[Scenario, ...]:
-        """Return the call that runs the listing with the student's own shapes if one of them is wrong."""
-        if not any(self._list_wrong(table, evidence)):
-            return ()
+    def follow(self, table: Matched, evidence: Evidence) -> Any:
+        """Return what the listing gives for the student's own shapes."""
+        if evidence.ask_reference is None:
+            return None
         own = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
-        call = Call(self._question.answer, args=(plain(self._options.config), own))
-        return (Scenario(f"{self._question.id}: own shapes", (call,)),)
+        observed = evidence.ask_reference(
+            Call(self._question.answer, args=(plain(self._options.config), own))
+        )
+        told = observed.value if observed.ok else None
+        return told.get("follows") if isinstance(told, Mapping) else None
 
-    def explain(self, row: str, table: Matched, finding: Finding, evidence: Evidence) -> Finding:
+    def explain(
+        self, row: str, table: Matched, finding: Finding, evidence: Evidence, follows: Any
+    ) -> Finding:
         """Return what a wrong shape is in the light of the student's own shapes of the lines before.
 
         Args:
             row: of the shape.
             table: all rows.
             finding: what is wrong.
-            evidence: with what the listing gave for the student's own shapes.
+            evidence: of the answer.
+            follows: what the listing gives for the student's own shapes.
 
         Returns:
             The same, other words for it, or PASSED where what follows is credited.
         """
-        told, _ = reference_value(observations_at(evidence.tried, 0), 0)
-        follows = told.get("follows") if isinstance(told, Mapping) else None
         only_told = self._options.following == "told"
         if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
             unknown = f"{finding.staff}; the reference did not say what follows from the own shapes"
@@ -91,15 +96,6 @@ class FollowedShapes:
         if only_told:
             return failed("table.follows", staff, **params)
         return Finding(Status.PASSED, Message("table.follows", params), staff)
-
-    def _list_wrong(self, table: Matched, evidence: Evidence) -> Iterator[str]:
-        for row in self._column.rows:
-            written = table.one(row)
-            value = written.cells.get(self._column.id) if written is not None else None
-            if value is not None:
-                finding = self._column.finding(row, value, ValueTarget(row), evidence)
-                if finding is not None and finding.status is Status.FAILED:
-                    yield row
 
     def _read_own(self, table: Matched, evidence: Evidence) -> dict[str, tuple[int, ...]]:
         """Return the student's shapes in the sizes of the listing; without those that are none."""

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from autograder.checks.base import Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.cues import Cue, cues_of
 from autograder.checks.judging.manual import ManualItem
 from autograder.checks.judging.results import Finding, review
 from autograder.checks.kind import Kind
@@ -19,10 +18,7 @@ from autograder.rubric import Item
 
 
 class WrittenQuestion(Struct, frozen=True):
-    """Options of a ``written`` question."""
-
-    cue: tuple[Cue, ...] = ()
-    """What graders look for; items say which of them, and how often."""
+    """A ``written`` question has no options of its own."""
 
 
 class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
@@ -33,8 +29,7 @@ class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
     item_type = ManualItem
 
     def prepare(self) -> None:
-        """Refuse cues that cannot be looked for, and items that nobody decides on."""
-        cues_of(self.question)
+        """Refuse items that nobody decides on."""
         for item, _ in self.automatic:
             raise RubricError("a written answer needs manual = true", place(self.question, item), "manual")
 

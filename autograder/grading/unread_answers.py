@@ -1,0 +1,439 @@
+"""Answers that earned nothing although nothing may have read them: they get manual review instead of a zero.
+
+An import failed because a package is not here, a cell stopped at an error above the answer, later code
+deleted it, its cell has another type, or it stands in a text or a picture beside the cell. Whether such an
+answer is right cannot be decided automatically.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.checks.base import Check
+from autograder.checks.judging.results import is_blank, review_instead
+from autograder.checks.values.literal import code_tree
+from autograder.checks.values.quoting import quote
+from autograder.grading.answer_pictures import find_pictures
+from autograder.notebook.copies import names
+from autograder.records import (
+    Answer,
+    Cell,
+    CellOutput,
+    CellRun,
+    ItemResult,
+    Markdown,
+    Message,
+    Note,
+    Status,
+    Submission,
+)
+from autograder.rubric import Question
+from autograder.syntax import bound_names
+
+IMPORT_FAILED = "import-failed"
+"""The code of the note about a cell one of whose imports failed."""
+CELL_STOPPED = "cell-stopped"
+"""The code of the note about a question whose answer was not defined because a cell stopped."""
+ANSWER_NOT_RUN = "answer-not-run"
+"""The code of the note about an answer whose cell is no Python, or does not define what is asked for."""
+_NAME_MISSING = "name.missing"
+_UNREAD = frozenset({_NAME_MISSING, "answer.not-python", "answer.unreadable"})
+"""Codes of results that say that code was not read."""
+_EXPLAINED = frozenset({"answer-unnamed", "answer-rebound"})
+"""Codes of notes that already say why a name is not defined."""
+_MISSING = re.compile(
+    r"^(?:ModuleNotFoundError|ImportError): .*?'([\w.]{1,80})'(?: from '([\w.]{1,80})')?", re.M
+)
+_NO_MAGIC = re.compile(r"^UsageError: Line magic function `%([^`\s]{1,40})` not found", re.M)
+_EXTENSION = re.compile(r"^[ \t]*%(?:load|reload)_ext[ \t]+([\w.]+)", re.M)
+_RAISED = re.compile(r"\b(NameError|ModuleNotFoundError|ImportError): [^\n]*?'([\w.]{1,80})'")
+_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.M)
+_NAME_ERROR = re.compile(r"\bNameError: [^\n]*?'(\w{1,80})'")
+_MOST_TEXT = 20_000
+"""Characters of an error's text that are searched: its first lines say where, its last one what."""
+
+
+class FailedImport(Struct, frozen=True):
+    """One import of a cell that failed; the other statements of the cell were run."""
+
+    number: int
+    """Of the cell, counted from 1."""
+    package: str
+    """Or the magic that is not there, with its percent sign."""
+    names: frozenset[str] = frozenset()
+    """What the import would have bound."""
+    defines: frozenset[str] = frozenset()
+    """What the cell defines."""
+    file: str = ""
+    """The module, if it was handed in but is not taken along."""
+
+    def note(self) -> Note:
+        """Return what staff are told."""
+        fault = "there is no magic" if self.package.startswith("%") else "cannot import"
+        text = f"{fault} {self.package!r}; the other statements of the cell were run"
+        if self.file:
+            text += f"; {self.file} was handed in, but the assignment does not take it along"
+        return Note(IMPORT_FAILED, text, f"cell {self.number}")
+
+
+class StoppedCell(Struct, frozen=True):
+    """One cell that raised an error at its top level."""
+
+    position: int
+    """Among all cells, counted from 0."""
+    line: int
+    """Where it stopped; 0 if that is not known."""
+    error: str
+    """The exception's type name."""
+    names: frozenset[str]
+    """What the statements that did not run would have defined."""
+
+
+class NotebookGaps(Struct, frozen=True):
+    """What a notebook would have defined if none of its cells had met an error."""
+
+    imports: tuple[FailedImport, ...] = ()
+    stopped: tuple[StoppedCell, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Files that were handed in and are not taken along."""
+    named: tuple[str, ...] = ()
+    """Those of them that the error of a cell names."""
+
+
+class AnswerFacts(Struct, frozen=True):
+    """What is known about one answer besides what its check sees."""
+
+    question: Question
+    check: Check
+    answer: Answer
+    submission: Submission
+    runs: Sequence[CellRun | None]
+    """What came of the notebook's cells."""
+    parts: tuple[int, ...]
+    """Positions of the answer's own cells."""
+    gaps: NotebookGaps
+    asked: Collection[str]
+    """The names that the answer is to define, or that the box was asked for to judge it."""
+    saved: frozenset[str]
+    """See `autograder.grading.answer_pictures.read_saved_pictures`."""
+
+    @property
+    def own_runs(self) -> list[CellRun | None]:
+        """What came of the answer's own cells; a module runs in whichever cell imports it."""
+        return [*self.runs] if self.question.file else [self.runs[at] for at in self.parts]
+
+    @property
+    def notes(self) -> frozenset[str]:
+        """The codes of the notes about the answer."""
+        notes = self.submission.notes
+        return frozenset(note.code for note in notes if note.place == self.answer.grade_id)
+
+
+class Reason(Struct, frozen=True):
+    """Why an item needs manual review; `note` is the code of a note that says so, about `place`."""
+
+    message: Message
+    staff: str
+    note: str = ""
+    place: str = ""
+
+
+def review_zeros(
+    results: Iterable[ItemResult], facts: AnswerFacts
+) -> tuple[tuple[ItemResult, ...], tuple[Note, ...]]:
+    """Return the results of a question, with manual review of what was not read, and notes for staff.
+
+    Args:
+        results: of the question.
+        facts: about the answer.
+    """
+    reviewed, notes = [], dict[tuple[str, str], Note]()
+    is_lost = any(run is not None and run.ending is not None for run in facts.own_runs)
+    for result in results:
+        is_zero = result.status in {Status.FAILED, Status.NO_ANSWER}
+        reason = next(filter(None, (find(result, facts) for find in _RULES if is_zero)), None)
+        if reason is not None:
+            if reason.note:
+                note = Note(reason.note, reason.staff, reason.place or facts.question.id)
+                notes.setdefault((note.code, note.place), note)
+            reviewed.append(review_instead(result, reason.message, reason.staff))
+        elif is_lost and result.code == _NAME_MISSING:  # the cell ended the box and was left out
+            lost = Message("name.lost", result.student.params)
+            reviewed.append(replace(result, student=lost, code=lost.code))
+        else:
+            reviewed.append(result)
+    return tuple(reviewed), (*notes.values(), *_note_not_run(reviewed, facts))
+
+
+# ---------------------------------------------------------------- what happened in the notebook
+
+
+def find_gaps(
+    cells: Sequence[Cell | Markdown],
+    runs: Sequence[CellRun | None],
+    answers: Mapping[str, Answer],
+    beside: Sequence[str] = (),
+) -> NotebookGaps:
+    """Return what the cells of a notebook did not define because of errors.
+
+    Args:
+        cells: of the notebook.
+        runs: what came of them.
+        answers: by grade_id; a cell that was left as it was handed out stops for nobody.
+        beside: files that were handed in and are not taken along.
+    """
+    ran = [(at, cell, run) for at, (cell, run) in enumerate(zip(cells, runs, strict=False)) if run]
+    outputs = [output for _, _, run in ran if run.error for output in run.outputs]
+    text = "\n".join(_text(output)[-_MOST_TEXT:] for output in outputs)
+    return NotebookGaps(
+        tuple(one for at, cell, run in ran for one in _failed_imports(at + 1, cell.source, run, beside)),
+        tuple(_stopped_cells(ran, answers)),
+        tuple(beside),
+        tuple(name for name in beside if name.rpartition("/")[2] in text),
+    )
+
+
+def _failed_imports(number: int, source: str, run: CellRun, beside: Sequence[str]) -> Iterator[FailedImport]:
+    for output in run.outputs:
+        text = _text(output)[-_MOST_TEXT:]
+        packages = {module or named for named, module in _MISSING.findall(text)}
+        for package in sorted(packages) if output.kind == "error" else ():
+            bound = frozenset(_bound(source, package))
+            if bound or package in _EXTENSION.findall(source):  # else it was imported further inside
+                defines = frozenset({*names(source), *bound})
+                yield FailedImport(number, package, bound, defines, _module(package, beside))
+        if output.kind == "stream" and run.error:
+            for name in dict.fromkeys(_NO_MAGIC.findall(text)):
+                yield FailedImport(number, f"%{name}")
+
+
+def _stopped_cells(
+    ran: Iterable[tuple[int, Cell | Markdown, CellRun]], answers: Mapping[str, Answer]
+) -> Sequence[StoppedCell]:
+    """Return the student's cells that stopped before they defined something.
+
+    A cell that uses what an earlier one would have defined stops for the same reason.
+    """
+    stopped: list[StoppedCell] = []
+    for position, cell, run in ran:
+        if not isinstance(cell, Cell) or cell.locked or not run.error:
+            continue
+        answer = answers.get(cell.grade_id)
+        # IPython counts a cell's lines from the first one that is not empty.
+        tree = None if answer and not answer.changed else code_tree(cell.source.lstrip("\r\n"))
+        if tree is None:
+            continue
+        errors = [_text(output) for output in run.outputs if output.kind == "error"]
+        error = errors[-1][:_MOST_TEXT] if errors else ""
+        line = int(found[1]) if (found := _LINE.search(error)) and len(found[1]) < 10 else 0
+        left = _statements_not_run(tree, line, run.error)
+        missing = _NAME_ERROR.search(error) if run.error == "NameError" else None
+        if missing and any(missing[1] in earlier.names for earlier in stopped):
+            left += [one for one in tree.body if one.lineno <= line <= (one.end_lineno or one.lineno)]
+        imports = [one for one in left if isinstance(one, ast.Import | ast.ImportFrom)]
+        imported = {(name.asname or name.name).partition(".")[0] for one in imports for name in one.names}
+        if undefined := frozenset(bound_names(*left) | imported):
+            stopped.append(StoppedCell(position, line, run.error, undefined))
+    return stopped
+
+
+def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stmt]:
+    """Return the top-level statements after an error; of a block that raised also that block."""
+    left = []
+    for statement in tree.body:
+        last = statement.end_lineno or statement.lineno
+        if last < line:
+            continue
+        is_block = isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try)
+        if statement.lineno > line or is_block:
+            left.append(statement)
+        elif isinstance(statement, ast.Import | ast.ImportFrom) and error.endswith(
+            ("ImportError", "ModuleNotFoundError")
+        ):
+            return []  # the shell goes on after it
+    return left
+
+
+def _bound(source: str, package: str) -> Iterator[str]:
+    """Yield the names that a cell's imports of a package bind."""
+    tree = code_tree(source)
+    root = package.partition(".")[0]
+    for statement in tree.body if tree else ():
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name.partition(".")[0] == root:
+                    yield alias.asname or root
+        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").partition(".")[0] == root:
+            yield from (alias.asname or alias.name for alias in statement.names)
+
+
+def _module(package: str, beside: Sequence[str]) -> str:
+    """Return the file or folder among those handed in that is a module; empty if there is none."""
+    root = package.partition(".")[0]
+    files = [name for name in beside if name.rpartition("/")[2] == f"{root}.py"]
+    folders = [name for name in beside if root in name.split("/")[:-1]]
+    return next(iter((*files, *folders)), "")
+
+
+def _text(output: CellOutput) -> str:
+    return output.data.get("text/plain", "")
+
+
+# ---------------------------------------------------------------- reasons for manual review
+
+
+def _find_import(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return the package or file without which an item was not right.
+
+    A part of the item may be right without it. All of it waits, so that it is marked once.
+    """
+    package = _package_needed(result, facts)
+    file = _module(package, facts.gaps.beside) if package else _file_needed(result, facts.gaps)
+    if file:
+        staff = f"{file} was handed in, but the assignment does not take it along"
+        return Reason(Message("review.module", {"file": file}), staff)
+    return (
+        Reason(Message("review.import", {"package": package}), f"cannot import {package!r} here")
+        if package
+        else None
+    )
+
+
+def _package_needed(result: ItemResult, facts: AnswerFacts) -> str:
+    raised, imports = _RAISED.search(result.staff), facts.gaps.imports
+    needed = ""
+    if result.code == _NAME_MISSING:
+        name = _missing_name(result)
+        needed = next((one.package for one in imports if {name, "*"} & one.defines), "")
+    elif raised is not None and raised[1] == "NameError":
+        needed = next((one.package for one in imports if {raised[2], "*"} & one.names), "")
+    elif raised is not None:
+        needed = raised[2]
+    if not needed and facts.answer.cell_type == "code" and is_blank(facts.answer):
+        # It may stand in a file all of whose names were imported.
+        needed = next((one.package for one in imports if one.file and "*" in one.names), "")
+    return needed
+
+
+def _file_needed(result: ItemResult, gaps: NotebookGaps) -> str:
+    if result.code == _NAME_MISSING and gaps.named:
+        return gaps.named[0]
+    raised = (name for name in gaps.beside if f"Error: {name}" in result.staff or f"'{name}'" in result.staff)
+    return next(raised, "")
+
+
+def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return the cell that stopped before it defined what the item needs."""
+    needed = {found[1]} if (found := _NAME_ERROR.search(result.staff)) else set()
+    if result.code == _NAME_MISSING:
+        needed.add(_missing_name(result))
+    for cell in facts.gaps.stopped if not result.points else ():
+        wanted = {*needed, *(facts.asked if cell.position in facts.parts else ())} & cell.names
+        if wanted:
+            name, error = min(wanted), quote(cell.error, 60)
+            place = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
+            message = Message("review.stopped", {"name": name, "error": error})
+            return Reason(message, f"{place} with {error}, before it defined {name!r}", CELL_STOPPED)
+    return None
+
+
+def _find_deletion(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return that something deleted the name, or that it stands under a condition."""
+    name = _missing_name(result)
+    own = [facts.runs[at] for at in facts.parts]
+    if result.code != _NAME_MISSING or facts.answer.cell_type != "code" or facts.notes & _EXPLAINED:
+        return None
+    if any(run is None or run.error or run.ending for run in own):
+        return None
+    tree = code_tree(facts.answer.source)
+    if tree is None or name not in bound_names(*tree.body):
+        return None
+    staff = f"the answer's cell ran; {quote(name, 60)!r} stands under a condition or was deleted later"
+    return Reason(Message("review.deleted", {"name": name}), staff, CELL_STOPPED)
+
+
+def _find_other_type(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return that the cell has another type than was given out.
+
+    A notebook shows a student neither that text is not run nor that an error is in it.
+    """
+    if "cell-type-changed" not in facts.notes or is_blank(facts.answer) or result.points or result.reading:
+        return None
+    if facts.answer.cell_type == "code" and result.code not in _UNREAD:
+        return None
+    return Reason(Message("review.cell-type"), "the cell's type differs from the release's")
+
+
+def _find_text(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return the text of the same question that may contain its blank answer.
+
+    Many exams ask for a formula or a choice in a code cell and for the reason in a text cell below. Some
+    students write both into the text.
+    """
+    answer, question = facts.answer, facts.question
+    if result.status is not Status.NO_ANSWER or not is_blank(answer) or answer.cell_type != "code":
+        return None
+    cells = {item.cell for item in question.items}
+    stem = f"{answer.grade_id.removesuffix('-answer')}-"  # "task3-a-why" may be a question of its own
+    for name, text in facts.submission.answers.items():
+        is_beside = (name in cells or name.startswith(stem)) and text.cell_type != "code" and text.changed
+        if is_beside and facts.check.is_in_text(text.source):
+            places = [at for at, cell in enumerate(facts.submission.cells) if cell.grade_id == name]
+            numbers = ", ".join(str(at + 1) for at in facts.submission.answer_cells.get(name, places))
+            staff = f"The answer is blank; the text in cell {numbers} ({name}) may contain it."
+            return Reason(Message("review.text-beside"), staff, "answer-unclear")
+    return None
+
+
+def _find_picture(result: ItemResult, facts: AnswerFacts) -> Reason | None:
+    """Return the pictures of the student's own beside a blank answer."""
+    if result.status is not Status.NO_ANSWER:
+        return None
+    item = next(item for item in facts.question.items if item.id == result.item)
+    name = (item.manual and item.cell) or facts.question.answer_cell
+    cells = find_pictures(facts.submission, facts.runs, name, facts.saved)
+    if not cells:
+        return None
+    numbers = ", ".join(str(at + 1) for at in cells)
+    staff = f"The answer is blank, but there is a picture beside it: cell {numbers}."
+    return Reason(Message("review.picture", {"cells": numbers}), staff, "picture-beside", name)
+
+
+_RULES: tuple[Callable[[ItemResult, AnswerFacts], Reason | None], ...] = (
+    _find_import,
+    _find_stop,
+    _find_deletion,
+    _find_other_type,
+    _find_text,
+    _find_picture,
+)
+"""The first that finds a reason for an item counts."""
+
+
+def _missing_name(result: ItemResult) -> str:
+    return str(result.student.params.get("name", ""))
+
+
+def _note_not_run(results: Iterable[ItemResult], facts: AnswerFacts) -> tuple[Note, ...]:
+    """Return what staff are told about an answer that earned nothing because its code did not run."""
+    tree = code_tree(facts.answer.source)
+    is_empty = is_blank(facts.answer) or (tree is not None and not tree.body)  # comments alone
+    if is_empty or facts.notes & _EXPLAINED:
+        return ()
+    text = ""
+    for result in results:
+        if text or result.status not in {Status.FAILED, Status.NO_ANSWER}:
+            continue
+        if result.code in {"answer.not-python", "answer.unreadable"}:
+            params = result.student.params
+            reason = f": line {params['line']}: {params['reason']}" if "line" in params else ""
+            text = f"the answer's cell is not valid Python, so nothing of it was run{reason}"
+        elif result.code == _NAME_MISSING:
+            name = quote(_missing_name(result), 60)
+            text = f"{name!r} is not defined after the notebook ran, though something was answered"
+    return (Note(ANSWER_NOT_RUN, text, facts.answer.grade_id),) if text else ()
