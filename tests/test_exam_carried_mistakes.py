@@ -246,7 +246,7 @@ MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
     ),
     "the relation of (e) used in (c), and carried on": (
         {"c": "d_model^2", "d": "3*n_heads*d_model*d_head + d_model^2 + 8*d_model^2"},
-        points(c_formula="0.2"),
+        points(d_formula="0.3"),
     ),
     "the relation of (e) used in (d)": ({"d": "12*d_model^2"}, points(d_formula="0.3")),
     "biases of the MLP alone, as in the first transformers": (

@@ -219,6 +219,21 @@ pick = 1
 ).replace('right = ["rare"]', 'right = ["rare", "outdated"]')
 
 
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ("'rare, luck'", Status.NEEDS_REVIEW),
+        ("['luck', 'rare']", Status.NEEDS_REVIEW),
+        ("['rare', 'outdated']", Status.PASSED),
+        ("['rare', 'rare']", Status.PASSED),
+        ("'luck'", Status.FAILED),
+    ],
+)
+def test_two_options_where_one_is_asked_for_need_manual_review(given: str, status: Status) -> None:
+    """Nobody earns points by naming several, unless all of them are right."""
+    assert status is _both(given, "'luck'")[0].status
+
+
 def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
     """The results of two parts, the second of which must differ from the first."""
     rubric = parse(CAUSES.encode())

@@ -183,9 +183,8 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
             finding = together(wrong, right, total, points)
-            is_open = any(one.is_unread for one in wrong) and (
-                options.credit == "each" or not any(not one.is_unread for one in wrong)
-            )
+            decides = any if options.credit == "each" else all
+            is_open = decides(one.is_unread for one in wrong)
             return result(self.question, item, replace(finding, is_unread=is_open))
         if own and options.own_points is not None:
             return result(
