@@ -232,7 +232,8 @@ class _Reader:
         return all(name in _SPECIAL or self._is_own_name(name) for name in names)
 
     def _is_own_name(self, name: str) -> bool:
-        is_hidden = name.startswith("__") or (hasattr(builtins, name) and name not in _BUILTINS)
+        is_builtin = hasattr(builtins, name) and name != "_"  # an interactive session of ours binds that one
+        is_hidden = name.startswith("__") or (is_builtin and name not in _BUILTINS)
         return not is_hidden and not _SHELLS.fullmatch(name)
 
     def is_harmless(self, tree: ast.Module) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pty
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from autograder.demo import SUBJECTS
-from autograder.demo.course import MARKER
+from autograder.generate import generate
 from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
+from tests.support import regraded_class, small_course
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long, pytest.mark.slow]
 
@@ -206,16 +206,16 @@ def test_doctor_as_json() -> None:
 
 
 @pytest.mark.apart
-def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
+def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
     """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
-    # More than are graded while the signal is on its way.
-    folder, students = tmp_path / "course", 3 * STUDENTS
-    folder.mkdir()
-    shutil.copy(graded / MARKER, folder)
-    shutil.copytree(graded / ".autograder", folder / ".autograder")  # proved and computed
-    words = ["demo", "--students", str(students), "--folder", str(folder), "--json"]
+    generate(small_course.small_course(tmp_path), small_course.NAME)
+    students = 120  # more than are graded while the signal is on its way
+    for number in range(students):
+        regraded_class.hand_in(tmp_path, f"s{number:03}", layers_answer=f"layers = {number}")
+    words = ["grade", small_course.NAME, "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTIBLE, *words],
+        cwd=tmp_path,
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -223,7 +223,7 @@ def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
         start_new_session=True,
     )
     deadline = time.monotonic() + 600
-    while results(folder) < 3 and process.poll() is None and time.monotonic() < deadline:
+    while results(tmp_path) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=600)
@@ -232,13 +232,12 @@ def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
     while (left := alive_in_group(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [] == left
-    kept = results(folder)
+    kept = results(tmp_path)
     assert 3 <= kept < students
-    again = run(*words)
+    again = run(*words, cwd=tmp_path)
     assert 0 == again.returncode, again.stdout
-    figures = only_object(again.stdout)["assignments"].values()
-    assert len(figures) * students - kept == sum(one["graded now"] for one in figures)
-    assert kept == sum(one["known before"] for one in figures)
+    figures = only_object(again.stdout)
+    assert (students - kept, kept) == (figures["graded now"], figures["known before"])
 
 
 def test_progress_only_on_a_terminal(course: Path) -> None:

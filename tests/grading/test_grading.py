@@ -170,13 +170,16 @@ def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None
     ids=["syntax", "after a magic", "misspelt", "long", "open bracket", "null"],
 )
 def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said: str) -> None:
-    """The page names the line as `autograder check` does; a misspelt name stays a misspelt name."""
+    """The page names the line as `autograder check` does, and the answer in it waits for a person.
+
+    A misspelt name stays a misspelt name.
+    """
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     (result,) = [
         one for one in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items if one.question == "words"
     ]
     assert said in render(result.student, "en")
-    expected = Status.NO_ANSWER if "not defined" in said else Status.FAILED
+    expected = Status.NO_ANSWER if "not defined" in said else Status.NEEDS_REVIEW
     assert (expected, Decimal(0)) == (result.status, result.points)
 
 
