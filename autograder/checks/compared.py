@@ -113,6 +113,11 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         del right, item
         yield from ()
 
+    def idle_values(self, rights: Sequence[Any], item: Item) -> Iterator[tuple[str, Any]]:
+        """Values that take no work and that no tolerance should accept, with what they are in a word."""
+        del rights, item
+        yield from ()
+
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """A right value as it may be written as well."""
         del right, item
@@ -159,6 +164,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             given, finding = self.read(value, item, target)
             if finding is not None or not any(self.is_right(given, one, item) for one in read):
                 yield planter.trial(name, value)
+        for name, value in self.idle_values(read, item) if read else ():
+            yield planter.trial(name, value)
 
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""

@@ -284,6 +284,40 @@ def test_numbers_near_the_right_one() -> None:
     assert "layers = 12\nheads = 8\nlayers = 11\n" == trials["n: one less"].source
 
 
+MEMORY = """
+[[question]]
+id = "q"
+kind = "number"
+points = 2
+answer = "memory"
+unit = "MB"
+tolerance = {}
+[[question.item]]
+id = "n"
+points = 2
+text = {{ en = "The memory" }}
+value = 497
+"""
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "accepted"),
+    [
+        pytest.param('{ absolute = "500 MB" }', {"n: zero", "n: one"}, id="wider than what is right"),
+        pytest.param('{ absolute = "497 MB" }', {"n: zero", "n: one"}, id="as wide as what is right"),
+        pytest.param('{ absolute = "496 MB" }', {"n: one"}, id="one of the unit"),
+        pytest.param('{ relative = "1%" }', set(), id="relative"),
+        pytest.param('"exact"', set(), id="exact"),
+    ],
+)
+def test_tolerances_that_accept_zero_or_one_are_found(tolerance: str, accepted: set[str]) -> None:
+    """They would give points for an answer without any work."""
+    paper = Paper(rubric_from(MEMORY.format(tolerance)), {"q": "memory = 497"})
+    idle = [trial for trial in paper.trials("q") if trial.name in {"n: zero", "n: one"}]
+    assert {"n: zero", "n: one"} == {trial.name for trial in idle}
+    assert accepted == {trial.name for trial in idle if paper.wrong("q", trial)}
+
+
 def test_shapes_are_permuted_and_cut() -> None:
     """Two axes are swapped, each one is missing once, and one is too many."""
     names = set(planted("shape"))

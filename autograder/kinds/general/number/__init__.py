@@ -255,14 +255,11 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return (written, rules.asked.text) if bare else written
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """More than twice as much, the other sign, zero and one, and the same number of something else."""
+        """More than twice as much, the other sign, and the same number of something else."""
         rules, amount = self._rules[item.id], right.readings[0].amount
         number = amount / rules.asked.factor
         yield "more than twice as much", self._written(2 * number + 1, rules)
         yield "the other sign", self._written(-number - 1, rules)
-        for name, idle in (("zero", Fraction(0)), ("one", Fraction(1))):
-            if number != idle:
-                yield name, self._written(idle, rules)
         if rules.asks_whole(right.readings[0]):
             yield from (("one more", _plain(number + 1)), ("one less", _plain(number - 1)))
         for name in _OTHER_UNITS if rules.asked.text else ():
@@ -271,6 +268,14 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
                 yield f"so many {name}", (_plain(number), name)
         if rules.units == "required":
             yield "without its unit", _plain(number)
+
+    def idle_values(self, rights: Sequence[Any], item: Item) -> Iterator[tuple[str, Any]]:
+        """Zero and one, in the unit that is asked for."""
+        rules = self._rules[item.id]
+        amounts = {right.readings[0].amount for right in rights}
+        for name, number in (("zero", Fraction(0)), ("one", Fraction(1))):
+            if number * rules.asked.factor not in amounts:
+                yield name, self._written(number, rules)
 
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """In another unit of the same; a whole number as a floating one."""
