@@ -9,6 +9,7 @@ need manual review.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -95,16 +96,26 @@ def is_unwritten(source: str, original: ReleaseCell) -> bool:
 
     A student who writes elsewhere often leaves ``width = "..."`` or ``width = None`` in the answer's cell.
     """
-    if not source.strip() or canonical(source) == canonical(original.source):
+    return _is_unwritten(source, original.source, original.cell_type)
+
+
+# Every search for a displaced answer asks it of every answer: hundreds of times for one submission.
+@functools.lru_cache(maxsize=64)
+def _is_unwritten(source: str, given: str, cell_type: str) -> bool:
+    if not source.strip() or canonical(source) == canonical(given):
         return True
-    tree = parse_cell(source) if original.cell_type == "code" else None
-    stub = parse_cell(original.source) or ast.Module([], [])
+    tree = parse_cell(source) if cell_type == "code" else None
+    stub = parse_cell(given) or ast.Module([], [])
     if tree is None:
         return False
     # Any other given statement may be code that the student repaired by deleting lines.
     placeholders = {ast.dump(statement) for statement in stub.body if isinstance(statement, ast.Raise)}
-    own = [statement for statement in tree.body if ast.dump(statement) not in placeholders]
-    given_lines = {line.strip() for line in ("", *original.source.split("\n"))}
+    own = [
+        statement
+        for statement in tree.body
+        if not isinstance(statement, ast.Raise) or ast.dump(statement) not in placeholders
+    ]
+    given_lines = {line.strip() for line in ("", *given.split("\n"))}
     return all(map(_assigns_nothing, own)) and (
         bool(own) or given_lines.issuperset(line.strip() for line in source.split("\n"))
     )
