@@ -272,7 +272,7 @@ def names(version: Version, student: str) -> tuple[str, ...]:
 def released(version: Version, student: str, names: Collection[str] | None = None) -> Mapping[str, bytes]:
     """What a student gets, or some of it: their own where variants were handed out, else the common one.
 
-    What is asked for by name and was not handed out is the common one, as for who has no second round.
+    What is asked for by name and was not handed out is the common one.
     """
     files = _given(version, student)
     if names is not None:

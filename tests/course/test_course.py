@@ -242,7 +242,7 @@ def test_an_empty_secret_is_filled_where_nothing_came_of_one(course: Course) -> 
     assert 0o600 == stat.S_IMODE((course.private / "secret").stat().st_mode)
 
 
-@pytest.mark.parametrize("made", ["gradebook.db", "personal", "autograded", ".autograder/expected"])
+@pytest.mark.parametrize("made", ["gradebook.db", "personal", "autograded", ".autograder/regrade"])
 def test_an_empty_secret_is_refused_where_something_may_have_come_of_one(made: str, course: Course) -> None:
     """With another one, hidden inputs and variants would not be those that marks followed from."""
     course.private.mkdir(mode=0o700)

@@ -143,8 +143,11 @@ def test_a_reference_that_says_nothing_costs_nothing() -> None:
 
 def test_answers_that_are_no_table_are_not_asked_about() -> None:
     """Nothing follows from an empty cell or a number."""
-    for given in (answer("", changed=False), answer("shapes = 3")):
-        TOLD.judge(evidence_of(TOLD, given, refuse))
+    for given, status in (
+        (answer("", changed=False), Status.NO_ANSWER),
+        (answer("shapes = 3"), Status.NEEDS_REVIEW),
+    ):
+        assert status is TOLD.judge(evidence_of(TOLD, given, refuse))[0].status
 
 
 @pytest.mark.parametrize(
