@@ -190,18 +190,23 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
     """Find the cells that assign or delete what an answer above them defines."""
     owners = notebook.owners()
     stubs = {canonical(cell.source) for cell in notebook.release.cells if cell.is_answer}
+    answered = [one for one in notebook.names_asked if notebook.cells_of(one) and not notebook.is_blank(one)]
+    defined_by = {
+        grade_id: notebook.names_of(grade_id) & _bound_in(notebook, notebook.cells_of(grade_id))
+        for grade_id in answered
+    }
     deleted: dict[int, tuple[str, ...]] = {}
     reassigned: dict[str, tuple[int, ...]] = {}
     for index in sorted({*notebook.own, *owners}):
         cell = notebook.cells[index]
         if cell.cell_type != "code" or canonical(cell.source) in stubs:
             continue
-        for grade_id in notebook.names_asked:
+        others = _names_of_owners(notebook, owners.get(index, set()))
+        for grade_id in answered:
             cells = notebook.cells_of(grade_id)
-            if not cells or index <= max(cells) or notebook.is_blank(grade_id):
+            if index <= max(cells):
                 continue
-            defined = notebook.names_of(grade_id) & _bound_in(notebook, cells)
-            defined -= _names_of_owners(notebook, owners.get(index, set()))
+            defined = defined_by[grade_id] - others
             if assigned := defined & _assigned(cell.source):
                 reassigned[grade_id] = (*reassigned.get(grade_id, cells), index)
                 text = (

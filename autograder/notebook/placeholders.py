@@ -83,9 +83,14 @@ def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> li
     return found
 
 
-def without_stubs_below(source: str, release: Release) -> str:
-    """Return the source of an answer without the release's placeholders below it."""
-    return _blank_lines(source, _find_stubs_below(source, _list_placeholders(release)[1]))
+def list_stubs(release: Release) -> set[str]:
+    """Return the statements, dumped, that define a name in an empty answer."""
+    return _list_placeholders(release)[1]
+
+
+def without_stubs_below(source: str, stubs: Collection[str]) -> str:
+    """Return the source of an answer without the placeholders of `list_stubs` below it."""
+    return _blank_lines(source, _find_stubs_below(source, stubs))
 
 
 def _blank_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -28,7 +28,7 @@ from autograder.notebook.document import (
 )
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import absent_pictures, take_out_pictures
-from autograder.notebook.placeholders import find_skipped_lines, without_stubs_below
+from autograder.notebook.placeholders import find_skipped_lines, list_stubs, without_stubs_below
 from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -270,7 +270,7 @@ def _answers(
     answer_cells: Mapping[str, Sequence[int]],
     types: Mapping[str, str],
 ) -> dict[str, Answer]:
-    answers = {}
+    answers, stubs = {}, list_stubs(release)
     for grade_id, original in release.by_id.items():
         if not original.is_answer:
             continue
@@ -282,7 +282,7 @@ def _answers(
         if types[grade_id] != "code":
             source, _ = take_out_pictures(source)
         elif changed:
-            source = without_stubs_below(source, release)
+            source = without_stubs_below(source, stubs)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
 

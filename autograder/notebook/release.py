@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -49,7 +50,7 @@ class ReleaseCell(Struct, frozen=True):
         return bool(self.grade_id) and not self.solution and (self.grade or self.locked or self.task)
 
 
-class Release(Struct, frozen=True):
+class Release(Struct, frozen=True, dict=True):
     """A released notebook."""
 
     name: str
@@ -61,7 +62,7 @@ class Release(Struct, frozen=True):
     foreign: bool = False
     """The ids were made for grading: what students got, and hand in, has none."""
 
-    @property
+    @functools.cached_property
     def by_id(self) -> Mapping[str, ReleaseCell]:
         """The cells that answers and grades hang on, by grade_id, in order."""
         return {cell.grade_id: cell for cell in self.cells if cell.is_answer or cell.is_locked}
