@@ -1,8 +1,8 @@
 """The red team's run, as ``python -m tests.redteam`` makes it, looked at line by line.
 
 Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
-the whole product. The run is made once, with a rotating part of the attacks, or with all of them (`make
-campaign`). Each of them attacks a box in ``test_boxes``.
+the whole product. The run is made once, with a rotating part of the attacks, or with all of them
+(`THOROUGH=1`). Each of them attacks a box in ``test_boxes``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.rotation import rotating
 
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
-ATTACKS = rotating(here(), parts=15)
+ATTACKS = rotating(here(), parts=30)
 HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
 HONEST = [control.title for control in CONTROLS]
 
