@@ -53,8 +53,9 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
     Args:
         course: the course.
         name: of the assignment.
-        language: of the texts in the notebooks; empty shows those of all languages, None those of the
-            last release, so that making it again changes nothing that was handed out.
+        language: of the texts in the notebooks; empty shows all languages. None means the language of the
+            last release, so that nothing changes that students already have; for the first release, it means
+            the first of the rubric's languages.
 
     Raises:
         CourseError: a source or data file is missing or not a notebook, or the assignment is not
@@ -66,6 +67,9 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
     rubric = rubrics.load(course.rubric(name))
     if language is None:
         language = released_language(course.release(name) / FILE_NAME)
+    if language is None:
+        # With a single language, everything is in it: texts without a mark need no choice.
+        language = rubric.assignment.languages[0] if len(rubric.assignment.languages) > 1 else ""
     if language and language not in rubric.assignment.languages:
         known = ", ".join(rubric.assignment.languages)
         raise CourseError(f"language: expected one of {known} (languages of {name!r}), got {language!r}")

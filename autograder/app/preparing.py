@@ -21,7 +21,6 @@ from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
 from autograder.generate import generate as release
 from autograder.generate import kept_back
-from autograder.notebook.student_check import FILE_NAME, released_language
 from autograder.paper import make_sheet, print_pdf, render
 from autograder.paper.sheet import Size
 from autograder.personal import distribution
@@ -74,10 +73,9 @@ def hand_out(
     Raises:
         As `autograder.personal.distribution.hand_out`.
     """
-    language = released_language(course.release(name) / FILE_NAME)
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
-        return distribution.hand_out(course, name, students, pool, language=language, replace=replace)
+        return distribution.hand_out(course, name, students, pool, replace=replace)
 
 
 def build_and_verify(

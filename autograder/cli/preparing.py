@@ -64,7 +64,10 @@ def generate(
     course: CourseOption = HERE,
     language: Annotated[
         str,
-        typer.Option("--language", help="Of the texts: en, de or all; default: as in the last release."),
+        typer.Option(
+            "--language",
+            help="en, de or all; default: the last release's, or the first of the rubric.",
+        ),
     ] = "",
     replace: Annotated[
         bool,

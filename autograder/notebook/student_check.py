@@ -251,19 +251,19 @@ def read_specification(source: str, place: str) -> dict[str, Any]:
     return made
 
 
-def released_language(path: Path) -> str:
-    """The language that the release beside this check was made in.
+def released_language(path: Path) -> str | None:
+    """Return the language of the release that contains this check.
 
     Args:
         path: of the ``coursecheck.py``.
 
     Returns:
-        Empty for all languages, and where there is no release that says.
+        Empty for all languages; None if there is no readable release.
     """
     try:
         specification = specification_of(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ""
+        return None
     return str((specification or {}).get("texts", ""))
 
 

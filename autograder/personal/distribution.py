@@ -40,7 +40,6 @@ def hand_out(
     students: Sequence[str],
     pool: Pool,
     *,
-    language: str = "",
     replace: bool = False,
 ) -> DistributionSummary:
     """Write personal/<student>/<name>/ for each student, beside a release that was generated.
@@ -52,7 +51,6 @@ def hand_out(
         name: the assignment.
         students: the class list's ids.
         pool: gives the reference's sandbox.
-        language: of the texts, as the release was generated; empty: all.
         replace: give new variants to students whose drawn variant has changed since they got theirs.
 
     Raises:
@@ -80,7 +78,7 @@ def hand_out(
     for student, variant in variants.items():
         kind = (variant.digest, times.personal(student) if times else None)
         if kind not in built:
-            built[kind] = made.assignment(variant, language, student)
+            built[kind] = made.assignment(variant, student)
         contents = built[kind].release_bytes
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         notebooks |= {digests[name]: data for name, data in contents.items()}

@@ -18,7 +18,7 @@ from autograder.generate import build, sources
 from autograder.grading.expected import ReferenceObject, ask_reference, for_many
 from autograder.notebook.fill import Listing, label
 from autograder.notebook.release import load_release
-from autograder.notebook.student_check import FILE_NAME, specification_of
+from autograder.notebook.student_check import FILE_NAME, released_language, specification_of
 from autograder.records import Call, Limits
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
@@ -84,12 +84,11 @@ class VariantSet(Struct, frozen=True, eq=False):
     variants: dict[str, Variant]
     """By student."""
 
-    def assignment(self, variant: Variant, language: str = "", student: str = "") -> Assignment:
+    def assignment(self, variant: Variant, student: str = "") -> Assignment:
         """The assignment as this variant asks it, with notebooks of its own.
 
         Args:
             variant: one of those that were drawn.
-            language: of its texts, as in the release; empty: all.
             student: whose own end is told, where the course states one; empty: the common one.
 
         Raises:
@@ -98,8 +97,9 @@ class VariantSet(Struct, frozen=True, eq=False):
             NotebookError: a cell does not hold what it should.
         """
         asked = self.common.with_variant(variant, self.catalogues)
-        files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
         shared = self.common.course.release(self.common.name) / FILE_NAME
+        language = released_language(shared) or ""
+        files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
         if _untimed(files.pop(FILE_NAME).decode()) != _untimed(shared.read_text(encoding="utf-8")):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "

@@ -44,7 +44,7 @@ def course_at(root: Path) -> Course:
     course.private.mkdir(mode=0o700)
     (course.private / "secret").write_bytes(SECRET)
     (course.private / "secret").chmod(0o600)
-    generate(course, NAME)
+    generate(course, NAME, "")  # the source, whose cells have both languages, is graded
     return course
 
 
