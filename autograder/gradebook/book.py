@@ -139,8 +139,7 @@ class Gradebook:
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """See `Store.record_results`. Apart from marks there are the copies below ``autograded/``, which may
-        fail."""
+        """See `Store.record_results`; only the copies below ``autograded/`` can fail on their own."""
         files: dict[str, dict[Path, bytes]] = {}
         problems: dict[str, str] = {}
         for entry in entries:
