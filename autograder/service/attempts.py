@@ -183,7 +183,7 @@ def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
 
 
 def as_graded(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
-    """Return the student whose variant an attempt answers, and the attempt's files by name.
+    """Return the id of the student with the variant that an attempt answers, and the attempt's files by name.
 
     If the attempt counts for a member's individual notebooks, all other files are the group's.
     """

@@ -82,7 +82,7 @@ def kept(row: Comparison) -> KeptComparison | None:
 
 
 def _marked(kind: type, value: Any) -> Any:
-    """Decode markup, which `beside` has escaped."""
+    """Decode markup, which was escaped before it was stored."""
     if kind is not Markup:
         raise NotImplementedError(f"nothing of type {kind.__name__} is kept")
     return Markup(value)  # noqa: S704 - see above; nothing else writes it
