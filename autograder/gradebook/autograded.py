@@ -159,6 +159,7 @@ def _cell(
 ) -> dict[str, Any]:
     marks = (released or {}).get("metadata", {}).get("nbgrader")
     metadata = {"nbgrader": marks} if marks else {}
+    # nbformat 4.5 requires an id for each cell.
     identifier = str((released or {}).get("id") or f"cell-{number}")
     if isinstance(cell, Cell):
         outputs = [] if run is None else _outputs(number, run)

@@ -292,6 +292,7 @@ class Gradebook:
             place = f"submitted/<student>/{name} is there: {name_list(lost)}"
             sentences.append(f"{self._name}: removed from it, but {place}. {_ENTERED_AGAIN}")
         path = self._course / CONFIGURATION
+        # Our configuration switches nbgrader's autograde off with this option.
         if path.is_file() and "Autograde.exporter_class" not in path.read_text("utf-8", errors="replace"):
             sentences.append(f"{CONFIGURATION}: {_SWITCHED_ON}")
         return tuple(sentences)
@@ -356,6 +357,7 @@ def comment_texts(
                 text = labels.pick(item.title(final=final), item.id)
                 lines.setdefault(place, []).append(_line(text, result, labels))
     told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
+    # The isolation level is mentioned only if it is not the default one.
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: escape_markup("\n".join(texts) + stamp) for place, texts in lines.items()}
 

@@ -148,6 +148,7 @@ def remove_others(
         connection.execute(sa.delete(table).where(table.c.cell_id.in_(identifiers)))
     for table in (*tables.CELL_DETAILS, tables.CELL):
         connection.execute(sa.delete(table).where(table.c.id.in_(identifiers)))
+    # Source cells have no marks, so obsolete ones are removed without a check.
     for notebook_id, notebook in {place.notebook_id: place.notebook for place in places}.items():
         names = [cell for where, cell, kind in wanted if where == notebook and kind == _SOURCE]
         source = tables.SOURCE_CELL

@@ -80,6 +80,7 @@ def complete(
         worth = {} if row.worth is None else {row.item: Decimal(row.worth)}
         items = {**mark.items, row.item: Decimal(row.points)}
         cells[name] = replace(mark, items=items, worth={**mark.worth, **worth})
+    # Remarks and flags may exist for cells without a mark.
     for row in connection.execute(sa.select(_REMARK).where(_REMARK.c.assignment == assignment)):
         cells, name = marks.setdefault(row.student, {}), (row.notebook, row.cell)
         mark = cells.get(name, PersonMark())

@@ -413,6 +413,7 @@ def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName,
             connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
             remember(connection, assignment, key, float(decision.points))
             written += 1
+    # Answers that keep their mark keep their comment too.
     theirs = {key: one.comment for key, one in given.items() if one.comment and key not in kept}
     _comment(connection, assignment, theirs)
     return EnteredMarks(written, tuple(kept))

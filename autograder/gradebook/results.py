@@ -87,6 +87,7 @@ def find(connection: sa.Connection, key: Key) -> Graded | None:
     submission has been graded again.
     """
     stored = connection.execute(_OF_KEY, msgspec.structs.asdict(key)).scalar()
+    # A pruned row starts with `_PRUNED`, which is not JSON, and so decodes to None.
     return None if stored is None else decode(stored)
 
 
@@ -210,6 +211,7 @@ def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int
         if before.get(key) != content
     ]
     tables.upsert(connection, _RESULT, changed, names)
+    # The upsert returns no ids, so they are read afterwards.
     found = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
     return {key.student: found[key] for key in stored}
 
@@ -229,6 +231,7 @@ def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int
     for student, row in rows:
         if row != current[student]:
             others.setdefault(student, []).append(row)
+    # The current result is not in the lists, but is one of the attempts to keep.
     for one in (row for found in others.values() for row in found[Budgets().attempts - 1 :]):
         stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == one)).scalar_one()
         graded = decode(stored)

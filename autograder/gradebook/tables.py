@@ -197,6 +197,7 @@ def _create(engine: sa.Engine, name: str) -> None:
                     f"{name}: its tables have nbgrader's revision {stamp}, needed is {newest}; {_UPGRADE}"
                 )
             return
+        # Tables without a stamp may come from an older version: compare their columns.
         for table in ours.sorted_tables:
             if table.name in present:
                 columns = {column["name"] for column in inspector.get_columns(table.name)}

@@ -88,8 +88,9 @@ def hand_out(
         notebooks |= {digests[name]: data for name, data in contents.items()}
         drawn_for = whose[student] if whose[student] != student else ""
         given[canonical_id(student)] = StudentRelease(variant, digests, drawn_for)
+    # Students of earlier runs stay in the record, even if they are not on the list this time.
     record = Manifest(name, made.catalogues, {**(before.students if before else {}), **given})
-    # The record is stored first: a folder without a record could not be graded.
+    # Stored before the folders, so that no student has a notebook that is missing in the record.
     manifest.store(course.variants(name), record, notebooks, course.secret())
     windows = {student: times.personal(student) if times else None for student in variants}
     folders = tuple(
@@ -164,6 +165,7 @@ def _written(asked: Assignment, folder: Path, window: Window | None) -> Path:
         atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
         for place, file in files_in(release, notebook.given):
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            # Students edit starter files, so each student gets a separate copy.
             if place in notebook.starter:
                 atomic.copy(file, folder / place)
             else:  # hard link, because given data may be large and is never modified

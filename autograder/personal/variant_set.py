@@ -201,6 +201,7 @@ def _made(
     }
     if reference is None:
         return VariantSet(common, catalogues, variants)
+    # The common variant is computed too, to verify the value that the rubric states for it.
     every = [common.rubric.variant, *variants.values()]
     for name, computed in draws.computed.items():
         values = _computed(reference, computed, every)
@@ -220,6 +221,7 @@ def _made(
 def _computed(
     reference: Reference, computed: Computed, every: Sequence[Variant]
 ) -> Mapping[tuple[Value, ...], Value]:
+    # Many students draw the same arguments; each combination is computed once.
     wanted = list(dict.fromkeys(_arguments(computed, variant) for variant in every))
     return reference.computed(computed.reference, wanted)
 

@@ -176,6 +176,7 @@ def contents(attempt: Attempt) -> dict[str, bytes]:
 def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
     """Return the grader's input: the notebooks that the rubric asks for, and their extra files."""
     found = timed(attempt, rubric)
+    # A submission that is refused for everyone is not executed.
     if found and all(one.timing and one.timing.refused for one in found):
         return refused_files(attempt.student, rubric)
     asked, files = as_graded(attempt, rubric)
@@ -239,6 +240,7 @@ def claim(identifier: uuid.UUID) -> Attempt | None:
         attempt = Attempt.objects.select_for_update().filter(free, pk=identifier).first()
         if attempt is None:
             return None
+        # Tries are counted when an attempt is claimed, because a worker that dies cannot count its own.
         if attempt.tries >= MOST_TRIES:
             attempt.state = State.FAILED
             attempt.problem = attempt.problem or "the worker ended each time; nothing says why"
@@ -257,6 +259,7 @@ def prolong(attempt: Attempt) -> bool:
 
 def give_back(attempt: Attempt, problem: str) -> None:
     """Release an attempt for another try; after the last try it fails, with this problem as the reason."""
+    # With the lease in the filter, a worker that lost it cannot change the attempt.
     state = State.FAILED if attempt.tries >= MOST_TRIES else State.WAITING
     Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING).update(
         state=state, problem=problem, lease=None, leased_until=None
@@ -537,6 +540,7 @@ def sweep() -> int:
     found = list(
         Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
     )
+    # An attempt that has a job is refused by the queue and not counted.
     return sum(tasks.defer(identifier) for identifier in found)
 
 

@@ -79,4 +79,5 @@ def _digest(entry: AuditEntry) -> str:
         entry.after,
         entry.previous,
     ]
+    # PostgreSQL does not keep the order of keys in JSON columns, so the digest must not depend on it.
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -292,6 +292,7 @@ class Bench:
     def _too_often(self, who: str) -> bool:
         """Count one more input of a person unless there were too many. The caller holds the lock."""
         now = time.monotonic()
+        # Forget people without a recent input, so that the table does not grow.
         for person in [one for one, times in self._lately.items() if times[-1] < now - _MINUTE]:
             del self._lately[person]
         times = self._lately.setdefault(who, deque())
@@ -369,6 +370,7 @@ class Bench:
             failed = Opened(BenchStanding.FAILED)
             unavailable = isinstance(error, SandboxUnavailable) and not isinstance(error, PreloadMissing)
         finally:
+            # The executor's thread would otherwise keep its database connection.
             connections.close_all()
         with self._lock:
             found.preparing -= 1
@@ -400,6 +402,7 @@ class Bench:
             found.program = self._program(found.attempt, found.notebook)
         program = found.program
         sandbox = self._pool.persistent(program.environment)
+        # Checked once: the sandbox must confine code on this machine before student code runs.
         if not self._proven:
             selftest.ensure(self._pool.start_apart, self._private, isolation=self._pool.isolation.value)
             self._proven = True

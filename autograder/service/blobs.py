@@ -53,8 +53,10 @@ def put(contents: Iterable[bytes]) -> list[str]:
 
 def _keep(by_digest: Mapping[str, bytes]) -> None:
     known = set(Blob.objects.filter(digest__in=by_digest).values_list("digest", flat=True))
+    # One order for all processes, so that concurrent inserts of the same rows cannot deadlock.
     new = {digest: data for digest, data in sorted(by_digest.items()) if digest not in known}
     store = named_store()
+    # Objects are stored before their rows, so that every row refers to an existing object.
     if store is not None:
         for digest, data in new.items():
             _save(store, digest, data)
@@ -152,7 +154,7 @@ def _save(store: Storage, digest: str, data: bytes) -> None:
     try:
         if not store.exists(_place(digest)):
             store.save(_place(digest), ContentFile(data))
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises different exceptions
         raise ServiceError(f"the object store does not take {digest}: {describe_error(error)}") from error
 
 
@@ -168,5 +170,6 @@ def _stored_parts(digest: str) -> Iterator[bytes]:
                 yield bytes(part)
     except Exception as error:
         raise ServiceError(f"the object store does not give {digest}: {describe_error(error)}") from error
+    # Contents are streamed, so a mismatch can be detected only after the last part.
     if found.hexdigest() != digest:
         raise ServiceError(f"the object store gave something else for {digest}")

@@ -49,6 +49,7 @@ def seen(offer: Offer, assignment: Assignment, student: str) -> None:
             return
         values = {"shown": msgspec.to_builtins(mark), "agreed": None}
         if row is None:
+            # Two pages may show a student's marks for the first time at once.
             ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
         else:
             ShownMarks.objects.filter(pk=row.pk).update(**values)

@@ -65,7 +65,7 @@ def compare_class(number: int, loaded: Loaded) -> None:
     offer = Offer.objects.select_related("version", "course").get(pk=number)
     try:
         made = msgspec.to_builtins(_kept(offer, loaded.of(offer.version)), enc_hook=str)
-    except Exception as error:  # noqa: BLE001 - whatever it is, staff are told, and may ask again
+    except Exception as error:  # noqa: BLE001 - any error is shown to staff, who can request it again
         Comparison.objects.filter(offer=offer).update(problem=describe_error(error))
         return
     Comparison.objects.filter(offer=offer).update(pairs=made, made_at=timezone.now(), problem="")
@@ -85,7 +85,7 @@ def _marked(kind: type, value: Any) -> Any:
     """Decode markup, which was escaped before it was stored."""
     if kind is not Markup:
         raise NotImplementedError(f"nothing of type {kind.__name__} is kept")
-    return Markup(value)  # noqa: S704 - see above; nothing else writes it
+    return Markup(value)  # noqa: S704 - escaped by `beside`, the only source of stored markup
 
 
 def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
@@ -107,7 +107,7 @@ def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
     handed = {one.student: partial(_alone, one, rubric) for one in counting if one.by and one.own}
     for one in sorted(
         counting, key=lambda one: not one.by
-    ):  # a student's own last: it has what they do alone
+    ):  # a student's own last: it includes the individual part
         handed[one.owner] = partial(_files, replace(one, own=one.folder) if one.by else one, rubric)
     return compare(assignment, dict(sorted(handed.items())))
 

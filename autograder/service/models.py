@@ -180,6 +180,7 @@ class Member(models.Model):
             models.UniqueConstraint(
                 fields=["course", "student"], condition=~Q(student=""), name="member_student"
             ),
+            # Students have an id, all other roles have none.
             models.CheckConstraint(condition=Q(role="student") ^ Q(student=""), name="member_student_id"),
         )
 

@@ -167,6 +167,7 @@ def _attempt(
     with transaction.atomic():
         at = Handin.at(handin.student, folder).submitted_at
         made = attempts.hand_in(offer, handin.student, files, signer, at=at)
+        # The folder's result belongs to this attempt only if the same files were graded.
         if known is not None and known.digest == collect(assignment, handin).digest():
             current = CurrentResult.objects.filter(
                 course=offer.course, assignment=offer.assignment, student=handin.student
@@ -318,5 +319,6 @@ def _results(record: CourseRecord, name: str) -> Iterator[StoredResult]:
         CurrentResult.objects.filter(course=record, assignment=name).values_list("result", flat=True)
     )
     rows = StoredResult.objects.filter(course=record, assignment=name).order_by("recorded_at", "pk")
+    # Results hold whole notebooks, so only a few are loaded at a time.
     yield from (row for row in rows.iterator(chunk_size=20) if row.pk not in counting)
     yield from (row for row in rows.iterator(chunk_size=20) if row.pk in counting)

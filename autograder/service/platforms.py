@@ -171,6 +171,7 @@ def enrol(connection: PlatformCourse, student: str) -> Enrolled:
             raise ServiceError(
                 "the platform's class list is not one: expected members with user_id and roles"
             )
+        # NRPS 2.0: a member without a status is active. Pictures are not stored.
         members += [{"status": "Active", **one, "picture": None} for one in listed]
     try:
         with transaction.atomic():
@@ -432,10 +433,12 @@ def _made(connection: PlatformCourse, offer: Offer, services: Services, first: P
 
 
 def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None) -> None:
+    # AGS 2.0: scores have the line item's path plus /scores, and its query stays at the end.
     address, question, query = item.url.partition("?")
     now = timezone.now()
     body: dict[str, Any] = {"userId": user.sub, "timestamp": now.isoformat(timespec="microseconds")}
     if mark is None:
+        # AGS 2.0: a platform clears its score if scoreGiven is missing.
         body |= {"activityProgress": "Submitted", "gradingProgress": "NotReady"}
     else:
         body |= {"scoreGiven": float(mark.points), "scoreMaximum": float(mark.possible)}

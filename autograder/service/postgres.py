@@ -255,6 +255,7 @@ def running_database(folder: Path, url: str = "") -> Iterator[str]:
         raise ServiceError(f"{folder}: there is no database of a service here; name one: --database-url")
     try:
         started = EmbeddedPostgres(folder)
+    # A running service holds the lock: use its server.
     except ServiceError:
         yield url_of(folder)
         return

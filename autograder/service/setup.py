@@ -131,6 +131,7 @@ def close() -> None:
     """Close all connections of this process."""
     connections.close_all()
     for connection in connections.all(initialized_only=True):
+        # Only the PostgreSQL backend has a pool.
         if hasattr(connection, "close_pool"):
             connection.close_pool()
 

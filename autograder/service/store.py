@@ -220,6 +220,7 @@ class DatabaseStore:
                 wrote |= described
                 if row.pk is not None and row.worth != worth:
                     wrote |= _weigh_readings(row, worth)
+                # A marker's open form becomes stale once anything that it shows has changed.
                 row.revision += row.pk is not None and (
                     described or given != (row.items, row.points, row.again, row.worth)
                 )

@@ -49,6 +49,7 @@ def compare(offer: int) -> bool:
 
 
 def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
+    # The queueing lock makes Procrastinate refuse a second waiting job for the same subject.
     job = app.configure_task(queue, queue=queue, queueing_lock=lock or subject, priority=priority)
     try:
         with transaction.atomic():  # a savepoint: a refused job must not end the caller's transaction
@@ -111,5 +112,6 @@ def _called(call: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _wait(stop: threading.Event, ended: Callable[[], bool]) -> None:
+    # A threading.Event cannot be awaited, so a thread polls it.
     while not (ended() or stop.wait(0.1)):
         pass

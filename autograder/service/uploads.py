@@ -56,6 +56,7 @@ def _placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
     named: dict[str, bytes] = {}
     for name, data in files.items():
         base = name.rpartition("/")[2]
+        # Match by the file name alone only if it is unambiguous.
         named[known[base] if base in known and bases[base] == 1 else name] = data
     finder = NotebookFinder(named.__getitem__)
     meant = meant_places(named, paths, finder)

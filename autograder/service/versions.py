@@ -243,6 +243,7 @@ def lay_out(version: Version, folder: Path) -> Course:
         if digest not in small:
             atomic.write(first, blobs.parts(digest))
         for other in others:
+            # Files with the same content share one copy on disk.
             atomic.link(first, other)
     for name in ("assignments", "rubrics"):
         (folder / name).mkdir(exist_ok=True)

@@ -94,7 +94,7 @@ class Worker:
         try:
             with _alive(lambda: attempts.prolong(attempt)), self._of(attempt.version) as ready:
                 kept = self._graded(attempt, ready)
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody else may manage
+        except Exception as error:  # noqa: BLE001 - another worker may succeed
             LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
             attempts.give_back(attempt, describe_error(error))
             return
@@ -110,6 +110,7 @@ class Worker:
         handed = attempts.to_grade(attempt, assignment.rubric)
         connections.close_all()  # return it while grading: more graders than connections
         graded = ready.grader.grade(handed)
+        # A failure of the sandbox is not the student's fault: try again, possibly on another machine.
         if attempt.tries < attempts.MOST_TRIES and _fault(graded):
             attempts.give_back(attempt, _fault(graded))
             tasks.defer(attempt.pk)
@@ -156,6 +157,7 @@ class Worker:
     def _of(self, version: Version) -> Iterator[_Ready]:
         """Use a version, which is prepared at its first use; the least recently used ones are closed."""
         with self._lock:
+            # One lock per version: other versions remain usable while this one is prepared.
             making = self._making.setdefault(version.pk, threading.Lock())
             self._in_use[version.pk] = self._in_use.get(version.pk, 0) + 1
         try:
@@ -200,6 +202,7 @@ def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
     done = threading.Event()
 
     def prolong() -> None:
+        # A third of the lease leaves time for two failed extensions.
         while not done.wait(attempts.LEASE.total_seconds() / 3):
             with contextlib.suppress(Exception):  # an outage may be shorter than the lease
                 prolong_lease()

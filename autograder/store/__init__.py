@@ -359,6 +359,7 @@ def bounded(graded: Graded, mb: int) -> bytes:
     score = graded.score
     notes = [_short(note) for note in score.notes[:_MOST_NOTES]]
     notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
+    # Marks are in the items, so no item is dropped; only their texts are cut.
     items = tuple(_short(item) for item in score.items)
     score = replace(score, notes=tuple(notes), items=items)
     return encode(replace(graded, score=score, notebooks=(), files=()))
@@ -447,6 +448,7 @@ class Outlines:
         if notebooks is None:
             notebooks = tuple(ExecutedNotebook(one.name, (), ()) for one in found.notebooks)
             self._notebooks[found.notebooks] = notebooks
+        # The outline classes use the field names of `Score` and `Graded`, so fields are passed on by name.
         score = Score(**{**asdict(found.score), "items": every})
         return Graded(**{**asdict(found), "score": score, "notebooks": notebooks})
 

@@ -79,6 +79,7 @@ class MemoryStore:
                     raise GradebookError(f"cell {cell!r} is no longer in the release, but a person marked it")
             kept.cells = wanted
             for student, cells in kept.automatic.items():
+                # Obsolete cells lose their automatic marks; new ones start undecided.
                 kept.automatic[student] = {name: cells.get(name, _EMPTY) for name in wanted}
             self._kept[rubric.assignment.name] = kept
 
@@ -184,6 +185,7 @@ class MemoryStore:
             if cell not in kept.automatic.get(student, {}):
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
+            # An empty mark means that the person removed everything.
             if mark == PersonMark():
                 del kept.given[student][cell]
             if decided is not None:

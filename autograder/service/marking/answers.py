@@ -70,6 +70,7 @@ def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, 
     before = tuple(getattr(row, name) for name in FIELDS)
     of_question = [one for one in graded.score.items if one.question == cell.question.id]
     results = {one.item: one for one in of_question}
+    # With personal variants, equal texts may answer different questions.
     whole = bool(cell.manual) and len(cell.manual) == len(cell.items) and rubric.draws is None
     marked = MarkedCell(cell.question, cell.name, cell.manual or cell.items, whole, secret)
     text = printable_text(marked.answers([graded]).get(row.student, ""), MOST_TEXT)

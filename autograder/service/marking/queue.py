@@ -124,6 +124,7 @@ def sent_to(
     If two markers ask at the same moment, the second one already sees the first one's answer as viewed.
     """
     with transaction.atomic():
+        # Without the key lock, rows that refer to the cell can still be inserted meanwhile.
         CellPlace.objects.select_for_update(no_key=True).get(pk=place.pk)
         found = following(place, by, which, after, backwards=backwards)
         if found is not None:

@@ -230,6 +230,7 @@ def _changed(
         values = _settled(row, cell, agreed) | {"marked_by_id": by.pk}
     else:
         values = {"stage": CONFLICT, "flagged": flagged}
+    # The earlier independent mark is part of the action, so that undo can restore it.
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
