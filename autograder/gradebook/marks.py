@@ -225,6 +225,7 @@ def overwritten(
         for student, notebook, cell, row, auto, manual, again in connection.execute(query):
             ours = scores[student].get((notebook, cell))
             if ours is not None and ours.auto != auto:
+                # For a manual mark the flag asks for another look, and belongs to people.
                 pending = ours.pending if manual is None else bool(again)
                 found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
     return found

@@ -110,6 +110,7 @@ def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEnt
         }
         for entry in entries
     ]
+    # Existing rows are kept: the time of the first grading never changes.
     tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 

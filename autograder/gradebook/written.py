@@ -44,6 +44,7 @@ class WrittenMarks(Struct, frozen=True):
             return False
         try:
             return sum(os.stat(path).st_size for path in copies) == self.bytes  # noqa: PTH116 - see the caller
+        # A missing copy has to be written again.
         except OSError:
             return False
 
@@ -52,6 +53,7 @@ def digest(releases: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of an assignment's releases, with their names."""
     found = hashlib.sha256()
     for name, release in sorted(releases.items()):
+        # Digests have a fixed length, so that one release cannot run into the name of the next.
         found.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
     return found.hexdigest()
 

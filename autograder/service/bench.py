@@ -368,6 +368,7 @@ class Bench:
         except Exception as error:  # noqa: BLE001 - whatever it is, the page has to say that there is nothing
             LOG.warning("attempt %s is not on the bench: %s", found.attempt.pk, describe_error(error))
             failed = Opened(BenchStanding.FAILED)
+            # A missing preload is one assignment's fault and must not close the bench for all others.
             unavailable = isinstance(error, SandboxUnavailable) and not isinstance(error, PreloadMissing)
         finally:
             # The executor's thread would otherwise keep its database connection.

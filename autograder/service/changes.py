@@ -37,6 +37,7 @@ def news(offer: Offer, assignment: Assignment, student: str) -> MarkChange | Non
     """Return the change since the student's last visit; None: no change, or the student saw no marks yet."""
     row = ShownMarks.objects.filter(offer=offer, student=student).first()
     mark = _mark(offer, assignment, student, row)
+    # Changes are only appended, so a longer list has unseen ones.
     return mark.changes[-1] if row and mark and len(mark.changes) > len(_decoded(row).changes) else None
 
 
@@ -80,6 +81,7 @@ def give_bonus(offer: Offer, points: dict[str, str]) -> None:
 def take_over(offer: Offer, published: PublishedMarks) -> None:
     """Import the marks that a folder showed its students, except where the service has shown some already."""
     for student, mark in published.shown.items():
+        # Existing rows are kept: the service has shown these students newer marks.
         agreed = published.agreed.get(student)
         values = {"shown": msgspec.to_builtins(mark), "agreed": msgspec.to_builtins(agreed)}
         ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)

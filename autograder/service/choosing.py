@@ -58,6 +58,7 @@ def _apply(
     subject = f"{offer.assignment}: {student}"
     told = {"counts": _numbers(offer, student, rubric), "reason": reason}
     audit.note(by.username, "choose attempt", subject, course=offer.course, before=before, after=told)
+    # Unpublished marks were never shown, so their change needs no reason.
     if reason and offer.published_at:
         StatedReason.objects.create(offer=offer, text=reason, by=by)
     attempts.grade_again(_counting(offer, student, rubric))
@@ -75,6 +76,7 @@ def _numbers(offer: Offer, student: str, rubric: Rubric) -> dict[str, list[str]]
     told = {}
     for one in attempts.together(offer, student):
         handin = attempts.counting(offer, one, rubric)
+        # A group member may count with two attempts: the group's, and the one with individual files.
         folders = {handin.folder.name, attempts.result_of(handin)} if handin else set()
         rows = Attempt.objects.filter(pk__in=folders).order_by("student", "number")
         told[one] = [f"{row.student} {row.number}" for row in rows]

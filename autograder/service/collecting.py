@@ -132,6 +132,7 @@ class _Handing:
         if not files:
             return "left"
         own = Attempt.objects.filter(offer=self.offer, student=one.student)
+        # These files exist already, for example because the archive is sent a second time.
         if own.filter(digest=attempts.digest_of(one.student, files)).exists():
             return "unchanged"
         if moment is None:

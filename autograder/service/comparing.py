@@ -64,6 +64,7 @@ def compare_class(number: int, loaded: Loaded) -> None:
     """
     offer = Offer.objects.select_related("version", "course").get(pk=number)
     try:
+        # Markup is the only type in the comparison that is not plain data.
         made = msgspec.to_builtins(_kept(offer, loaded.of(offer.version)), enc_hook=str)
     except Exception as error:  # noqa: BLE001 - any error is shown to staff, who can request it again
         Comparison.objects.filter(offer=offer).update(problem=describe_error(error))

@@ -229,6 +229,7 @@ class Attempt(models.Model):
             ),
         )
         indexes = (
+            # For the sweep, which looks for lost attempts.
             models.Index(fields=["state", "leased_until"], name="attempt_open"),
             models.Index(fields=["offer", "student"], name="attempt_of"),
         )
@@ -457,6 +458,7 @@ class ReusableComment(models.Model):
         """A text is offered once per cell."""
 
         constraints = (
+            # The digest of the text, because PostgreSQL limits the size of an index entry.
             models.UniqueConstraint("course", "assignment", "cell", MD5("text"), name="reusable_comment"),
         )
 

@@ -236,6 +236,7 @@ def leave(record: CourseRecord, folder: Path) -> Course:
 def _times(offers: Iterable[Offer]) -> dict[str, Any]:
     """Return the contents of ``exams.toml``: each offer's times, and the slip days common to all."""
     times = {offer.assignment: dict(offer.times) for offer in offers if offer.times}
+    # Each offer stores the slip days and its place in the order; the file states them once.
     banks = {name: table.pop("slip_days") for name, table in times.items() if "slip_days" in table}
     if not banks:
         return times

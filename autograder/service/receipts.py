@@ -49,6 +49,7 @@ def verify(receipt: str, public: str) -> dict[str, Any]:
     """
     try:
         stated = json.loads(receipt)
+        # The signature covers all other facts.
         signature = base64.b64decode(stated.pop(_SIGNATURE), validate=True)
         known = stated["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -59,6 +59,7 @@ def configure(wanted: Wanted) -> None:
         **{
             "DATABASES": {"default": database(wanted.database_url)},
             "INSTALLED_APPS": [*wanted.apps, *APPS],
+            # Django requires a key; a process that signs nothing gets a random one.
             "SECRET_KEY": wanted.secret_key or secrets.token_hex(32),
             "AUTH_USER_MODEL": "service.Account",
             "USE_TZ": True,

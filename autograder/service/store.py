@@ -138,6 +138,7 @@ class DatabaseStore:
     def find(self, key: Key) -> Graded | None:
         """See `Store.find_result`."""
         with self._whole("the result could not be read"):
+            # A pruned result lacks its notebooks and must not be reused.
             rows = StoredResult.objects.filter(course=self._course, whole=True, **_columns(key))
             stored = rows.values_list("graded", flat=True).first()
         return None if stored is None else decode(bytes(stored))
@@ -185,6 +186,7 @@ class DatabaseStore:
         current = CurrentResult.objects.filter(**of_student).values_list("result", flat=True).first()
         whole = StoredResult.objects.filter(**of_student, whole=True).order_by("-recorded_at", "-pk")
         others = [one for one in whole.values_list("pk", flat=True) if one not in (current, latest.pk)]
+        # The latest result is not in the list, but is one of the attempts to keep.
         for row in StoredResult.objects.filter(pk__in=others[Budgets().attempts - 1 :]):
             graded = decode(bytes(row.graded))
             row.graded = encode(replace(graded, notebooks=())) if graded is not None else b""
@@ -196,6 +198,7 @@ class DatabaseStore:
         name, student = entry.key.assignment, entry.key.student
         if not places:
             raise GradebookError(f"assignment {name!r} is not known; prepare it first")
+        # The lock serialises results of the same student.
         current, new = CurrentResult.objects.select_for_update().get_or_create(
             course=self._course, assignment=name, student=student, defaults={"result_id": result}
         )

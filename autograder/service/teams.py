@@ -62,6 +62,7 @@ def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> t
         _forget(row, rubric, concerned)
         if row.published_at and PlatformCourse.objects.filter(course=row.course).exists():
             tasks.send_scores(row.pk)
+    # The caller's object still has the old groups.
     offer.refresh_from_db(fields=["groups", "formed_here", "times"])
     return tuple(sorted(concerned))
 
@@ -104,6 +105,7 @@ def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
         place__course=offer.course, place__assignment=offer.assignment, student__in=left
     )
     read = IndependentMark.objects.filter(mark__in=marks).values_list("mark__student", flat=True)
+    # Raised inside the transaction, so that the groups stay as they were.
     for student in (*marks.filter(touched=True).values_list("student", flat=True), *read):
         raise NotTaken("groups-marked", student=student)
     marks.delete()

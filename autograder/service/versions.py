@@ -144,6 +144,7 @@ def rubric_of(version: Version) -> Rubric:
         for name, digest in _below(version, f"{reference.as_posix()}/").items()
         if name.endswith(".py")
     }
+    # A rubric loads its check files from disk.
     with tempfile.TemporaryDirectory() as folder:
         for digest, source in blobs.get(set(sources.values())).items():
             for name in (name for name in sources if sources[name] == digest):

@@ -119,6 +119,7 @@ def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Set
     # A person entered the same points directly: the mark stays theirs, so later decisions do not change it.
     if mark.points is not None and mark.points != decided:
         return Settled(replace(mark, comment=comment))
+    # An equal mark that waits for another look is confirmed by the decision, so it counts as written.
     written = mark.points != decision.points or mark.again
     items = mark.items if mark.points == decision.points else {}  # item points no longer add up to the mark
     settled = replace(mark, points=decision.points, again=False, comment=comment, items=items)

@@ -96,6 +96,7 @@ def _markers(
         if row.pk in readings:
             for one in readings[row.pk]:
                 given[one.account.username].append(one.items)
+        # Answers marked by one person count for the averages, but not for the agreement.
         elif row.marked_by is not None and row.items:
             given[row.marked_by.username].append(row.items)
     return tuple(

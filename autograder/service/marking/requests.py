@@ -98,6 +98,7 @@ def _sum(question: Question, points: Mapping[str, Decimal | None]) -> Decimal | 
     known = [one for one in points.values() if one is not None]
     if len(known) < len(points):
         return None
+    # Items with negative points are deductions: they lower the sum, but not the possible points.
     possible = sum((max(question.item(name).points, NOTHING) for name in points), NOTHING)
     return min(max(sum(known, NOTHING), NOTHING), possible)
 
@@ -119,6 +120,7 @@ def make(offer: Offer, student: str, question: Question, item: Item, reason: str
         # Serialise one student's requests, so that two cannot both be the last permitted one.
         if not Member.objects.select_for_update().filter(course=offer.course, student=student).exists():
             raise NotTaken("request-no-mark")
+        # Read again, because the deadline may have changed since the page was loaded.
         if not accepts(Offer.objects.get(pk=offer.pk)):
             raise NotTaken("request-closed")
         text = _text(reason, MOST_REASON)
@@ -237,6 +239,7 @@ def _entered(
     has = points_of(mark, question, item, score)
     if points is None:
         return has.now
+    # An item with negative points is a deduction.
     least, most = min(item.points, NOTHING), max(item.points, NOTHING)
     if not (points.is_finite() and least <= points <= most):
         raise NotTaken("request-points-out", least=least, most=most)
@@ -282,6 +285,7 @@ def _text(written: str, most: int) -> str:
     Raises:
         ActionRefused: it is empty or too long.
     """
+    # Browsers send line breaks of text areas as CRLF; each counts as one character.
     length = len(written.replace("\r\n", "\n").strip())
     if length > most:
         raise NotTaken("text-long", number=length, most=most)

@@ -252,6 +252,7 @@ def _settled(row: CellMark, cell: MarkableCell, given: GivenMarks) -> dict[str, 
     items = noted(cell, given)
     points = cell_points(cell.question, cell.name, verdicts(row), given.items) if items else None
     stands = None if points is None else str(points)
+    # A mark entered directly no longer follows decisions.
     return {**values, "items": items, "points": stands, "decided": None}
 
 

@@ -117,6 +117,8 @@ def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, Tr
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
     since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
     rows = TrialResult.objects.select_for_update(of=("self",)).filter(trial=trial).order_by("pk")
+    # Stored results are large, so their contents are deferred. A result from before the attempt was queued
+    # again is outdated.
     found = {
         str(row.attempt_id): row
         for row in rows.select_related("result", "attempt").defer("result__graded")
@@ -194,6 +196,7 @@ def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubri
         points, items = None if mark.points is None else str(mark.points), stated(mark)
         if (points, items, mark.again) == (row.points, row.items, row.again):
             continue
+        # A mark that came from a decision remains one, so that later decisions can change it.
         row.decided = points if row.decided == row.points else row.decided
         row.points, row.items, row.again = points, items, mark.again
         row.revision += 1
@@ -207,6 +210,7 @@ def _offered(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin])
         ServiceError: a submission did.
     """
     offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=trial.offer_id)
+    # Compared again under the lock of the offer: a submission may have come in since.
     now = attempts.all_counting(offer, rubric)
     if {(one.folder, one.own) for one in now.values()} != {(one.folder, one.own) for one in handins.values()}:
         raise ServiceError("somebody handed in just now; try again when that is graded")

@@ -51,6 +51,7 @@ def _begin(offer: Offer, version: Version, by: Account | None) -> VersionTrial |
             return known
         if by is None and of_offer.filter(version=version, settled="dropped").exists():
             return None
+        # An offer has at most one active trial.
         for other in VersionTrial.objects.filter(offer=offer, settled=""):
             drop(other, by)
         trial = VersionTrial.objects.create(offer=offer, version=version, base=offer.version, by=by)

@@ -64,6 +64,7 @@ def effect(trial: VersionTrial) -> TrialEffect:
         if result is None:
             waiting += [student] if student not in failed else []
             continue
+        # Marks of cells that the new version no longer has cannot be carried over.
         rows = [row for row in marks.get(student, []) if place_of(row) in cells]
         given = given_to(offer, student)
         was, submission = current.get(student) or (None, "")
@@ -91,6 +92,7 @@ def _score(stored: bytes) -> Score:
 def _known(trial: VersionTrial) -> dict[uuid.UUID, tuple[Score, str]]:
     """Return the trial's score and digest by attempt, for attempts that have a regular result too."""
     rows = trial.results.filter(result__isnull=False, attempt__state=State.GRADED)
+    # Stored results are large, so only a few are in memory at a time.
     found = rows.values_list("attempt_id", "result__graded", "result__submission").iterator(chunk_size=50)
     return {attempt: (_score(bytes(stored)), digest) for attempt, stored, digest in found}
 

@@ -60,6 +60,7 @@ def catch_up(trial: VersionTrial) -> None:
         trial.results.filter(pk__in=[row for one, row in known.items() if one not in counting]).delete()
         TrialResult.objects.bulk_create(
             [TrialResult(trial=trial, attempt_id=one) for one in sorted(counting - known.keys())],
+            # Two sweeps may add the same attempt.
             ignore_conflicts=True,
         )
         old = Q(graded_at__lt=F("attempt__queued_at")) | Q(result__whole=False)
@@ -116,6 +117,7 @@ def claim(identifier: int) -> TrialResult | None:
         rows = TrialResult.objects.select_for_update(of=("self",)).select_related(
             "trial__version__course", "attempt__offer__course"
         )
+        # A trial that was closed or overtaken in the meantime is not graded any further.
         row = rows.filter(
             free, pk=identifier, result=None, tries__lt=MOST_TRIES, trial__in=under_way().values("pk")
         ).first()
@@ -140,6 +142,7 @@ def give_back(row: TrialResult, problem: str) -> None:
 def found(row: TrialResult, key: Key) -> Graded | None:
     """Return a stored result with the same key and without an internal error, or None."""
     graded = DatabaseStore(row.attempt.offer.course).find(key)
+    # A result with an internal error is not reused, because another try may succeed.
     if graded is None or any(note.code in scoring.FAULTS for note in graded.score.notes):
         return None
     return graded
