@@ -1,7 +1,8 @@
-"""nbgrader's gradebook as a store (`autograder.store`), and what nbgrader's own pages show of a submission.
+"""nbgrader's gradebook as a store (`autograder.store`), and the copies of submissions for nbgrader's pages.
 
-Formgrader, ``nbgrader export`` and ``nbgrader db`` go on working with the same database. Only this package
-imports ``nbgrader.api``, which takes a third of a second to import; only `autograder.app.stores` names it.
+Formgrader, ``nbgrader export`` and ``nbgrader db`` continue to work with the same database. Only this package
+imports ``nbgrader.api``, which takes a third of a second to import; only `autograder.app.stores` imports this
+package.
 """
 
 from autograder.gradebook.autograded import autograded_files, autograded_notebook, write_autograded

@@ -1,8 +1,8 @@
-"""The notebook in nbgrader's ``autograded`` folder, which formgrader and ``generate_feedback`` show.
+"""Notebooks in nbgrader's ``autograded`` folder, which formgrader and ``generate_feedback`` show.
 
-Both render it through nbconvert, which passes HTML and Markdown through to the grader's browser. So outputs
-are plain text and verified images only, and a student's Markdown that contains HTML, links to other than
-web pages, or risky TeX is shown as text.
+Both render them through nbconvert, which passes HTML and Markdown through to the grader's browser. So outputs
+are limited to plain text and verified images, and a student's Markdown is shown as text if it contains HTML,
+links to anything except web pages, or risky TeX.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Grad
 
 MOST_SOURCE = 200_000
 
+# An answer is shown as text if it contains raw HTML or an image, a link with a scheme other than http(s), a
+# TeX command that MathJax lets reach outside of the formula, or an HTML entity, which could spell any of
+# these.
 _RISKY = re.compile(
     r"<[A-Za-z/!?]|!\["
     r"|\]\s*[(:\[](?!\s*https?://)"
@@ -35,14 +38,15 @@ _FENCE = re.compile(r"`{3,}|~{3,}")
 
 
 def autograded_files(course: Path, graded: Graded, releases: Mapping[str, bytes]) -> dict[Path, bytes]:
-    """What ``autograded/<student>/<assignment>/<notebook>.ipynb`` holds, for every released notebook.
+    """Return the files ``autograded/<student>/<assignment>/<notebook>.ipynb``, one per released notebook.
 
-    A notebook that could not be read is as it was released.
+    A notebook that could not be read is returned as it was released.
 
     Raises:
-        GradebookError: a name is not the name of a folder, or a text cannot be written.
+        GradebookError: a name cannot be the name of a folder, or a text cannot be encoded.
     """
     score = graded.score
+    # The names become path components: none may lead outside of autograded/.
     for name in (score.student, score.assignment, *releases):
         if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
             raise GradebookError(f"{name!r} cannot be the name of a folder below autograded/")
@@ -58,7 +62,7 @@ def autograded_files(course: Path, graded: Graded, releases: Mapping[str, bytes]
 
 
 def write_autograded(files: Mapping[Path, bytes]) -> None:
-    """Write `autograded_files`. Each is replaced in one step, and left alone where it is the same already.
+    """Write the files of `build_autograded_files`, each in one step; unchanged files are left alone.
 
     Raises:
         GradebookError: a file cannot be written.
@@ -73,10 +77,10 @@ def write_autograded(files: Mapping[Path, bytes]) -> None:
 
 
 def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> bytes:
-    """The executed cells with the release's nbgrader metadata, as .ipynb.
+    """Return the executed cells with the release's nbgrader metadata, as .ipynb.
 
     Args:
-        executed: the cells and what came of them; None gives the released notebook as it is.
+        executed: the cells and their results; None returns the released notebook unchanged.
         release: the released notebook, nbformat 4.
     """
     if executed is None:
@@ -101,20 +105,21 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
 
 
 def harmless_markdown(source: str) -> str:
-    """Markdown that nbconvert renders without raw HTML, script links or TeX that reaches outside of maths."""
+    """Return Markdown that renders without raw HTML, script links or TeX that reaches outside of maths."""
     shown = printable_text(source, MOST_SOURCE)
     if not _RISKY.search(shown):
         return shown
+    # A fence longer than any fence in the text cannot be closed by the text.
     longest = max((len(fence) for fence in _FENCE.findall(shown)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}text\n{shown}\n{fence}"
 
 
 def _cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The cells, with an answer that stands in several where formgrader has its box for marks.
+    """Yield the cells, showing an answer that spans several cells where formgrader has its box for marks.
 
     A written answer is shown whole there, and its other cells are left out. If the cell with the box is
-    missing, it is put below the cells that may be the answer.
+    missing, it is added below the cells that may contain the answer.
     """
     present = {cell.grade_id for cell in executed.cells}
     whole = {
@@ -122,6 +127,7 @@ def _cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dic
         for name, positions in executed.answer_cells.items()
         if all(isinstance(executed.cells[position], Markdown) for position in positions)
     }
+    # A cell that more than one answer uses stays in place, or one of them would lose it.
     used = Counter(position for positions in executed.answer_cells.values() for position in positions)
     shown_there = {
         position
@@ -153,6 +159,7 @@ def _cell(
 ) -> dict[str, Any]:
     marks = (released or {}).get("metadata", {}).get("nbgrader")
     metadata = {"nbgrader": marks} if marks else {}
+    # nbformat 4.5 requires an id for each cell.
     identifier = str((released or {}).get("id") or f"cell-{number}")
     if isinstance(cell, Cell):
         outputs = [] if run is None else _outputs(number, run)
@@ -172,7 +179,7 @@ def _cell(
     for picture in cell.pictures:
         if uri := image_uri(picture.mime, picture.data):
             attachments[f"picture-{len(attachments) + 1}"] = {picture.mime: uri.partition(",")[2]}
-    # Under names of ours, below the text: what a student wrote around them is shown as text.
+    # Pictures get names of our own below the text, because references that a student wrote are shown as text.
     shown = [harmless_markdown(cell.source), *(f"![{name}](attachment:{name})" for name in attachments)]
     return {**text, "source": "\n\n".join(shown), **({"attachments": attachments} if attachments else {})}
 
@@ -218,8 +225,8 @@ def _stream(text: str) -> dict[str, Any]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file in one step, unless it holds just this."""
-    with contextlib.suppress(OSError):  # not there, or something else lies there
+    """Write a file in one step, unless it already has this content."""
+    with contextlib.suppress(OSError):  # missing, or not a regular file
         if atomic.read(path) == content:
             return
     atomic.write(path, content)

@@ -1,4 +1,4 @@
-"""The gradebook of a course: prepared once from the release, then written in groups of students."""
+"""The gradebook of a course: prepared once from the release, then written in batches of students."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _SWITCHED_ON = (
 
 
 class Gradebook:
-    """nbgrader's database with our own tables beside it. Fulfils `autograder.store.Store`.
+    """nbgrader's database extended by tables of our own. Implements `autograder.store.Store`.
 
-    Beside the marks it keeps the copies below ``autograded/`` that formgrader shows.
+    In addition to the marks it maintains the copies below ``autograded/`` that formgrader shows.
 
     Args:
         database: a path, or a database URL (``postgresql://…``). A new database is created.
-        course: the course folder; default: that of the database.
+        course: the course folder; default: the folder of the database.
 
     Raises:
-        GradebookError: it cannot be opened, or its tables are of another version of nbgrader.
+        GradebookError: it cannot be opened, or its tables have another nbgrader version.
     """
 
     front_end = FrontEnd(
@@ -66,10 +66,10 @@ class Gradebook:
         self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
         self._released: dict[str, str] = {}
-        """A digest of them."""
+        """Digest of the releases, by assignment."""
         self._outlines = results.OutlinesRead()
         self._written: dict[str, Mapping[str, WrittenMarks]] = {}
-        """By assignment, since it was prepared."""
+        """Last written marks by student, for each assignment; read when it is prepared."""
         with tables.refusals("our own tables could not be created"):
             results.METADATA.create_all(self._engine)
 
@@ -87,10 +87,10 @@ class Gradebook:
 
     @contextlib.contextmanager
     def _write(self, what: str = "the gradebook could not be written") -> Iterator[sa.Connection]:
-        """A transaction that holds SQLite's write lock from its start.
+        """Open a transaction that holds SQLite's write lock from its start.
 
-        SQLite otherwise takes it at the first write, and two processes that have both read by then cannot
-        both go on.
+        By default SQLite takes the lock at the first write, and if two processes have both read before that,
+        one of them fails.
         """
         with tables.refusals(what), self._engine.begin() as connection:
             if self._engine.dialect.name == "sqlite":
@@ -98,16 +98,18 @@ class Gradebook:
             yield connection
 
     def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
-        """See `Store.prepare`."""
+        """See `Store.prepare_assignment`."""
         name = rubric.assignment.name
         with tables.refusals(f"assignment {name!r} could not be prepared"):
             wanted = cells.wanted_cells(rubric, releases)
+            # An adopted assignment's sources in the database include hidden tests, which our release lacks.
             keep = bool(rubric.assignment.adopted)
             cells.create(self._book, name, wanted, releases, keep_sources=keep)
         with self._write() as connection:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
             listed = marks.submissions(connection, name)
+            # Counting rows is cheap; completing them reads every row of the class.
             if not marks.are_complete(connection, listed, places):
                 marks.complete_rows(connection, list(listed.values()), places)
             self._written[name] = written.standing(connection, name, listed)
@@ -115,29 +117,29 @@ class Gradebook:
         self._released[name] = written.digest(releases)
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """See `Store.enrol`."""
+        """See `Store.enroll_students`."""
         with self._write() as connection:
             marks.enter_students(connection, list(students))
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """See `Store.begin`."""
+        """See `Store.start_run`."""
         with self._write() as connection:
             return results.begin(connection, rubric, environment, isolation)
 
     def finish(self, run: int) -> None:
-        """See `Store.finish`."""
+        """See `Store.finish_run`."""
         with self._write() as connection:
             results.finish(connection, run)
 
     def find(self, key: Key) -> Graded | None:
-        """See `Store.find`."""
+        """See `Store.find_result`."""
         with self._read() as connection:
             return results.find(connection, key)
 
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """See `Store.record`. What may not be kept beside the marks are copies below ``autograded/``."""
+        """See `Store.record_results`; only the copies below ``autograded/`` can fail on their own."""
         files: dict[str, dict[Path, bytes]] = {}
         problems: dict[str, str] = {}
         for entry in entries:
@@ -151,13 +153,14 @@ class Gradebook:
                         characters = self._mark(connection, name, some, language)
                         results.keep(connection, name, some, run)
                         written.note(connection, name, self._signed(some, characters, files, language))
+        # Files are written after the commit: a failed transaction leaves the old copies in place.
         for student, contents in files.items():
             with _told(problems, student):
                 write_autograded(contents)
         return problems
 
     def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
-        """See `Store.standing`: what was written in an earlier run, and is as it was."""
+        """See `Store.find_unchanged_students`: those written by an earlier run and unchanged since."""
         return frozenset(entry.key.student for entry in entries if self._stands(entry, language))
 
     def _stands(self, entry: GradedEntry, language: str) -> bool:
@@ -165,7 +168,7 @@ class Gradebook:
         before = self._written.get(name, {}).get(student)
         if before is None:
             return False
-        # Of a large class, paths as objects cost more than to look at the files.
+        # For a large class, building Path objects costs more than the stat calls themselves.
         folder = f"{self._course}/autograded/{student}/{name}"
         copies = [f"{folder}/{notebook}.ipynb" for notebook in self._releases[name]]
         return before.stands(written.signature(entry, self._released[name], language), copies)
@@ -177,7 +180,7 @@ class Gradebook:
         files: Mapping[str, Mapping[Path, bytes]],
         language: str,
     ) -> dict[str, WrittenMarks]:
-        """What a later run holds against what it finds, by student."""
+        """Return, by student, the record that a later run compares with the current state."""
         return {
             entry.key.student: WrittenMarks(
                 written.signature(entry, self._released[entry.key.assignment], language),
@@ -191,10 +194,10 @@ class Gradebook:
     def _mark(
         self, connection: sa.Connection, name: str, entries: Sequence[GradedEntry], language: str
     ) -> dict[str, int]:
-        """Write automatic marks and comments of one assignment, each statement for all students.
+        """Write automatic marks and comments of one assignment; each statement covers all students.
 
         Returns:
-            Characters of the comments, by student.
+            Number of characters of the comments, by student.
         """
         of = {entry.key.student: entry for entry in entries}
         if name not in self._releases:
@@ -218,27 +221,27 @@ class Gradebook:
         return {one: sum(map(len, of_student.values())) for one, of_student in texts.items()}
 
     def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
-        """See `Store.results`."""
+        """See `Store.load_results`."""
         with self._read() as connection:
             return results.current(connection, assignment, rubric, None if whole else self._outlines)
 
     def keys(self, assignment: str) -> dict[str, Key]:
-        """See `Store.keys`."""
+        """See `Store.load_keys`."""
         with self._read() as connection:
             return results.keys(connection, assignment)
 
     def listed(self, assignment: str) -> frozenset[str]:
-        """See `Store.listed`: those that formgrader lists."""
+        """See `Store.list_students`: the students that formgrader lists."""
         with self._read() as connection:
             return frozenset(marks.submissions(connection, assignment))
 
     def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """See `Store.marks`: what people gave in formgrader."""
+        """See `Store.load_marks`: the marks that people entered in formgrader."""
         with self._read(f"the marks of {assignment!r} could not be read") as connection:
             return items.complete(connection, assignment, marks.read_marks(connection, assignment))
 
     def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """See `Store.decided`."""
+        """See `Store.load_decided_points`."""
         with self._read() as connection:
             return marks.decided(connection, assignment)
 
@@ -250,7 +253,7 @@ class Gradebook:
         mark: PersonMark,
         decided: Decimal | None = None,
     ) -> None:
-        """See `Store.give`: as formgrader writes it, with points of items in a table of our own."""
+        """See `Store.give_mark`: stored as formgrader does, with item points in a table of our own."""
         with self._write() as connection:
             marks.give(connection, assignment, (student, *cell), mark)
             items.write(connection, assignment, (student, *cell), mark)
@@ -258,12 +261,12 @@ class Gradebook:
                 marks.remember(connection, assignment, (student, *cell), float(decided))
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.decide`."""
+        """See `Store.apply_decisions`."""
         with self._write() as connection:
             return marks.enter(connection, assignment, given)
 
     def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
-        """See `Store.deduct`: as nbgrader's own plugin for late submissions writes it."""
+        """See `Store.record_deductions`: stored as nbgrader's own plugin for late submissions does."""
         with self._read() as connection:
             changes = marks.other_penalties(connection, assignment, taken)
         if changes:
@@ -277,7 +280,7 @@ class Gradebook:
         releases: Mapping[str, bytes],
         language: str = "",
     ) -> tuple[str, ...]:
-        """See `Store.restore`: nbgrader's own autograde writes over scores, comments and copies."""
+        """See `Store.restore_marks`: nbgrader's own autograde overwrites scores, comments and copies."""
         name = next((graded.score.assignment for graded in results.values()), "")
         sentences = []
         if changed := self._put_back(name, results, rubrics, language):
@@ -289,6 +292,7 @@ class Gradebook:
             place = f"submitted/<student>/{name} is there: {name_list(lost)}"
             sentences.append(f"{self._name}: removed from it, but {place}. {_ENTERED_AGAIN}")
         path = self._course / CONFIGURATION
+        # Our configuration switches nbgrader's autograde off with this option.
         if path.is_file() and "Autograde.exporter_class" not in path.read_text("utf-8", errors="replace"):
             sentences.append(f"{CONFIGURATION}: {_SWITCHED_ON}")
         return tuple(sentences)
@@ -296,19 +300,20 @@ class Gradebook:
     def _put_back(
         self, name: str, results: Mapping[str, Graded], rubrics: Mapping[str, Rubric], language: str
     ) -> list[str]:
-        """Restore scores and comments; the students whose scores were not ours."""
+        """Restore scores and comments; return the students with scores that were not ours."""
         scores = marks.class_scores(results, rubrics)
         with self._read("the marks could not be read") as connection:
             if not marks.overwritten(connection, name, scores):
                 return []
         with self._write() as connection:
+            # Checked again under the write lock: another grader may have written since the check above.
             found = marks.overwritten(connection, name, scores)
             marks.put_back(connection, [row for rows in found.values() for row in rows])
             places = cells.load(connection, name)
             commented = cells.commented(places)
             submitted = marks.submissions(connection, name)
             ours = {one: submitted[one] for one in submitted.keys() & results.keys()}
-            texts = {  # of all: where all scores are 0 anyway, comments alone were lost
+            texts = {  # for all students: if a score is 0 anyway, only the comment was lost
                 one: comment_texts(results[one].score, rubrics[one], commented, language) for one in ours
             }
             marks.write_comments(connection, ours, texts)
@@ -317,7 +322,7 @@ class Gradebook:
 
 @contextlib.contextmanager
 def _told(problems: dict[str, str], student: str) -> Iterator[None]:
-    """What a page shows must not stop a class."""
+    """Record an error as a problem of one student: a failed copy must not stop the class."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the marks are recorded
@@ -328,20 +333,20 @@ def _told(problems: dict[str, str], student: str) -> Iterator[None]:
 def comment_texts(
     score: Score, rubric: Rubric, commented: Collection[tuple[str, str]], language: str = ""
 ) -> dict[tuple[str, str], str]:
-    """The comment that formgrader and nbgrader's feedback show beside an answer, by (notebook, cell).
+    """Return the comments that formgrader and nbgrader's feedback show for answers, by (notebook, cell).
 
-    nbgrader renders comments as Markdown without any sanitising, so what could become markup is replaced by
-    characters that look alike. Only the students' texts are used: students see these comments too.
+    nbgrader renders comments as Markdown without sanitising, so characters that could become markup are
+    replaced by look-alikes. Only the student texts are used, because students see these comments too.
 
     Args:
         score: the marks.
-        rubric: gives the items' texts and cells.
-        commented: the cells that have a comment in nbgrader: its solution and task cells. An item whose own
-            cell has none is told at the question's answer cell.
-        language: of the comments; default: the assignment's first.
+        rubric: provides the items' titles and cells.
+        commented: cells that have a comment in nbgrader: its solution and task cells. If an item's own cell
+            has none, its text goes to the question's answer cell.
+        language: language of the comments; default: the assignment's first.
     """
     labels = Labels(language or next(iter(rubric.assignment.languages), "en"))
-    final = standing(score, rubric).final  # what people give does not change the comment that is written now
+    final = standing(score, rubric).final  # marks of people do not change the comment written here
     results = {(result.question, result.item): result for result in score.items}
     lines: dict[tuple[str, str], list[str]] = {}
     for question in rubric.questions:
@@ -352,6 +357,7 @@ def comment_texts(
                 text = labels.pick(item.title(final=final), item.id)
                 lines.setdefault(place, []).append(_line(text, result, labels))
     told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
+    # The isolation level is mentioned only if it is not the default one.
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: escape_markup("\n".join(texts) + stamp) for place, texts in lines.items()}
 

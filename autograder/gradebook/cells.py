@@ -1,7 +1,7 @@
-"""The cells of an assignment as the gradebook knows them: made from the release, kept up to date.
+"""The cells of an assignment in the gradebook: created from the release and kept up to date.
 
-Cells are created through nbgrader's own API; rows are removed through its tables, because the API removes
-whole notebooks only.
+Cells are created through nbgrader's own API; rows are removed directly in its tables, because the API can
+remove only whole notebooks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ COMMENTED = ("SolutionCell", "TaskCell")
 _SOURCE = "SourceCell"
 
 Wanted = dict[tuple[str, str, str], dict[str, Any]]
-"""(notebook, grade_id, type) → the values of the cell's row."""
+"""(notebook, grade_id, type) → the column values of the cell's row."""
 
 
 class GradebookCell(Struct, frozen=True):
-    """One cell that carries marks or comments: a row of nbgrader's ``base_cell``."""
+    """One cell that has marks or comments: a row of nbgrader's ``base_cell``."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class GradebookCell(Struct, frozen=True):
 
 
 def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
-    """The cells that the release notebooks and the rubric call for.
+    """Return the cells that the release notebooks and the rubric require.
 
     Raises:
         GradebookError: a notebook of the rubric is missing or not JSON, or lacks a grade cell.
@@ -67,14 +67,14 @@ def create(
     *,
     keep_sources: bool = False,
 ) -> None:
-    """Create what is missing and update what differs.
+    """Create missing rows and update those that differ.
 
     Args:
         book: the gradebook.
         assignment: its name.
-        wanted: see `wanted_cells`.
-        releases: by notebook.
-        keep_sources: leave the sources alone that it has already.
+        wanted: see `collect_wanted_cells`.
+        releases: notebooks by name.
+        keep_sources: leave existing source cells unchanged.
     """
     book.update_or_create_assignment(assignment)
     update = {
@@ -96,14 +96,15 @@ def create(
         for (place, cell, kind), values in wanted.items():
             present = known.get((cell, kind))
             if kind == _SOURCE and keep_sources and present is not None:
-                continue  # nbgrader's own has the hidden tests
+                continue  # the existing source has the hidden tests
             if place == notebook and not _agrees(present, values):
                 update[kind](cell, notebook, assignment, **values)
+    # Ends the ORM session: the statements that follow use connections of their own.
     book.db.remove()
 
 
 def load(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...]:
-    """The cells of an assignment that carry marks or comments."""
+    """Load the cells of an assignment that have marks or comments."""
     query = (
         sa.select(
             tables.CELL.c.id,
@@ -121,17 +122,17 @@ def load(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...
 
 
 def commented(places: Collection[GradebookCell]) -> frozenset[tuple[str, str]]:
-    """The (notebook, cell) of those that have a comment in nbgrader."""
+    """Return the (notebook, cell) pairs that have a comment in nbgrader."""
     return frozenset((place.notebook, place.name) for place in places if place.type in COMMENTED)
 
 
 def remove_others(
     connection: sa.Connection, assignment: str, wanted: Collection[tuple[str, str, str]]
 ) -> None:
-    """Remove the cells that the release no longer has, with their automatic marks.
+    """Remove cells that the release no longer has, with their automatic marks.
 
     Raises:
-        GradebookError: a human gave a mark or wrote a comment on one of them.
+        GradebookError: a person entered a mark or comment on one of them.
     """
     places = load(connection, assignment)
     gone = [place for place in places if (place.notebook, place.name, place.type) not in wanted]
@@ -141,11 +142,13 @@ def remove_others(
                 f"cell {place.name!r} is no longer in the release, but carries marks or comments of a human; "
                 "put the cell back, or export the marks and remove them in formgrader first"
             )
+    # Rows that refer to a cell go first: PostgreSQL checks the foreign keys.
     identifiers = [place.id for place in gone]
     for table in (tables.GRADE, tables.COMMENT):
         connection.execute(sa.delete(table).where(table.c.cell_id.in_(identifiers)))
     for table in (*tables.CELL_DETAILS, tables.CELL):
         connection.execute(sa.delete(table).where(table.c.id.in_(identifiers)))
+    # Source cells have no marks, so obsolete ones are removed without a check.
     for notebook_id, notebook in {place.notebook_id: place.notebook for place in places}.items():
         names = [cell for where, cell, kind in wanted if where == notebook and kind == _SOURCE]
         source = tables.SOURCE_CELL

@@ -1,7 +1,7 @@
-"""What people's marks are made of, item by item, with remarks and flags: our own tables beside nbgrader's.
+"""Item points, remarks and flags behind people's marks, in tables of our own in nbgrader's database.
 
-nbgrader keeps one score for a cell. Points of items stand beside the score that they make up, and count only
-as long as it is that one: whoever gives another score in formgrader gives it for the whole cell.
+nbgrader stores one score per cell. Item points are stored with the score they add up to, and count only as
+long as the cell has that score: a different score entered in formgrader is a mark for the whole cell.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ITEM = sa.Table(
     sa.Column("worth", sa.String(40)),
     sa.Column("of_score", sa.Float, nullable=False),
 )
-"""Points, of how many, and the cell's score that they make up with the others."""
+"""Points, the item's worth, and the score of the cell that all its item points add up to."""
 _REMARK = sa.Table(
     "autograder_item_remark",
     tables.RECORDED.metadata,
@@ -39,12 +39,12 @@ _REMARK = sa.Table(
     sa.Column("item", sa.String(128), primary_key=True),
     sa.Column("text", sa.Text, nullable=False),
 )
-"""What people wrote about one item alone."""
+"""Remarks of people on single items."""
 _FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_place())
 
 
 def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
-    """Keep what a mark is made of, its remarks and its flag, in the place of what was kept."""
+    """Store a mark's item points, remarks and flag, replacing the earlier ones."""
     place = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
     for table in (_ITEM, _REMARK, _FLAG):
         connection.execute(sa.delete(table).where(*(table.c[name] == one for name, one in place.items())))
@@ -70,15 +70,17 @@ def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: 
 def complete(
     connection: sa.Connection, assignment: str, marks: dict[str, dict[CellName, PersonMark]]
 ) -> dict[str, dict[CellName, PersonMark]]:
-    """Marks as nbgrader's tables have them, with their items, remarks and flags."""
+    """Add item points, remarks and flags to the marks read from nbgrader's tables."""
     for row in connection.execute(sa.select(_ITEM).where(_ITEM.c.assignment == assignment)):
         cells, name = marks.get(row.student, {}), (row.notebook, row.cell)
         mark = cells.get(name)
+        # The score was changed in formgrader: the stored item points no longer explain it.
         if mark is None or mark.points is None or float(mark.points) != row.of_score:
             continue
         worth = {} if row.worth is None else {row.item: Decimal(row.worth)}
         items = {**mark.items, row.item: Decimal(row.points)}
         cells[name] = replace(mark, items=items, worth={**mark.worth, **worth})
+    # Remarks and flags may exist for cells without a mark.
     for row in connection.execute(sa.select(_REMARK).where(_REMARK.c.assignment == assignment)):
         cells, name = marks.setdefault(row.student, {}), (row.notebook, row.cell)
         mark = cells.get(name, PersonMark())

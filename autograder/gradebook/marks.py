@@ -1,7 +1,7 @@
-"""The rows of nbgrader's tables that hold marks and comments: ours written where they differ, people's read.
+"""The rows of nbgrader's tables for marks and comments: our columns are written, people's are read.
 
 ``auto_score``, ``needs_manual_grade`` and ``auto_comment`` are ours. ``manual_score``, ``extra_credit`` and
-``manual_comment`` belong to people: only their own decisions are entered there, where nobody gave anything.
+``manual_comment`` belong to people: only their own decisions are entered there, and only into empty fields.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class CellScore(Struct, frozen=True):
     """The automatic mark of one grade cell."""
 
     auto: float | None
-    """None while every item of the cell waits for a human."""
+    """None while every item of the cell waits for manual review."""
     pending: bool
-    """Some item of the cell waits for a human."""
+    """An item of the cell waits for manual review."""
 
 
 def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
-    """The automatic marks by (notebook, grade cell), each within zero and the cell's points."""
+    """Return the automatic marks by (notebook, grade cell), each between zero and the cell's points."""
     return {
         name: CellScore(float(cell.points) if cell.settled else None, cell.pending)
         for name, cell in automatic_points(score, rubric).items()
@@ -45,15 +45,16 @@ def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
 def class_scores(
     results: Mapping[str, Graded], rubrics: Mapping[str, Rubric]
 ) -> dict[str, dict[CellName, CellScore]]:
-    """`cell_scores` by student. Outlines that are alike share their items: each such list is counted once.
+    """Return `compute_cell_scores` by student; outlines that share their items are computed once.
 
     Args:
-        results: of a class.
-        rubrics: what each of them was asked by.
+        results: results of a class.
+        rubrics: each student's rubric.
     """
     known: dict[tuple[int, int], dict[CellName, CellScore]] = {}
     found = {}
     for student, graded in results.items():
+        # The results stay referenced by the caller, so the ids remain unique during the loop.
         alike = id(graded.score.items), id(rubrics[student])
         if alike not in known:
             known[alike] = cell_scores(graded.score, rubrics[student])
@@ -62,7 +63,7 @@ def class_scores(
 
 
 def enter_students(connection: sa.Connection, students: Sequence[Student]) -> None:
-    """Insert students, or bring the filled fields up to date."""
+    """Insert students, or update their non-empty fields."""
     table = tables.STUDENT
     fields = ("first_name", "last_name", "email")
     columns = (table.c.id, *(table.c[field] for field in fields))
@@ -80,7 +81,7 @@ def enter_students(connection: sa.Connection, students: Sequence[Student]) -> No
 
 
 def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
-    """Student → the id of the submission's row, of everybody whom nbgrader lists."""
+    """Return student → row id of the submission, for every student that nbgrader lists."""
     query = (
         sa.select(tables.SUBMISSION.c.student_id, tables.SUBMISSION.c.id)
         .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMISSION.c.assignment_id)
@@ -92,7 +93,7 @@ def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
 def enter_submissions(
     connection: sa.Connection, assignment: str, submitted_at: Mapping[str, datetime.datetime | None]
 ) -> dict[str, str]:
-    """Student → the id of the submission's row, made if missing; an unknown time changes nothing."""
+    """Return student → row id of the submission; missing rows are created. A time of None changes nothing."""
     table = tables.SUBMISSION
     known = sa.select(tables.ASSIGNMENT.c.id).where(tables.ASSIGNMENT.c.name == assignment)
     assignment_id = connection.execute(known).scalar_one()
@@ -116,7 +117,7 @@ def enter_submissions(
 
 
 def are_complete(connection: sa.Connection, listed: Collection[str], places: Sequence[GradebookCell]) -> bool:
-    """Whether all who are listed have all rows, told by their number: there are never two for a cell."""
+    """Decide by counting whether all listed students have all rows; a cell never has two."""
     submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
         cells = [place.id for place in places if place.type in types]
@@ -135,7 +136,7 @@ def are_complete(connection: sa.Connection, listed: Collection[str], places: Seq
 def complete_rows(
     connection: sa.Connection, submitted: Sequence[str], places: Sequence[GradebookCell]
 ) -> None:
-    """Give submissions the notebook, grade and comment rows that they lack."""
+    """Create the notebook, grade and comment rows that submissions lack."""
     every = dict.fromkeys(place.notebook_id for place in places)
     for some in tables.batched(submitted):
         wanted = [(one, notebook) for one in some for notebook in every]
@@ -152,7 +153,7 @@ def complete_rows(
 
 
 def note_digests(connection: sa.Connection, assignment: str, digests: Mapping[str, str]) -> frozenset[str]:
-    """Remember which submissions the marks are from; the students with another one than before."""
+    """Record which submissions the marks come from; return the students with a new one."""
     table = tables.RECORDED
     query = sa.select(table.c.student, table.c.digest).where(
         table.c.assignment == assignment, table.c.student.in_(list(digests))
@@ -178,13 +179,13 @@ def write_grades(
     scores: Mapping[str, Mapping[CellName, CellScore]],
     resubmitted: Collection[str],
 ) -> None:
-    """Write ``auto_score`` and ``needs_manual_grade`` where they differ.
+    """Write ``auto_score`` and ``needs_manual_grade`` if they differ.
 
     Args:
         connection: to the database.
-        submitted: student → the id of the submission's row.
+        submitted: student → row id of the submission.
         scores: by student.
-        resubmitted: students whose marks of people are to be looked at again.
+        resubmitted: students with a new submission; their manual marks need another look.
     """
     grade = tables.GRADE
     columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
@@ -194,6 +195,7 @@ def write_grades(
         score = scores[student].get((notebook, cell))
         if score is None:
             continue
+        # A manual mark stays, but it is flagged if it was given for another submission or automatic score.
         changed = student in resubmitted or auto != score.auto or again
         pending = score.pending if manual is None else changed
         if (auto, again) != (score.auto, pending):
@@ -204,15 +206,15 @@ def write_grades(
 def overwritten(
     connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """By student, the rows with another automatic score than ours, and what each is to be again.
+    """Return, by student, the rows with an automatic score that is not ours, and the values to restore.
 
-    nbgrader's own autograde writes over them. What people gave is not touched: neither their marks nor
-    whether one is to be looked at again.
+    nbgrader's own autograde overwrites them. Manual marks are not touched, nor the flag that asks for another
+    look at one.
 
     Args:
         connection: to the database.
-        assignment: whose rows.
-        scores: what was recorded, by student.
+        assignment: its name.
+        scores: the recorded scores, by student.
     """
     grade = tables.GRADE
     found: dict[str, list[dict[str, Any]]] = {}
@@ -223,6 +225,7 @@ def overwritten(
         for student, notebook, cell, row, auto, manual, again in connection.execute(query):
             ours = scores[student].get((notebook, cell))
             if ours is not None and ours.auto != auto:
+                # For a manual mark the flag asks for another look, and belongs to people.
                 pending = ours.pending if manual is None else bool(again)
                 found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
     return found
@@ -231,7 +234,10 @@ def overwritten(
 def _with_other_scores(
     connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
 ) -> list[str]:
-    """The students with another automatic score than ours: of a large class most rows are only compared."""
+    """Return the students with an automatic score that is not ours.
+
+    This query compares whole classes cheaply; most classes have no such student.
+    """
     grade, submitted, submission = tables.GRADE, tables.SUBMITTED_NOTEBOOK, tables.SUBMISSION
     names = {cell.id: (cell.notebook, cell.name) for cell in load(connection, assignment)}
     query = (
@@ -266,9 +272,9 @@ def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) ->
 def other_penalties(
     connection: sa.Connection, assignment: str, taken: Mapping[str, Decimal]
 ) -> list[dict[str, Any]]:
-    """Rows of notebooks whose penalty for being late is another one: the first of a student has all of it.
+    """Return the notebook rows with an outdated late penalty; a student's first notebook carries all of it.
 
-    nbgrader adds the penalties of a submission's notebooks up.
+    nbgrader adds up the penalties of a submission's notebooks.
     """
     submission, row, notebook = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK, tables.NOTEBOOK
     query = (
@@ -290,7 +296,7 @@ def other_penalties(
 
 
 def write_penalties(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
-    """Write penalties for being late, by row of a notebook."""
+    """Write late penalties, by notebook row."""
     table = tables.SUBMITTED_NOTEBOOK
     update = sa.update(table).where(table.c.id == sa.bindparam("row"))
     connection.execute(update.values(late_submission_penalty=sa.bindparam("penalty")), list(changes))
@@ -299,11 +305,11 @@ def write_penalties(connection: sa.Connection, changes: Sequence[Mapping[str, An
 def write_comments(
     connection: sa.Connection, submitted: Mapping[str, str], texts: Mapping[str, Mapping[CellName, str]]
 ) -> None:
-    """Write ``auto_comment`` where it differs; a cell without a text gets none.
+    """Write ``auto_comment`` if it differs; a cell without a text gets none.
 
     Args:
         connection: to the database.
-        submitted: student → the id of the submission's row.
+        submitted: student → row id of the submission.
         texts: by student.
     """
     comment = tables.COMMENT
@@ -320,7 +326,7 @@ def write_comments(
 
 
 def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-    """What people gave, by student and cell; only cells that a person touched."""
+    """Return the marks that people entered, by student and cell; untouched cells are left out."""
     grade = tables.GRADE
     columns = (grade.c.manual_score, grade.c.extra_credit, grade.c.needs_manual_grade)
     touched = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
@@ -339,13 +345,13 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
 
 
 def give(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
-    """Write what a person gave one cell.
+    """Write the mark that a person gave one cell.
 
     Raises:
-        GradebookError: there is no such cell of this student, or nbgrader keeps no comments of it.
+        GradebookError: the student has no such cell, or nbgrader stores no comments for it.
     """
     points: dict[str, Any] = {"manual_score": None, "extra_credit": float(mark.extra) or None}
-    if mark.points is not None:  # without, the cell waits for a person as it did before
+    if mark.points is not None:  # otherwise the cell waits for manual review as before
         points |= {"manual_score": float(mark.points), "needs_manual_grade": mark.again}
     _set(connection, assignment, answer, tables.GRADE, points)
     comment = {"manual_comment": mark.comment or None}
@@ -361,7 +367,7 @@ def _set(
     *,
     needed: bool = True,
 ) -> None:
-    """Write into the row of an answer.
+    """Update the row of an answer.
 
     Raises:
         GradebookError: there is none, and it is needed.
@@ -381,7 +387,7 @@ def _set(
 
 
 def decided(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
-    """The points that came from decisions, by answer."""
+    """Return the points that came from decisions, by answer."""
     table = tables.DECIDED
     columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
     rows = connection.execute(sa.select(*columns).where(table.c.assignment == assignment))
@@ -390,7 +396,7 @@ def decided(connection: sa.Connection, assignment: str) -> dict[AnswerName, Deci
 
 
 def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
-    """Write decisions as manual marks, where nobody has given another one."""
+    """Write decisions as manual marks, unless a person entered a different one directly."""
     grade = tables.GRADE
     query = _of_class(grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade)
     rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
@@ -408,13 +414,14 @@ def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName,
             connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
             remember(connection, assignment, key, float(decision.points))
             written += 1
+    # Answers that keep their mark keep their comment too.
     theirs = {key: one.comment for key, one in given.items() if one.comment and key not in kept}
     _comment(connection, assignment, theirs)
     return EnteredMarks(written, tuple(kept))
 
 
 def remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
-    """Note that a mark came from the list, so that it follows the list."""
+    """Record that a mark came from the list of decisions, so that it follows later changes of the list."""
     table = tables.DECIDED
     values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))
     connection.execute(sa.delete(table).where(*(table.c[name] == value for name, value in values.items())))
@@ -422,7 +429,7 @@ def remember(connection: sa.Connection, assignment: str, key: AnswerName, points
 
 
 def _comment(connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]) -> None:
-    """Write comments where nobody has written one."""
+    """Write comments for cells without a manual comment."""
     comment = tables.COMMENT
     query = _of_class(comment, assignment, comment.c.id, comment.c.manual_comment)
     for student, notebook, cell, identifier, stands in connection.execute(query).all():
@@ -434,7 +441,7 @@ def _comment(connection: sa.Connection, assignment: str, texts: Mapping[AnswerNa
 
 
 def _rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    """Grade or comment rows: student, notebook, cell, and these columns; of everybody and everything."""
+    """Build a query for grade or comment rows of all students: student, notebook, cell and these columns."""
     submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     notebook, cell = tables.NOTEBOOK, tables.CELL
     return (
@@ -452,20 +459,20 @@ def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.
 
 
 def _exact(value: float | None) -> Decimal | None:
-    """The number as it was typed: the shortest one that the database's float stands for."""
+    """Return the number as it was typed: the shortest decimal that the database's float represents."""
     return Decimal(repr(float(value))) if value is not None and math.isfinite(value) else None
 
 
 def _completed(
     connection: sa.Connection, table: sa.Table, names: tuple[str, str], wanted: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """The row ids by the values of two columns, parent and child; rows that are missing are inserted.
+    """Return row ids by the values of two columns, parent and child; missing rows are inserted.
 
     Args:
         connection: to the database.
-        table: whose rows.
-        names: of the two columns.
-        wanted: a row for each.
+        table: the table of the rows.
+        names: names of the two columns.
+        wanted: one pair of values for each row.
     """
     parent, child = (table.c[name] for name in names)
     query = sa.select(parent, child, table.c.id)

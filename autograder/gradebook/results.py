@@ -1,7 +1,8 @@
-"""What was graded, with what, and when: our own tables beside nbgrader's in the same database.
+"""Stored results: the submission, the versions it was graded with, and when; tables of our own.
 
-A result is keyed by all that it depends on (`Key`). It is written in the transaction that writes nbgrader's
-marks; a kill in between leaves neither, and the next run grades that submission again.
+They share a database with nbgrader's tables. A result is keyed by everything it depends on (`Key`). It is
+written in the transaction that writes nbgrader's marks; a kill in between leaves neither, and the next run
+grades that submission again.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from autograder.store import GradedEntry, Key, Outlines, bounded, decode, encode
 METADATA = sa.MetaData()
 
 _PRUNED = b"pruned:"
-"""Begins a stored result whose notebooks are gone: it shows what was given, and is not found again."""
+"""Prefix of a stored result without notebooks: its marks are shown, but it is not reused for grading."""
 
 _WHO = ("student", "assignment")
 _ON_WHAT = ("rubric_version", "rubric", "environment")
 
 
 def _names(*names: str, key: bool = False) -> Iterator[sa.Column[Any]]:
-    """Columns of names, digests and the rubric's version."""
+    """Yield the columns for names, digests and the rubric's version."""
     for name in names:
         kind = sa.Integer() if name == "rubric_version" else sa.String(128 if name in _WHO else 64)
         yield sa.Column(name, kind, primary_key=key, nullable=False)
@@ -76,23 +77,24 @@ _CURRENT = sa.Table(
 _OF_KEY = sa.select(_RESULT.c.graded).where(
     *(_RESULT.c[name] == sa.bindparam(name) for name in Key.__struct_fields__)
 )
-"""The result under a key. Made once, which takes longer than asking for it."""
+"""Query for the result of a key. Built once, because building it takes longer than running it."""
 
 
 def find(connection: sa.Connection, key: Key) -> Graded | None:
-    """The result recorded for this key, or None.
+    """Return the result recorded for this key, or None.
 
-    A row that no longer decodes (written by another version) counts as not found and is replaced when the
+    A row that no longer decodes (written by another version) counts as missing and is replaced as soon as the
     submission has been graded again.
     """
     stored = connection.execute(_OF_KEY, msgspec.structs.asdict(key)).scalar()
+    # A pruned row starts with `_PRUNED`, which is not JSON, and so decodes to None.
     return None if stored is None else decode(stored)
 
 
 def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEntry], run: int | None) -> None:
-    """Keep results of different students and make them the current ones. The same again changes nothing.
+    """Store results of different students and make them current. Storing the same again changes nothing.
 
-    Of a student's older results, all but the latest few lose their notebooks (`Budgets.attempts`).
+    All but a student's latest few results lose their notebooks (`Budgets.attempts`).
     """
     students = [entry.key.student for entry in entries]
     rows = _written(connection, entries, run)
@@ -108,28 +110,29 @@ def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEnt
         }
         for entry in entries
     ]
+    # Existing rows are kept: the time of the first grading never changes.
     tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
 class OutlinesRead:
-    """Outlines of results, each read once."""
+    """Cache of result outlines, so that each result is decoded once."""
 
     def __init__(self) -> None:
         self.read = Outlines().read
         self.by_row: dict[int, tuple[datetime.datetime, Graded | None]] = {}
-        """With the time at which each was recorded."""
+        """Outline by row id, with the time the result was recorded."""
 
 
 def current(
     connection: sa.Connection, assignment: str, rubric: str, outlines: OutlinesRead | None
 ) -> dict[str, Graded]:
-    """The current result of every student; see `autograder.store.Store.results`.
+    """Return the current result of every student; see `autograder.store.Store.load_results`.
 
     Args:
         connection: to the database.
         assignment: its name.
-        rubric: see there.
-        outlines: takes up outlines, which are wanted; None: results are wanted whole.
+        rubric: digest of the rubric, as there.
+        outlines: cache for outlines, which are returned; None: return whole results.
     """
     read = decode if outlines is None else outlines.read
     decoded = {} if outlines is None else outlines.by_row
@@ -142,6 +145,7 @@ def current(
     if rubric:
         query = query.where(_RESULT.c.rubric == rubric)
     rows = connection.execute(query).all()
+    # A row can be rewritten under the same id, so a cached outline is valid only for its recording time.
     new = [row.id for row in rows if decoded.get(row.id, (None,))[0] != row.recorded_at]
     for some in tables.batched(new):
         stored = sa.select(_RESULT.c.id, _RESULT.c.recorded_at, _RESULT.c.graded).where(
@@ -154,7 +158,7 @@ def current(
 
 
 def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
-    """What the current result of every student depends on."""
+    """Return the key of every student's current result."""
     query = (
         sa.select(*(_RESULT.c[field] for field in Key.__struct_fields__))
         .join(_CURRENT, _RESULT.c.id == _CURRENT.c.result)
@@ -165,7 +169,7 @@ def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
 
 
 def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:
-    """Note the start of a run and return its number."""
+    """Record the start of a run and return its number."""
     values = {
         "assignment": rubric.assignment.name,
         "rubric_version": rubric.version,
@@ -178,19 +182,19 @@ def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation
 
 
 def finish(connection: sa.Connection, run: int) -> None:
-    """Note the end of a run; a run without one was interrupted."""
+    """Record the end of a run; a run without an end was interrupted."""
     connection.execute(sa.update(_RUN).where(_RUN.c.id == run).values(finished_at=_now()))
 
 
 def utc(moment: datetime.datetime | None) -> datetime.datetime | None:
-    """A time as the database keeps it: UTC without a zone, as nbgrader does."""
+    """Convert a time to the form that the database stores: UTC without a zone, as in nbgrader."""
     if moment is None or moment.tzinfo is None:
         return moment
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int | None) -> dict[str, int]:
-    """Write the result rows that are new or differ; their ids by student."""
+    """Write the result rows that are new or differ; return their ids by student."""
     names = Key.__struct_fields__
     query = sa.select(_RESULT.c.id, _RESULT.c.graded, *(_RESULT.c[name] for name in names)).where(
         _RESULT.c.assignment == entries[0].key.assignment,
@@ -208,12 +212,13 @@ def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int
         if before.get(key) != content
     ]
     tables.upsert(connection, _RESULT, changed, names)
+    # The upsert returns no ids, so they are read afterwards.
     found = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
     return {key.student: found[key] for key in stored}
 
 
 def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int]) -> None:
-    """Take the notebooks out of older results, of students whose current result this is."""
+    """Remove the notebooks from older results of the students with these current results."""
     rows = connection.execute(
         sa.select(_RESULT.c.student, _RESULT.c.id)
         .where(
@@ -227,6 +232,7 @@ def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int
     for student, row in rows:
         if row != current[student]:
             others.setdefault(student, []).append(row)
+    # The current result is not in the lists, but is one of the attempts to keep.
     for one in (row for found in others.values() for row in found[Budgets().attempts - 1 :]):
         stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == one)).scalar_one()
         graded = decode(stored)

@@ -1,4 +1,4 @@
-"""nbgrader's tables: opened, created complete, and never half-way."""
+"""nbgrader's tables: opening the database, and creating its tables in one transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RECORDED = sa.Table(
     sa.Column("student", sa.String(128), primary_key=True),
     sa.Column("digest", sa.String(64), nullable=False),
 )
-"""Ours: which submission the marks of a student were last written from."""
+"""Our own table: the submission that a student's marks were last written from."""
 
 DECIDED = sa.Table(
     "autograder_decided",
@@ -48,11 +48,11 @@ DECIDED = sa.Table(
     sa.Column("cell", sa.String(128), primary_key=True),
     sa.Column("points", sa.Float, nullable=False),
 )
-"""Ours: which marks were entered from the list of decisions."""
+"""Our own table: marks that were entered from the list of decisions."""
 
 _Value = TypeVar("_Value")
 _NAMED_AT_ONCE = 400
-"""Values in one statement; SQLite may allow no more than 999."""
+"""Number of values in one statement; SQLite may allow no more than 999."""
 _VERSION = "alembic_version"
 _REVISION = re.compile(r"""^((?:down_)?revision)\b[^=\n]*=\s*["'](\w+)["']""", re.MULTILINE)
 _RIGHTS = (
@@ -72,11 +72,11 @@ _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the o
 def connect(database: Path | str) -> Any:
     """Open nbgrader's gradebook, an ``api.Gradebook``; create it if it is new.
 
-    nbgrader itself stamps a new database by starting ``alembic`` from PATH after it has made the tables,
-    and leaves the database unstamped where that fails; here both happen in one transaction.
+    nbgrader itself stamps a new database by starting ``alembic`` from PATH after it has created the tables,
+    and leaves the database unstamped if that fails; here both happen in one transaction.
 
     Raises:
-        GradebookError: the database cannot be opened, or is of another version of nbgrader.
+        GradebookError: the database cannot be opened, or has another nbgrader version.
     """
     url = url_of(database)
     with refusals(f"the gradebook {database} cannot be opened"):
@@ -92,7 +92,7 @@ def connect(database: Path | str) -> Any:
 
 
 def url_of(database: Path | str) -> str:
-    """The database URL of a path; a URL is returned as it is.
+    """Return the database URL of a path; a URL is returned unchanged.
 
     Raises:
         GradebookError: the folder does not exist.
@@ -108,9 +108,9 @@ def url_of(database: Path | str) -> str:
 
 @contextlib.contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn what the database or nbgrader raises into a GradebookError that begins with ``action``.
+    """Turn errors of the database or nbgrader into a GradebookError that begins with ``action``.
 
-    It says what is the matter and what to do, without the statement that failed.
+    Its message gives the cause and the remedy, without the failed statement.
     """
     try:
         yield
@@ -123,7 +123,7 @@ def refusals(action: str) -> Iterator[None]:
 
 
 def batched(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
-    """Values in groups that one statement can name."""
+    """Yield the values in batches that are small enough for one statement."""
     for start in range(0, len(values), _NAMED_AT_ONCE):
         yield values[start : start + _NAMED_AT_ONCE]
 
@@ -136,20 +136,20 @@ def upsert(
     *,
     keeps: bool = False,
 ) -> None:
-    """Insert rows, or bring those with the same unique key to these values.
+    """Insert rows, or update those with the same unique key to these values.
 
     Args:
         connection: to the database.
-        table: whose rows.
+        table: the table of the rows.
         rows: column → value.
-        key: the columns of the unique key.
-        keeps: a row that is there stays as it is.
+        key: columns of the unique key.
+        keeps: leave existing rows unchanged.
     """
     if not rows:
         return
     insert: Any = sqlite.insert(table)
     if connection.engine.dialect.name == "postgresql":
-        from sqlalchemy.dialects import postgresql  # takes long to import, and most courses have no such
+        from sqlalchemy.dialects import postgresql  # slow to import, and most courses use SQLite
 
         insert = postgresql.insert(table)
     values = {name: insert.excluded[name] for name in rows[0] if name not in key}
@@ -162,13 +162,13 @@ def upsert(
 
 
 def newest_revision(versions: Path) -> str:
-    """The revision that no other comes after, as alembic finds it, which takes long to import.
+    """Return the newest revision: the one that no other follows. Importing alembic for this would be slow.
 
     Args:
         versions: the folder of nbgrader's migrations.
 
     Raises:
-        GradebookError: there is not just one.
+        GradebookError: there is not exactly one.
     """
     stated: list[dict[str, str]] = [
         dict(_REVISION.findall(path.read_text("utf-8"))) for path in versions.glob("*.py")
@@ -181,11 +181,12 @@ def newest_revision(versions: Path) -> str:
 
 
 def _create(engine: sa.Engine, name: str) -> None:
-    """Make and stamp the tables of a new database; stamp one that nbgrader left unstamped."""
+    """Create and stamp the tables of a new database; stamp a database that nbgrader left unstamped."""
     newest = newest_revision(Path(api.__file__).parent / "alembic" / "versions")
     ours: sa.MetaData = api.Base.metadata
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
+            # Take the write lock before reading, so that two processes do not both create the tables.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         inspector = sa.inspect(connection)
         present = set(inspector.get_table_names())
@@ -196,6 +197,7 @@ def _create(engine: sa.Engine, name: str) -> None:
                     f"{name}: its tables have nbgrader's revision {stamp}, needed is {newest}; {_UPGRADE}"
                 )
             return
+        # Tables without a stamp may come from an older version: compare their columns.
         for table in ours.sorted_tables:
             if table.name in present:
                 columns = {column["name"] for column in inspector.get_columns(table.name)}

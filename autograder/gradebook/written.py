@@ -1,7 +1,7 @@
-"""What was written of each student last, so that a run over the same submissions need not write it again.
+"""The last written state of each student, so that a run over unchanged submissions skips the writing.
 
-Marks that something else writes over are found by `autograder.gradebook.marks.overwritten`; comments and the
-copies below ``autograded/`` are held against their sizes here.
+`autograder.gradebook.marks.find_overwritten_rows` finds marks that another program overwrote; comments and
+the copies below ``autograded/`` are compared by size here.
 """
 
 from __future__ import annotations
@@ -29,43 +29,44 @@ _WRITTEN = sa.Table(
 
 
 class WrittenMarks(Struct, frozen=True):
-    """What was written of one student."""
+    """Record of the data written for one student."""
 
     signature: str
-    """Of all that it was made of."""
+    """Digest of everything the written data was made of."""
     characters: int
-    """Of the automatic comments."""
+    """Total length of the automatic comments."""
     bytes: int
-    """Of the copies below ``autograded/``."""
+    """Total size of the copies below ``autograded/``."""
 
     def stands(self, signature: str, copies: Iterable[str]) -> bool:
-        """Whether just this was written, and the copies are there."""
+        """Decide whether exactly this was written, and the copies still have their size."""
         if self.signature != signature:
             return False
         try:
             return sum(os.stat(path).st_size for path in copies) == self.bytes  # noqa: PTH116 - see the caller
+        # A missing copy has to be written again.
         except OSError:
             return False
 
 
 def digest(releases: Mapping[str, bytes]) -> str:
-    """SHA-256 over the releases of an assignment, by name."""
+    """Return the SHA-256 of an assignment's releases, with their names."""
     found = hashlib.sha256()
     for name, release in sorted(releases.items()):
+        # Digests have a fixed length, so that one release cannot run into the name of the next.
         found.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
     return found.hexdigest()
 
 
 def signature(entry: GradedEntry, released: str, language: str) -> str:
-    """SHA-256 over all that marks, comments and copies of an entry are made of.
+    """Return the SHA-256 of everything that the marks, comments and copies of an entry are made of.
 
-    What the cells printed, and what lies beside the notebooks, follows from the key, unless a submission is
-    graded once more.
+    Cell outputs and extra files follow from the key, unless a submission is graded again.
 
     Args:
-        entry: of its result, an outline is enough.
-        released: `digest` of the releases.
-        language: of the comments.
+        entry: an outline of its result is sufficient.
+        released: digest of the releases, from `hash_releases`.
+        language: language of the comments.
     """
     parts = (*astuple(entry.key), language, str(entry.submitted_at), released)
     found = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
@@ -74,9 +75,9 @@ def signature(entry: GradedEntry, released: str, language: str) -> str:
 
 
 def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) -> dict[str, WrittenMarks]:
-    """What was written last, of students whose submission is listed and has all these comments."""
+    """Return the last written record of listed students, if all their comments still have that length."""
     submission, comment, notebook = tables.SUBMISSION, tables.COMMENT, tables.SUBMITTED_NOTEBOOK
-    counted = (  # from comments upwards: nbgrader has no index the other way
+    counted = (  # joined upwards from comments: nbgrader has no index the other way
         sa.select(submission.c.student_id, sa.func.sum(sa.func.length(comment.c.auto_comment)))
         .join_from(comment, notebook, notebook.c.id == comment.c.notebook_id)
         .join(submission, submission.c.id == notebook.c.assignment_id)
@@ -94,7 +95,7 @@ def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) 
 
 
 def note(connection: sa.Connection, assignment: str, written: Mapping[str, WrittenMarks]) -> None:
-    """Remember what was written, by student."""
+    """Store the record of the written data, by student."""
     rows = [
         {"assignment": assignment, "student": one, **asdict(of_student)}
         for one, of_student in written.items()

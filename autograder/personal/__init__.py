@@ -1,1 +1,1 @@
-"""Personal variants made and handed out: drawn, filled in, built into releases, and recorded."""
+"""Personal variants: drawing, building and recording each student's version of the notebooks."""

@@ -1,4 +1,4 @@
-"""Writes every student's notebooks, and keeps a signed record of who got which."""
+"""Writes each student's notebooks and keeps a signed record of the variant each student got."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _MOST_NAMED = 5
 
 
 class DistributionSummary(Struct, frozen=True):
-    """What was written."""
+    """Summary of the files that were written."""
 
     folders: tuple[Path, ...]
-    """One per student."""
+    """One folder per student."""
     variants: int
-    """How many different ones there are among them."""
+    """Number of different releases among them."""
 
 
 def hand_out(
@@ -42,22 +42,23 @@ def hand_out(
     *,
     replace: bool = False,
 ) -> DistributionSummary:
-    """Write personal/<student>/<name>/ for each student, beside a release that was generated.
+    """Write personal/<student>/<name>/ for each student, next to a release that was generated before.
 
-    Everything is built before anything is written. Whoever has a variant already keeps it.
+    All notebooks are built before the first file is written. Students who already have a variant keep it.
 
     Args:
-        course: whose assignment.
+        course: the course of the assignment.
         name: the assignment.
-        students: the class list's ids.
-        pool: gives the reference's sandbox.
-        replace: give new variants to students whose drawn variant has changed since they got theirs.
+        students: the ids on the class list.
+        pool: provides the sandbox of the reference.
+        replace: give new variants to students if the variant drawn for them has changed since theirs was
+            written.
 
     Raises:
-        CourseError: the release or the reference is not usable, or a variant that was handed out would
+        CourseError: the release or the reference is not usable, or a variant that was already given out would
             change.
-        RubricError: nothing is drawn, or a variant makes no valid question.
-        NotebookError: a source notebook does not hold what it should.
+        RubricError: the rubric draws no values, or a variant makes an invalid question.
+        NotebookError: a source notebook lacks required content.
         SandboxUnavailable: code cannot be confined on this machine.
     """
     _check_ids(students)
@@ -76,6 +77,7 @@ def hand_out(
     given: dict[str, StudentRelease] = {}
     notebooks: dict[str, bytes] = {}
     for student, variant in variants.items():
+        # Students with the same variant and the same individual deadline share one built release.
         kind = (variant.digest, times.personal(student) if times else None)
         if kind not in built:
             built[kind] = made.assignment(variant, student)
@@ -84,7 +86,9 @@ def hand_out(
         notebooks |= {digests[name]: data for name, data in contents.items()}
         drawn_for = whose[student] if whose[student] != student else ""
         given[canonical_id(student)] = StudentRelease(variant, digests, drawn_for)
+    # Students of earlier runs stay in the record, even if they are not on the list this time.
     record = Manifest(name, made.catalogues, {**(before.students if before else {}), **given})
+    # Stored before the folders, so that no student has a notebook that is missing in the record.
     manifest.store(course.variants(name), record, notebooks, course.secret())
     windows = {student: times.personal(student) if times else None for student in variants}
     folders = tuple(
@@ -97,9 +101,9 @@ def hand_out(
 def _drawn_for(
     students: Sequence[str], teams: Collection[StudentGroup], before: Manifest | None
 ) -> dict[str, str]:
-    """By whose id each student's variant is drawn: a group has that of its first member.
+    """Return, for each student, the id that the variant is drawn for: a group shares its first member's.
 
-    Whoever has one already keeps it, and members who have none get the first of those.
+    Students who already have a variant keep it; members without one get the first variant of their group.
     """
     leaders: dict[str, str] = {}
     for team in teams:
@@ -115,6 +119,7 @@ def _drawn_for(
 
 
 def _check_ids(students: Sequence[str]) -> None:
+    """Refuse ids that differ only in Unicode normalisation: both would get the same variant."""
     seen: dict[str, str] = {}
     for student in students:
         other = seen.setdefault(canonical_id(student), student)
@@ -125,7 +130,7 @@ def _check_ids(students: Sequence[str]) -> None:
 
 
 def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
-    """Refuse to change what students may be working on."""
+    """Refuse to change notebooks that students may already be working on."""
     changed = [
         student
         for student, variant in variants.items()
@@ -140,10 +145,10 @@ def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
 
 
 def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
-    """One student's folder, with the same files as the release, and the student's own end in them.
+    """Write one student's folder: the files of the release, with the student's own deadline in the check.
 
     Raises:
-        CourseError: it cannot be written.
+        CourseError: a file cannot be written.
     """
     try:
         return _written(asked, folder, window)
@@ -158,9 +163,10 @@ def _written(asked: Assignment, folder: Path, window: Window | None) -> Path:
         atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
         for place, file in files_in(release, notebook.given):
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            # Students edit starter files, so each student gets a separate copy.
             if place in notebook.starter:
                 atomic.copy(file, folder / place)
-            else:  # however large: nobody writes there
+            else:  # hard link, because given data may be large and is never modified
                 atomic.link(file, folder / place)
     check = atomic.read(release / FILE_NAME).decode("utf-8")
     atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())

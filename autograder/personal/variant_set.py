@@ -1,6 +1,6 @@
-"""From a class list to everybody's variant: values, faults, questions, notebooks.
+"""Draws a class's variants: values, faults, questions and notebooks.
 
-Values that the reference computes are asked for in one box, whatever the size of the class.
+All values that the reference computes are requested from one box, whatever the size of the class.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _NAME = "asked"
 
 
 class Reference:
-    """A box of the reference, asked for what variants are made of.
+    """A box that runs the reference and computes values for variants.
 
     Every method raises:
-        CourseError: a function is missing, raises, or gives something else than it should; names it.
+        CourseError: a function is missing, raises, or returns an unexpected kind of value; the message names
+            it.
     """
 
     def __init__(self, box: Box, limits: Limits) -> None:
@@ -43,9 +44,10 @@ class Reference:
     def computed(
         self, reference: str, arguments: Sequence[tuple[Value, ...]]
     ) -> dict[tuple[Value, ...], Value]:
-        """What a function gives for each of these arguments."""
+        """Return the value of a reference function for each argument tuple."""
         found = dict(zip(arguments, self._answers(reference, arguments), strict=True))
         for given, value in found.items():
+            # bool is a subclass of int, but a drawn value must be a number or a text.
             if not isinstance(value, int | str) or isinstance(value, bool):
                 raise CourseError(
                     f"reference {reference}: expected a whole number or a text for {given}, got {value!r:.80}"
@@ -61,7 +63,7 @@ class Reference:
 
 @contextmanager
 def open_reference(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Reference]:
-    """A box of the reference, for as many variants.
+    """Open a box of the reference with limits for this number of variants.
 
     Raises:
         RubricError: a module that the rubric preloads is not installed.
@@ -77,29 +79,31 @@ def open_reference(assignment: Assignment, pool: Pool, variants: int) -> Iterato
 
 
 class VariantSet(Struct, frozen=True, eq=False):
-    """The variants of a class, and what it takes to build their notebooks."""
+    """The variants of a class, and the data needed to build their notebooks."""
 
     common: Assignment
     catalogues: dict[str, tuple[Fault, ...]]
     variants: dict[str, Variant]
-    """By student."""
+    """Variants by student."""
 
     def assignment(self, variant: Variant, student: str = "") -> Assignment:
-        """The assignment as this variant asks it, with notebooks of its own.
+        """Return the assignment of one variant, with personal notebooks.
 
         Args:
-            variant: one of those that were drawn.
-            student: whose own end is told, where the course states one; empty: the common one.
+            variant: one of the drawn variants.
+            student: the student for whom the notebooks show an individual deadline, if the course sets one;
+                empty: the common deadline.
 
         Raises:
-            RubricError: a question is not valid with this variant's values, or the student's own check would
-                have to differ from that of the others.
-            NotebookError: a cell does not hold what it should.
+            RubricError: a question is not valid with this variant's values, or the student's check file would
+                have to differ from the common one.
+            NotebookError: a cell lacks required content.
         """
         asked = self.common.with_variant(variant, self.catalogues)
         shared = self.common.course.release(self.common.name) / FILE_NAME
         language = released_language(shared) or ""
         files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
+        # The check file is the same for everyone except for the deadline: it must not reveal the variant.
         if _untimed(files.pop(FILE_NAME).decode()) != _untimed(shared.read_text(encoding="utf-8")):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
@@ -113,12 +117,12 @@ class VariantSet(Struct, frozen=True, eq=False):
         return replace(asked, releases=releases, release_bytes=contents, manifest=None)
 
     def key(self, variant: Variant) -> dict[str, bytes]:
-        """The source notebooks of a variant, solutions included: the answer key."""
+        """Return the answer key of a variant: its source notebooks, solutions included."""
         asked = self.common.with_variant(variant, self.catalogues)
         return sources(self.common.course, asked.rubric, self.exchanged(variant))
 
     def exchanged(self, variant: Variant) -> dict[str, Listing]:
-        """What is handed out for repair, by question id."""
+        """Return the common and the personal code listing of each repair question, by question id."""
         draws = self.common.rubric.draws
         common = self.common.rubric.variant.faults
         return {
@@ -134,26 +138,26 @@ class VariantSet(Struct, frozen=True, eq=False):
 
 
 def _untimed(check: str) -> dict[str, Any]:
-    """What a student's check says but when the exam is sat, which may be another time for each."""
+    """Return the specification in a student's check without the exam times, which may differ per student."""
     return {key: value for key, value in (specification_of(check) or {}).items() if key != "times"}
 
 
 def make_variants(
     common: Assignment, students: Sequence[str], pool: Pool, catalogues: Catalogues | None = None
 ) -> VariantSet:
-    """Draw the variants of these students, and ask the reference once for all that they need.
+    """Draw the variants of these students and compute all values they need in one run of the reference.
 
     Args:
-        common: the assignment, loaded.
+        common: the loaded assignment.
         students: their ids.
-        pool: gives the reference's sandbox; used only if values are computed.
-        catalogues: those that variants were drawn from before; default: the faults of the checks, as they are
-            now.
+        pool: provides the sandbox of the reference; used only if values are computed.
+        catalogues: fault catalogues that earlier variants were drawn from; default: the current faults of the
+            checks.
 
     Raises:
-        RubricError: nothing is drawn in this rubric; no draw satisfies the conditions; or the common variant
-            is not one that could be drawn.
-        CourseError: the reference does not give what it should.
+        RubricError: the rubric draws no values; no draw satisfies the conditions; or the common variant could
+            not be the result of a draw.
+        CourseError: the reference returns an unexpected value.
         SandboxUnavailable: code cannot be confined on this machine.
     """
     draws = common.rubric.draws
@@ -165,6 +169,7 @@ def make_variants(
     }
     if not draws.computed:
         return _made(common, students, draws, None, known)
+    # One more than the students, for the common variant.
     with open_reference(common, pool, len(students) + 1) as reference:
         return _made(common, students, draws, reference, known)
 
@@ -196,6 +201,7 @@ def _made(
     }
     if reference is None:
         return VariantSet(common, catalogues, variants)
+    # The common variant is computed too, to verify the value that the rubric states for it.
     every = [common.rubric.variant, *variants.values()]
     for name, computed in draws.computed.items():
         values = _computed(reference, computed, every)
@@ -215,6 +221,7 @@ def _made(
 def _computed(
     reference: Reference, computed: Computed, every: Sequence[Variant]
 ) -> Mapping[tuple[Value, ...], Value]:
+    # Many students draw the same arguments; each combination is computed once.
     wanted = list(dict.fromkeys(_arguments(computed, variant) for variant in every))
     return reference.computed(computed.reference, wanted)
 
@@ -224,7 +231,7 @@ def _arguments(computed: Computed, variant: Variant) -> tuple[Value, ...]:
 
 
 def _check_common(common: Assignment, draws: Draws, catalogues: Catalogues) -> None:
-    """Refuse a common variant that could not have been drawn."""
+    """Refuse a common variant that could not be the result of a draw."""
     for name, planted in draws.planted.items():
         known = [fault.id for fault in catalogues[planted.faults]]
         unknown = [fault for fault in common.rubric.variant.faults[name] if fault not in known]

@@ -1,4 +1,4 @@
-"""The service as Django knows it."""
+"""The service as a Django app."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class ServiceConfig(AppConfig):
-    """Tables and migrations."""
+    """The app that owns the tables and migrations."""
 
     name = "autograder.service"
     label = "service"

@@ -1,7 +1,8 @@
-"""What was handed in: received, claimed by a worker, kept, given back. Nothing that has a receipt is lost.
+"""Attempts: received, claimed by a worker, stored, released. A submission that has a receipt is never lost.
 
-An attempt waits, runs under a lease, and is graded or failed. A lease that ended may be taken by another
-worker; what the first one brings later is not kept. So each attempt has one result, whoever died meanwhile.
+An attempt waits, runs under a lease, and is then graded or failed. If a lease has expired, another worker may
+claim the attempt, and a late result of the first worker is discarded. So each attempt has one result,
+whichever worker died in between.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ from autograder.store import GradedEntry, Key
 from autograder.variants.drawing import canonical_id
 
 LEASE = timedelta(seconds=30)
-"""How long a worker has an attempt; it is made longer while it lives."""
+"""Time for which a worker holds an attempt; a living worker extends it."""
 MOST_TRIES = 3
 MOST_BYTES = 64 << 20
-"""Of all files of one attempt together."""
+"""Maximum size of all files of one attempt together."""
 OVERDUE = timedelta(seconds=5)
-"""After so long an attempt that waits is given to the queue again."""
+"""A waiting attempt is enqueued again after this time."""
 
 
 def hand_in(
@@ -83,28 +84,29 @@ def hand_in(
     at: datetime | None = None,
     allowed: Callable[[], None] = lambda: None,
 ) -> Attempt:
-    """Receive what a student hands in: kept, signed for, and in the queue, all or nothing.
+    """Receive a student's submission: stored, signed and enqueued, all or nothing.
 
     Args:
-        offer: what it is for.
-        student: whose it is.
-        files: by path; see `placed`.
-        signer: of the receipt.
-        by: who sent it; None: it was imported.
-        at: when; default: now.
-        allowed: is asked while no other attempt of this student can come in between; raises ServiceError.
+        offer: the offered assignment.
+        student: the student's id.
+        files: contents by path; see `uploads.place_upload`.
+        signer: signs the receipt.
+        by: the account that sent it; None: it was imported.
+        submitted_at: submission time; default: the current time.
+        allowed: called while no other attempt of this student can be added; raises ServiceError to refuse.
 
     Raises:
-        ServiceError: a name is not usable, all are too large together, or there were too many attempts.
+        ServiceError: a name is not usable, the files are too large together, or there were too many attempts.
     """
     _check(student, files)
+    # Stored before the transaction, so that no lock is held while large files are written.
     digests = dict(zip(files, blobs.put(files.values()), strict=True))
     with transaction.atomic():
         with connection.cursor() as cursor:
-            # Whoever offers another version waits for this one, and the other way round (`trials.apply`).
+            # Offering another version waits for this transaction, and vice versa (`trials.apply_trial`).
             cursor.execute("SELECT version_id FROM service_offer WHERE id = %s FOR KEY SHARE", [offer.pk])
             (version,) = cursor.fetchone()
-            # Numbers of one student's attempts have no gap and no double.
+            # Serialise a student's submissions, so that attempt numbers have no gaps and no duplicates.
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
         allowed()
         known = Attempt.objects.filter(offer=offer, student=student)
@@ -130,7 +132,7 @@ def hand_in(
 
 
 def _facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, Any]:
-    """What a receipt says."""
+    """Return the facts that a receipt states."""
     return {
         "course": attempt.offer.course.slug,
         "assignment": attempt.offer.assignment,
@@ -158,22 +160,23 @@ def _check(student: str, files: Mapping[str, bytes]) -> None:
 
 
 def digest_of(student: str, files: Mapping[str, bytes]) -> str:
-    """SHA-256 of files as they were handed in, whatever the rubric wants of them."""
+    """Return the SHA-256 of the submitted files as they are, whatever files the rubric asks for."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
     others = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
     return SubmittedFiles(student, notebooks, others).digest()
 
 
 def contents(attempt: Attempt) -> dict[str, bytes]:
-    """The files of an attempt, by name."""
+    """Return the files of an attempt by name."""
     files = dict(attempt.files.values_list("name", "blob_id"))
     found = blobs.get(files.values())
     return {name: found[digest] for name, digest in files.items()}
 
 
 def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
-    """What a grader gets: the notebooks that the rubric asks for, and the files that go with them."""
+    """Return the grader's input: the notebooks that the rubric asks for, and their extra files."""
     found = timed(attempt, rubric)
+    # A submission that is refused for everyone is not executed.
     if found and all(one.timing and one.timing.refused for one in found):
         return refused_files(attempt.student, rubric)
     asked, files = as_graded(attempt, rubric)
@@ -181,9 +184,9 @@ def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
 
 
 def as_graded(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
-    """Who is asked the questions of an attempt, and its files, by name.
+    """Return the id of the student with the variant that an attempt answers, and the attempt's files by name.
 
-    Where it has what counts of a member's own notebooks, everything else is the group's.
+    If the attempt counts for a member's individual notebooks, all other files are the group's.
     """
     if is_apart(attempt.offer, rubric):
         handin = counting(attempt.offer, attempt.student, rubric)
@@ -193,7 +196,7 @@ def as_graded(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
 
 
 def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
-    """All files that count for a student, by name; of a member of a group, what is their own and the rest."""
+    """Return all files that count for a student; for a group member, individual files plus the group's."""
     files = contents(Attempt(pk=uuid.UUID(handin.folder.name)))
     if handin.group is None or not rubric.assignment.individual:
         return files
@@ -206,7 +209,7 @@ def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
 
 
 def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
-    """Of files that were handed in, those that the rubric asks for."""
+    """Select the files that the rubric asks for from the submitted ones."""
     contents = {path: files.get(path, _missing(path)) for path in asked_files(rubric)}
     unread, beside = loose_files(files, contents, rubric)
     contents = explain_absent(contents, [f"{one.name}.ipynb" for one in rubric.assignment.notebooks], unread)
@@ -227,9 +230,9 @@ def _missing(path: str) -> NotebookError:
 
 
 def claim(identifier: uuid.UUID) -> Attempt | None:
-    """Take an attempt, if it waits or its lease has ended; None where there is nothing to do.
+    """Claim an attempt if it waits or its lease has expired; return None if there is nothing to do.
 
-    One that was tried as often as it may be fails.
+    An attempt that was already tried the maximum number of times fails instead.
     """
     now = timezone.now()
     free = Q(state=State.WAITING) | Q(state=State.RUNNING, leased_until__lt=now)
@@ -237,6 +240,7 @@ def claim(identifier: uuid.UUID) -> Attempt | None:
         attempt = Attempt.objects.select_for_update().filter(free, pk=identifier).first()
         if attempt is None:
             return None
+        # Tries are counted when an attempt is claimed, because a worker that dies cannot count its own.
         if attempt.tries >= MOST_TRIES:
             attempt.state = State.FAILED
             attempt.problem = attempt.problem or "the worker ended each time; nothing says why"
@@ -248,13 +252,14 @@ def claim(identifier: uuid.UUID) -> Attempt | None:
 
 
 def prolong(attempt: Attempt) -> bool:
-    """Keep the lease; False: another one has it."""
+    """Extend the lease; return False if another worker holds it."""
     mine = Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING)
     return bool(mine.update(leased_until=timezone.now() + LEASE))
 
 
 def give_back(attempt: Attempt, problem: str) -> None:
-    """Let somebody else try; after the last try it has failed, and says why."""
+    """Release an attempt for another try; after the last try it fails, with this problem as the reason."""
+    # With the lease in the filter, a worker that lost it cannot change the attempt.
     state = State.FAILED if attempt.tries >= MOST_TRIES else State.WAITING
     Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING).update(
         state=state, problem=problem, lease=None, leased_until=None
@@ -262,7 +267,7 @@ def give_back(attempt: Attempt, problem: str) -> None:
 
 
 def retry(attempt: Attempt) -> None:
-    """Try a failed attempt again, as a person asked for."""
+    """Try a failed attempt again because a person asked for it."""
     with transaction.atomic():
         failed = Attempt.objects.filter(pk=attempt.pk, state=State.FAILED)
         if failed.update(state=State.WAITING, tries=0, problem="", queued_at=timezone.now()):
@@ -270,19 +275,20 @@ def retry(attempt: Attempt) -> None:
 
 
 def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> bool:
-    """Keep the result of an attempt, and let it count if this is the one that does; once.
+    """Store the result of an attempt once, and make it count for the students for whom the attempt counts.
 
     Args:
         attempt: as it was claimed.
-        graded: what came of it.
-        rubric: that the student was asked by.
-        environment: digest of what computed it.
+        graded: its result.
+        rubric: the student's rubric.
+        environment: digest of the code and data that computed the result.
 
     Returns:
-        False: another worker has it by now, and nothing was kept.
+        False: another worker holds the attempt by now, and nothing was stored.
     """
     with transaction.atomic():
         _lock_beside(attempt, rubric)
+        # The lease in the filter fences off a worker that was so slow that another one claimed the attempt.
         mine = Attempt.objects.select_for_update().filter(pk=attempt.pk, lease=attempt.lease)
         row = mine.filter(state=State.RUNNING).first()
         if row is None:
@@ -294,7 +300,7 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         row.lease = row.leased_until = None
         row.save()
         members = together(row.offer, row.student)
-        with connection.cursor() as cursor:  # two attempts of one student, or group, may be done at once
+        with connection.cursor() as cursor:  # two attempts of a student or group may finish together
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, min(members)])
         handins = _counting(row.offer, rubric, members)
         outdated = _outdated(row, rubric, handins)
@@ -312,7 +318,7 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
 
 
 def _lock_beside(attempt: Attempt, rubric: Rubric) -> None:
-    """Lock what may have to be graded again with an attempt, in the order that `trials.apply` has."""
+    """Lock the attempts that may have to be graded again, in the same order as `trials.apply_trial`."""
     if rubric.assignment.individual:
         offer = Offer.objects.get(pk=attempt.offer_id)
         members = Attempt.objects.filter(offer=offer, student__in=together(offer, attempt.student))
@@ -320,9 +326,9 @@ def _lock_beside(attempt: Attempt, rubric: Rubric) -> None:
 
 
 def _outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> list[uuid.UUID]:
-    """Of an attempt and those beside which it counts for the group, whose results are of other files by now.
+    """Return related attempts of the group with results that no longer match the files that count.
 
-    Another member handed in the group's part meanwhile, or another attempt of it counts.
+    Another member submitted the group's part in the meantime, or another attempt of it counts.
     """
     parts = [one for one in handins.values() if one.own is not None]
     names = {result_of(one): one for one in parts if str(row.pk) in (one.folder.name, result_of(one))}
@@ -333,16 +339,20 @@ def _outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> li
 
 
 def counted_entry(key: Key, graded: Graded, rubric: Rubric, handin: Handin) -> GradedEntry:
-    """A result as it is recorded for one for whom it counts; the key is that of the attempt's own."""
+    """Return a result as the entry of one student for whom it counts.
+
+    The key is the attempt's own, with the student and the digest of the files that count for them.
+    """
     found = as_counted(graded, handin, rubric)
     mine = replace(key, student=handin.student, submission=found.digest)
     return GradedEntry(mine, found, rubric, handin.submitted_at)
 
 
 def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
-    """A result as that of the one for whom it counts, with what the time means for them.
+    """Return a result as that of a student for whom it counts, with the student's own timing.
 
-    Slip days are each student's own: what is taken of one member of a group may be refused of another.
+    Slip days belong to single students: a submission may cost one group member slip days and be refused for
+    another.
     """
     if handin.group and handin.own is None and rubric.assignment.individual:
         files = submitted(handin.owner, rubric, counted_contents(handin, rubric))
@@ -352,49 +362,49 @@ def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
 
 
 def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
-    """The attempt of a student that counts, as the schedule has it; its folder's name is the attempt's id.
+    """Return the student's counting attempt according to the schedule; its folder name is the attempt's id.
 
-    Where there are no times it is the last one; of a group, whoever of its members handed it in, and beside
-    it the one that has what the student handed in alone (`Handin.own`). None: nothing was handed in.
+    Without times it is the last attempt; for a group, the last of any member, together with the one that has
+    the student's individual files (`Handin.own`). None: nothing was submitted.
     """
     return _counting(offer, rubric, together(offer, student)).get(student)
 
 
 def all_counting(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
-    """The attempt of every student that counts, as `counting` has it."""
+    """Return every student's counting attempt, as `find_counting_attempt` does."""
     return _counting(offer, rubric)
 
 
 def result_of(handin: Handin) -> str:
-    """The id of the attempt whose result is a student's: where they handed in some of it alone, that one."""
+    """Return the id of the attempt with the student's result: the one with the individual files, if any."""
     return (handin.own or handin.folder).name
 
 
 def is_apart(offer: Offer, rubric: Rubric) -> bool:
-    """Whether there are groups whose members hand in some of it alone."""
+    """Decide whether there are groups, and some notebooks are submitted individually."""
     return bool(offer.groups and rubric.assignment.individual)
 
 
 def groups_of(offer: Offer) -> tuple[StudentGroup, ...]:
-    """Who hands in together."""
+    """Return the groups that submit together."""
     return tuple(StudentGroup(name, tuple(members)) for name, members in sorted(offer.groups.items()))
 
 
 def together(offer: Offer, student: str) -> tuple[str, ...]:
-    """The members of a student's group; who is in none is alone."""
+    """Return the members of a student's group; just the student if there is none."""
     group = group_of(offer, student)
     return group.members if group else (student,)
 
 
 def group_of(offer: Offer, student: str) -> StudentGroup | None:
-    """A student's group; None: they hand in alone."""
+    """Return a student's group; None: the student submits alone."""
     return groups.by_student(groups_of(offer)).get(canonical_id(student))
 
 
 def _counting(offer: Offer, rubric: Rubric, students: Collection[str] | None = None) -> dict[str, Handin]:
-    """By student, of those attempts that did not fail; of these students and no others, where they are named.
+    """Return the counting attempt by student, out of those that did not fail; optionally of some students.
 
-    Whoever of a group is named, all of its members are.
+    If one member of a group is named, all members must be.
     """
     times = schedule_of(offer, rubric)
     found = _settled(offer, rubric, times, slip_days_left(offer, times), students)
@@ -426,7 +436,7 @@ def _settled(
 
 
 def _facts_of(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
-    """Which attempts can be read, and which ones staff chose."""
+    """Return the facts about attempts that decide which one counts: readability and choices of staff."""
     chosen = {
         str(one.attempt_id): StaffChoice(one.at.timestamp(), one.reason)
         for one in ChosenAttempt.objects.filter(attempt__in=attempts)
@@ -437,7 +447,7 @@ def _facts_of(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
 
     @cache
     def readable(attempt: str) -> Readability:
-        if not files:  # asked of all at once, and only if somebody has several attempts
+        if not files:  # loaded for all attempts together, and only if a student has several
             for row in AttemptFile.objects.filter(attempt__in=attempts, name__in=asked):
                 files.setdefault(str(row.attempt_id), []).append(row)
         return _readability(files.get(attempt, []), rubric)
@@ -449,13 +459,13 @@ def _facts_of(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
 
 
 def readability_of(attempt: Attempt, rubric: Rubric) -> Readability:
-    """Find out which notebooks of an attempt can be read."""
+    """Return which notebooks of an attempt can be read."""
     rows = AttemptFile.objects.filter(attempt=attempt, name__in=asked_files(rubric))
     return _readability(list(rows), rubric)
 
 
 def _readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
-    """Each file is parsed once; what comes of it is kept with it."""
+    """Decide which files can be read; each is parsed once, and the outcome is stored with the file."""
     names = {f"{name}.ipynb": name for name in notebooks_of(rubric, "all")}
     unknown = [one for one in rows if one.name in names and one.fault is None]
     data = blobs.get([one.blob_id for one in unknown])
@@ -473,7 +483,7 @@ def _readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
 
 
 def _parts(offer: Offer, rubric: Rubric, attempts: QuerySet[Attempt]) -> HeldParts | None:
-    """Which attempts have what, where there are groups whose members hand in some of it alone."""
+    """Return which attempts have group files and which individual ones; None if nothing is individual."""
     if not is_apart(offer, rubric):
         return None
 
@@ -486,13 +496,14 @@ def _parts(offer: Offer, rubric: Rubric, attempts: QuerySet[Attempt]) -> HeldPar
 
 
 def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
-    """By canonical id, the slip days that assignments before this one leave; who used none is not in it."""
+    """Return the slip days that earlier assignments leave, by canonical id; unused accounts are left out."""
     left: dict[str, int] = {}
     if times is None or times.common.terms.slip is None:
         return left
     others = Offer.objects.filter(course=offer.course_id).exclude(times={}).select_related("version")
     places = {one: one.times["slip_days"]["place"] for one in others if "slip_days" in one.times}
     own = offer.times["slip_days"]["place"]
+    # In the order of the course: what is left after one assignment limits the next.
     for earlier in sorted((one for one in places if places[one] < own), key=places.__getitem__):
         rubric = versions.rubric_of(earlier.version)
         for handin in _settled(earlier, rubric, schedule_of(earlier, rubric), left):
@@ -502,17 +513,17 @@ def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
 
 
 def timed(attempt: Attempt, rubric: Rubric) -> list[Handin]:
-    """An attempt, with how it stands to the time allowed, for each for whom it may count."""
+    """Return an attempt with its timing, once for each student for whom it may count."""
     times, teams = schedule_of(attempt.offer, rubric), groups_of(attempt.offer)
     left = slip_days_left(attempt.offer, times)
     return settled({attempt.student: [_handin(attempt)]}, times, teams, left, timezone.now())
 
 
 def schedule_of(offer: Offer, rubric: Rubric) -> Schedule | None:
-    """When an assignment may be handed in; None: there is no end.
+    """Return the times of an assignment; None: there is no deadline.
 
     Raises:
-        RubricError: the times are impossible ones.
+        RubricError: the times are impossible.
     """
     return schedule.read(offer.times, rubric, offer.assignment, groups_of(offer)) if offer.times else None
 
@@ -522,18 +533,19 @@ def _handin(attempt: Attempt) -> Handin:
 
 
 def sweep() -> int:
-    """Give to the queue again what has neither a result nor, by all signs, a job; how many there were."""
+    """Enqueue attempts that have no result and, as far as can be seen, no job; return their number."""
     now = timezone.now()
     forgotten = Q(state=State.WAITING, queued_at__lt=now - OVERDUE)
     left = Q(state=State.RUNNING, leased_until__lt=now)
     found = list(
         Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
     )
+    # An attempt that has a job is refused by the queue and not counted.
     return sum(tasks.defer(identifier) for identifier in found)
 
 
 def grade_again(attempts: QuerySet[Attempt]) -> int:
-    """Grade attempts anew, by what their offers say now; how many."""
+    """Grade attempts anew by the current version of their offers; return their number."""
     with transaction.atomic():
         found = list(attempts.select_for_update().filter(state=State.GRADED).order_by("pk"))
         for attempt in found:

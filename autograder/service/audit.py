@@ -1,7 +1,7 @@
-"""Who did what, from what to what. Entries are only ever added; each holds the digest of the one before.
+"""The audit log: who changed what, with old and new values. Entries form a hash chain and are only added.
 
-Whoever changes or removes one in the database breaks the chain from there on, and `broken` says where. The
-newest digest, noted elsewhere, shows that none was taken away at the end.
+Changing or removing an entry in the database breaks the chain from there on, and `find_broken_entry` reports
+the position. The newest digest, recorded elsewhere, proves that no entry was removed at the end.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def note(
     before: Any = None,
     after: Any = None,
 ) -> AuditEntry:
-    """Add an entry; it is kept with the transaction that it is part of, or not at all."""
+    """Add an entry; it is committed or rolled back with the surrounding transaction."""
     with transaction.atomic():
-        hold()  # one after another, or two would follow the same one
+        hold()  # serialised, or two entries would have the same predecessor
         last = AuditEntry.objects.order_by("-pk").first()
         entry = AuditEntry(
             course=course,
@@ -49,17 +49,17 @@ def note(
 
 
 def hold() -> None:
-    """Have the log until the transaction ends.
+    """Lock the log until the transaction ends.
 
-    Whoever notes something about rows that it locks calls this before it locks them: who has the rows and
-    waits for the log would meet who has the log and waits for the rows.
+    Code that records an action about rows it locks must call this before it locks them; otherwise two
+    transactions could each hold the lock that the other waits for.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_APPENDING])
 
 
 def broken() -> int:
-    """The number of the first entry that does not fit the one before; 0: all do."""
+    """Return the number of the first entry that does not match its predecessor; 0: the chain is intact."""
     before = _BEGIN
     for entry in AuditEntry.objects.order_by("pk").iterator():
         if entry.previous != before or entry.digest != _digest(entry):
@@ -79,4 +79,5 @@ def _digest(entry: AuditEntry) -> str:
         entry.after,
         entry.previous,
     ]
+    # PostgreSQL does not keep the order of keys in JSON columns, so the digest must not depend on it.
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -1,10 +1,10 @@
-"""The marker's bench: what a student's finished notebook gives for an input, at once.
+"""The marker's bench: evaluates an input in a student's finished notebook, at once.
 
-Boxes in which the cells have run are kept ready. Each answers one input and is closed, and the next one is
-made ready behind it: so every input meets the state after all cells, whatever the one before it did. A box
-could also be forked for each input. But its first process belongs to the notebook, which would see that it is
-asked again, and shares descriptors and memory with whatever it forks. Boxes of their own share nothing, and
-need nothing in the sandbox that grading does not have.
+Boxes in which the cells have run are kept ready. Each answers one input and is then closed, and the next one
+is prepared in the background: so every input meets the state after all cells, whatever the previous input
+did. A box could also be forked for each input. But its first process belongs to the notebook, which would
+notice that it is used again, and shares descriptors and memory with its forks. Separate boxes share nothing,
+and need no permission in the sandbox that grading does not have.
 """
 
 from __future__ import annotations
@@ -49,76 +49,77 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("autograder.service.bench")
 MOST_SOURCE = 2_000
-"""Characters of one input."""
+"""Maximum number of characters of one input."""
 TRY_SECONDS = 4.0
-"""Of processor time, for one input; less where the rubric allows less for a call."""
+"""Processor time for one input; less if the rubric allows less for a call."""
 WAIT_SECONDS = 2.0
-"""For a box that is being made ready; then the page says so, and whoever asked sends it again."""
+"""Time to wait for a box that is being prepared; after that the page says so, and the user sends the input
+again."""
 MOST_AT_A_TIME = 3
-"""Inputs: each takes a thread of those that answer requests, and the others must go on."""
+"""Maximum number of concurrent inputs: each blocks one of the threads that answer requests."""
 MOST_SHOWN = 4_000
-"""Characters of a value, and of what is printed."""
+"""Maximum number of characters of a value and of the printed output."""
 MOST_ERROR = 1_000
 _LAST_TRIES = 10
 _MINUTE = 60.0
 _AGAIN_SECONDS = 10.0
-"""After so long what failed is tried again, when somebody asks."""
+"""A failed preparation is repeated after this time, if the notebook is requested again."""
 _UNAVAILABLE_SECONDS = 60.0
 _LOOK_SECONDS = 5.0
 _BREATH_SECONDS = 0.1
-"""Between an answer and what is done behind it: whoever waits has the processors."""
+"""Pause between an answer and the preparation of the next box, so that the answer gets the processors."""
 _IDLE_PROCESSOR_SECONDS = 1.0
-"""What a box may compute while nobody asks it anything."""
+"""Processor time that a box may use while it answers no input."""
 _Key = tuple[uuid.UUID, str]
 
 
 class BenchStanding(enum.StrEnum):
-    """What came of asking."""
+    """State of a notebook on the bench, or outcome of an input."""
 
     READY = "ready"
-    """It answers, or has answered."""
+    """The notebook is ready, or the input was answered."""
     PREPARING = "preparing"
     FAILED = "failed"
-    """The notebook has no state that could be asked."""
+    """The notebook has no state in which inputs could run."""
     UNAVAILABLE = "unavailable"
     """Student code cannot be confined on this machine."""
     BUSY = "busy"
-    """Too many inputs at a time, or a fault of ours: the same input may go well a moment later."""
+    """Too many concurrent inputs, or an internal error: the same input may succeed a moment later."""
     OFTEN = "often"
-    """This person has asked too often within a minute."""
+    """This person sent too many inputs within a minute."""
 
 
 class Opened(Struct, frozen=True):
-    """How a notebook stands on the bench."""
+    """State of a notebook on the bench, with the reason if it failed."""
 
     standing: BenchStanding
     ending: Ending | None = None
-    """Why there is no state: the cells, or what they left running, ended every box."""
+    """Why there is no state: the cells, or processes they left running, ended every box."""
     reason: str = ""
     """Why the notebook cannot be read, in English."""
 
 
 class Tried(Struct, frozen=True):
-    """What came of one input. All texts are the box's word, without control characters, and cut."""
+    """Outcome of one input. All texts come from the box, are cut, and contain no control characters."""
 
     source: str
     standing: BenchStanding = BenchStanding.READY
     value: str = ""
-    """As a notebook shows it; empty for None, and where nothing came of it."""
+    """The value as a notebook shows it; empty for None and if there is none."""
     output: str = ""
-    """What was printed."""
+    """The printed output."""
     error: str = ""
-    """The exception's type and text; of a notebook that failed: why it cannot be read."""
+    """The exception's type and text; for a notebook that failed, why it cannot be read."""
     ending: Ending | None = None
-    """Where the input, or before it the notebook's cells, ended the box."""
+    """How the input, or the notebook's cells before it, ended the box."""
     seconds: float = 0.0
-    """From asking the box to its answer."""
+    """Time from sending the input to the box until its answer."""
     cut: bool = False
-    """There was more output than the rubric's limits keep."""
+    """There was more output than the rubric's limits allow."""
 
 
 class _Program(Struct, frozen=True, eq=False):
-    """What runs in every box of one notebook."""
+    """The code, limits and files of every box of one notebook."""
 
     environment: Environment
     cells: tuple[Cell | Markdown, ...]
@@ -128,15 +129,15 @@ class _Program(Struct, frozen=True, eq=False):
 
 
 class _ReadyBox(Struct, eq=False):
-    """A box in which the cells have run, and nothing else."""
+    """A box in which the cells have run and no input has."""
 
     box: Box
     computed: float
-    """Processor seconds when it became ready."""
+    """Processor seconds used when it became ready."""
     memory: int
-    """Bytes that it took when it was looked at last."""
+    """Bytes in use at the latest measurement."""
     seconds: float
-    """Of processor time, for the input."""
+    """Processor time for the input."""
 
 
 class _OpenNotebook(Struct, eq=False):
@@ -161,16 +162,16 @@ class _OpenNotebook(Struct, eq=False):
 
 
 class Bench:
-    """Finished notebooks that answer inputs. Thread safe; a context manager.
+    """Finished notebooks that answer inputs. Thread-safe; a context manager.
 
-    It runs student code in full isolation alone, whatever the workers are allowed.
+    Student code always runs in full isolation here, whatever level the workers may use.
 
     Args:
-        most: notebooks that are kept ready.
-        memory_mb: that all their boxes may take together; those that were used longest ago are let go.
-        boxes: that are kept ready of each.
-        idle_seconds: after so long without an input a notebook is let go.
-        per_minute: inputs of one person.
+        most: maximum number of open notebooks.
+        memory_mb: memory for all boxes together; the least recently used notebooks are closed beyond it.
+        boxes: number of ready boxes per notebook.
+        idle_seconds: a notebook is closed after this time without an input.
+        per_minute: maximum number of inputs of one person.
     """
 
     def __init__(
@@ -205,14 +206,14 @@ class Bench:
         self.close()
 
     def close(self) -> None:
-        """End everything that runs; to be called once."""
+        """Stop everything that runs; must be called only once."""
         self._over.set()
         with self._lock:
             gone, self._notebooks = list(self._notebooks.values()), OrderedDict()
             self._lock.notify_all()
         self._let_go(gone)
-        self._pool.close()  # what still runs cells there ends with it
-        for _ in range(MOST_AT_A_TIME):  # inputs that are being answered; there are no more
+        self._pool.close()  # also ends the cells that still run there
+        for _ in range(MOST_AT_A_TIME):  # waits for inputs in progress; no new ones start
             self._at_a_time.acquire()
         self._clearing.shutdown()
         self._preparing.shutdown(cancel_futures=True)
@@ -222,17 +223,17 @@ class Bench:
         shutil.rmtree(self._private, ignore_errors=True)
 
     def open(self, attempt: Attempt, notebook: str) -> Opened:
-        """Have a notebook made ready in the background, if it is not; and how it stands.
+        """Prepare a notebook in the background if it is not open yet; return its state.
 
         Args:
-            attempt: whose cells are run.
-            notebook: which of its notebooks; a name of the rubric.
+            attempt: the attempt with the cells.
+            notebook: one of its notebooks; a name of the rubric.
         """
         with self._lock:
             return self._at(attempt, notebook)[1]
 
     def _at(self, attempt: Attempt, notebook: str) -> tuple[_OpenNotebook | None, Opened]:
-        """The notebook, opened if need be, and how it stands; the lock is held."""
+        """Return the notebook, opened if necessary, and its state. The caller holds the lock."""
         now = time.monotonic()
         if self._over.is_set() or now < self._unavailable_until:
             return None, Opened(BenchStanding.UNAVAILABLE)
@@ -251,13 +252,13 @@ class Bench:
         return found, found.opened
 
     def try_(self, attempt: Attempt, source: str, *, who: str, notebook: str) -> Tried:
-        """What an input gives in a fresh copy of the finished notebook.
+        """Evaluate an input in a fresh copy of the finished notebook.
 
         Args:
-            attempt: whose.
-            source: an expression, or any code of a cell.
-            who: asks; inputs are counted for each person.
-            notebook: which of the attempt's notebooks.
+            attempt: the attempt with the notebook.
+            source: an expression, or any code that a cell could hold.
+            who: the person; inputs are counted per person.
+            notebook: name of the attempt's notebook.
 
         Raises:
             ServiceError: the source is longer than `MOST_SOURCE` characters.
@@ -282,15 +283,16 @@ class Bench:
         return tried
 
     def last_tries(self, attempt: Attempt, *, who: str, notebook: str) -> tuple[Tried, ...]:
-        """What somebody has tried of a notebook since it was opened, the last one first."""
+        """Return a person's latest inputs since the notebook was opened, newest first."""
         with self._lock:
             found = self._notebooks.get((attempt.pk, notebook))
             own = [tried for person, tried in found.tried if person == who] if found else []
         return tuple(own[:_LAST_TRIES])
 
     def _too_often(self, who: str) -> bool:
-        """Count one more input of somebody, unless there were too many; the lock is held."""
+        """Count one more input of a person unless there were too many. The caller holds the lock."""
         now = time.monotonic()
+        # Forget people without a recent input, so that the table does not grow.
         for person in [one for one, times in self._lately.items() if times[-1] < now - _MINUTE]:
             del self._lately[person]
         times = self._lately.setdefault(who, deque())
@@ -302,7 +304,7 @@ class Bench:
         return False
 
     def _tried(self, found: _OpenNotebook, source: str) -> Tried:
-        """Ask a box that is ready, which is closed then."""
+        """Run an input in a ready box, which is closed afterwards."""
         ready = self._taken(found)
         if ready is None:
             with self._lock:
@@ -321,14 +323,14 @@ class Bench:
             self._clearing.submit(self._clear, found, ready)
 
     def _clear(self, found: _OpenNotebook, ready: _ReadyBox) -> None:
-        """Close a box that has answered, and have the next one made ready, when the answer is on its way."""
+        """Close a used box after the answer is on its way, and prepare the next one."""
         self._over.wait(_BREATH_SECONDS)
         ready.box.close()
         with self._lock:
             self._prepare_more(found)
 
     def _taken(self, found: _OpenNotebook) -> _ReadyBox | None:
-        """A box that is nobody else's from here on; None where there is none in time."""
+        """Take a ready box out of the notebook's queue; return None if there is none in time."""
         until = time.monotonic() + WAIT_SECONDS
         with self._lock:
             while not (found.ready or found.failed or found.closed):
@@ -340,10 +342,11 @@ class Bench:
     # ------------------------------------------------------------ in the background
 
     def _prepare_more(self, found: _OpenNotebook) -> None:
-        """Have one more box made ready, where there is room for it; the lock is held."""
+        """Prepare one more box if there is room for it. The caller holds the lock."""
         if found.closed or found.failed or found.preparing or len(found.ready) >= self._boxes:
             return
         taken = sum(one.memory for one in self._every_box())
+        # The first box is always allowed: without it the notebook could not be used at all.
         if not found.ready or taken + found.ready[0].memory <= self._memory:
             found.preparing += 1
             self._preparing.submit(self._prepare, found)
@@ -353,7 +356,7 @@ class Bench:
             yield from notebook.ready
 
     def _prepare(self, found: _OpenNotebook) -> None:
-        """Make one box ready, and begin with the next."""
+        """Prepare one box, and schedule the next."""
         ready, failed, unavailable = None, None, False
         try:
             if not found.closed:
@@ -365,8 +368,10 @@ class Bench:
         except Exception as error:  # noqa: BLE001 - whatever it is, the page has to say that there is nothing
             LOG.warning("attempt %s is not on the bench: %s", found.attempt.pk, describe_error(error))
             failed = Opened(BenchStanding.FAILED)
+            # A missing preload is one assignment's fault and must not close the bench for all others.
             unavailable = isinstance(error, SandboxUnavailable) and not isinstance(error, PreloadMissing)
         finally:
+            # The executor's thread would otherwise keep its database connection.
             connections.close_all()
         with self._lock:
             found.preparing -= 1
@@ -387,17 +392,18 @@ class Bench:
         self._let_go(gone)
 
     def _ready_box(self, found: _OpenNotebook) -> _ReadyBox:
-        """A box in which the cells ran.
+        """Return a box in which the cells have run.
 
         Raises:
-            BoxEnded: they ended every box, or used up the time of a submission.
-            NotebookError: what was handed in is no notebook.
-            SandboxError: it cannot be confined here, or our side failed.
+            BoxEnded: the cells ended every box, or used up the time of a submission.
+            NotebookError: the submitted file is not a notebook.
+            SandboxError: code cannot be confined here, or an internal error occurred.
         """
         if found.program is None:
             found.program = self._program(found.attempt, found.notebook)
         program = found.program
         sandbox = self._pool.persistent(program.environment)
+        # Checked once: the sandbox must confine code on this machine before student code runs.
         if not self._proven:
             selftest.ensure(self._pool.start_apart, self._private, isolation=self._pool.isolation.value)
             self._proven = True
@@ -408,7 +414,7 @@ class Bench:
             box = session.hand_over()
         try:
             pairs = zip(program.cells, session.runs, strict=True)
-            # What ends a box need not end the next one as well.
+            # Leave out cells that ended a box, so that they do not end the next one as well.
             cells = tuple(cell for cell, run in pairs if run is None or run.ending is None)
             found.program = _Program(program.environment, cells, program.limits, program.seed, program.files)
             seconds = min(TRY_SECONDS, program.limits.call_seconds)
@@ -418,8 +424,8 @@ class Bench:
             raise
 
     def _program(self, attempt: Attempt, notebook: str) -> _Program:
-        """What runs, as grading runs it."""
-        from autograder.service import attempts  # its tables ask for Django's settings, which name the bench
+        """Return the program of a notebook, the same as for grading."""
+        from autograder.service import attempts  # its models need the settings, which name the bench
 
         asked, files = attempts.as_graded(attempt, self._loaded.of(attempt.version).rubric)
         assignment = self._loaded.of(attempt.version).for_student(asked)
@@ -439,7 +445,7 @@ class Bench:
         )
 
     def _too_many(self) -> list[_OpenNotebook]:
-        """Take off those that were used longest ago, where there are too many; the lock is held."""
+        """Remove the least recently used notebooks beyond the limits. The caller holds the lock."""
         gone = []
         while len(self._notebooks) > 1 and (
             len(self._notebooks) > self._most or sum(one.memory for one in self._every_box()) > self._memory
@@ -448,7 +454,7 @@ class Bench:
         return gone
 
     def _let_go(self, gone: list[_OpenNotebook]) -> None:
-        """Close the boxes of notebooks that were taken off, and sandboxes that no other one needs."""
+        """Close the boxes of removed notebooks, and the sandboxes that no other notebook needs."""
         boxes: list[_ReadyBox] = []
         with self._lock:
             for one in gone:
@@ -462,7 +468,7 @@ class Bench:
             self._pool.end(environment)
 
     def _look_after(self) -> None:
-        """Let go of what nobody uses, and of boxes that compute or grow although nobody asks them."""
+        """Close unused notebooks, and boxes that compute or grow without being asked."""
         while not self._over.wait(_LOOK_SECONDS):
             try:
                 with self._lock:
@@ -477,7 +483,7 @@ class Bench:
                 LOG.warning("the bench could not be looked after: %s", describe_error(error))
 
     def _look_at(self, notebook: _OpenNotebook, ready: _ReadyBox) -> None:
-        """One box that waits: nobody else has it meanwhile."""
+        """Check one waiting box; it is out of the queue meanwhile, so no input can take it."""
         with self._lock:
             if ready not in notebook.ready:
                 return
@@ -497,7 +503,7 @@ class Bench:
 
 
 def _memory(box: Box) -> int:
-    """Bytes of all processes of a box, as far as the kernel tells."""
+    """Return the memory of all processes of a box in bytes, as reported by the kernel; 0 for other boxes."""
     from autograder.sandbox.outside.box import NamespaceBox
     from autograder.sandbox.outside.watchdog import Watchdog
 
@@ -505,7 +511,7 @@ def _memory(box: Box) -> int:
 
 
 def _shown(source: str, run: CellRun, seconds: float) -> Tried:
-    """What a cell gave, as texts that may be shown."""
+    """Return the outcome of a cell as texts that are safe to show."""
     texts: dict[str, list[str]] = {"result": [], "stream": [], "display": [], "error": []}
     for output in run.outputs:
         texts.setdefault(output.kind, []).append(output.data.get("text/plain", ""))
@@ -521,7 +527,7 @@ def _shown(source: str, run: CellRun, seconds: float) -> Tried:
 
 
 def _error(name: str, tracebacks: list[str]) -> str:
-    """The exception's type and text, which a traceback has at its end."""
+    """Return the exception's type and text, which are at the end of a traceback."""
     if not name:
         return ""
     text = tracebacks[-1] if tracebacks else ""

@@ -1,8 +1,9 @@
-"""Bytes by their digest, kept once: in the database, or in an object store that it points into.
+"""Bytes by their digest, stored once: in the database, or in an object store that the database refers to.
 
-With ``AUTOGRADER_OBJECT_STORE`` what is new goes there: ``s3://bucket/prefix?endpoint_url=…&region_name=…``,
-its credentials as the library of that store finds them, or ``file:///srv/blobs``, a folder that all machines
-share. What is in the database already stays there. Whatever comes out of a store is compared with its digest.
+With ``AUTOGRADER_OBJECT_STORE`` new contents go there: ``s3://bucket/prefix?endpoint_url=…&region_name=…``,
+with credentials as that store's library finds them, or ``file:///srv/blobs``, a folder that all machines
+share. Contents already in the database stay there. Everything read from an object store is checked against
+its digest.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from autograder.service.models import Blob
 
 OBJECT_STORE = "AUTOGRADER_OBJECT_STORE"
 LARGE = 8 << 20
-"""Bytes that are read and written together: so much of a large one at a time, or so many small ones."""
+"""Number of bytes read or written at once: a part of a large content, or several small contents."""
 _OF_S3 = ("endpoint_url", "region_name", "addressing_style", "signature_version")
 _EXPECTED = f"{OBJECT_STORE}: expected s3://bucket/prefix or file:///folder"
 
 
 def put(contents: Iterable[bytes]) -> list[str]:
-    """Keep contents; what is known already is not written again. Returns their digests, in order.
+    """Store contents, skipping known ones; return their digests in order.
 
     Raises:
-        ServiceError: there is an object store, and it does not take them.
+        ServiceError: an object store is configured and does not accept them.
     """
     by_digest: dict[str, bytes] = {}
     digests = []
@@ -52,8 +53,10 @@ def put(contents: Iterable[bytes]) -> list[str]:
 
 def _keep(by_digest: Mapping[str, bytes]) -> None:
     known = set(Blob.objects.filter(digest__in=by_digest).values_list("digest", flat=True))
+    # One order for all processes, so that concurrent inserts of the same rows cannot deadlock.
     new = {digest: data for digest, data in sorted(by_digest.items()) if digest not in known}
     store = named_store()
+    # Objects are stored before their rows, so that every row refers to an existing object.
     if store is not None:
         for digest, data in new.items():
             _save(store, digest, data)
@@ -65,12 +68,12 @@ def _keep(by_digest: Mapping[str, bytes]) -> None:
             Blob(digest=digest, size=len(data), data=data if store is None else None)
             for digest, data in new.items()
         ],
-        ignore_conflicts=True,  # another one may keep the same just now
+        ignore_conflicts=True,  # another process may store the same content concurrently
     )
 
 
 def _insert(digest: str, data: bytes) -> None:
-    """Write large contents as they are: in the text of a statement they take eight times their room."""
+    """Write a large content with a binary parameter: as text in a statement it takes eight times its size."""
     connection.ensure_connection()
     with psycopg.Cursor(connection.connection) as cursor:
         cursor.execute(
@@ -80,25 +83,25 @@ def _insert(digest: str, data: bytes) -> None:
 
 
 def get(digests: Iterable[str]) -> dict[str, bytes]:
-    """Contents by digest.
+    """Return contents by digest.
 
     Raises:
-        ServiceError: something is in an object store, and cannot be had from there as it was.
+        ServiceError: a content is in an object store and cannot be read from there unchanged.
     """
     rows = Blob.objects.filter(digest__in=set(digests)).values_list("digest", "data")
     return {digest: b"".join(_stored_parts(digest)) if data is None else bytes(data) for digest, data in rows}
 
 
 def sizes(digests: Iterable[str]) -> dict[str, int]:
-    """How many bytes there are, by digest."""
+    """Return sizes in bytes by digest."""
     return dict(Blob.objects.filter(digest__in=set(digests)).values_list("digest", "size"))
 
 
 def parts(digest: str) -> Iterator[bytes]:
-    """Contents that are kept, in parts, so that large ones are never in memory as a whole.
+    """Yield a stored content in parts, so that a large one is never in memory as a whole.
 
     Raises:
-        ServiceError: as `get`; parts may have been given by then.
+        ServiceError: as `load_blobs`; parts may have been yielded by then.
     """
     rows = Blob.objects.filter(digest=digest)
     for start in range(0, rows.values_list("size", flat=True).get(), LARGE):
@@ -111,20 +114,20 @@ def parts(digest: str) -> Iterator[bytes]:
 
 
 def named_store() -> Storage | None:
-    """The object store that this process has been told of.
+    """Return the object store that this process is configured with.
 
     Raises:
-        ServiceError: see `object_store`.
+        ServiceError: see `open_object_store`.
     """
     return object_store(os.environ.get(OBJECT_STORE, ""))
 
 
 @functools.cache
 def object_store(address: str) -> Storage | None:
-    """The store at an address; None: the database.
+    """Return the object store at an address; None: contents go into the database.
 
     Raises:
-        ServiceError: it is no address of one, or the library for it is not installed.
+        ServiceError: the address is not valid, or the library for it is not installed.
     """
     if not address:
         return None
@@ -132,6 +135,7 @@ def object_store(address: str) -> Storage | None:
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if parts.scheme == "file" and not parts.netloc and parts.path.strip("/") and not options:
         return FileSystemStorage(location=unquote(parts.path), file_permissions_mode=0o600)
+    # Credentials come from the store's library, never from the address.
     if parts.scheme != "s3" or not parts.hostname or parts.username or not options.keys() <= set(_OF_S3):
         raise ServiceError(_EXPECTED)
     try:
@@ -150,7 +154,7 @@ def _save(store: Storage, digest: str, data: bytes) -> None:
     try:
         if not store.exists(_place(digest)):
             store.save(_place(digest), ContentFile(data))
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises different exceptions
         raise ServiceError(f"the object store does not take {digest}: {describe_error(error)}") from error
 
 
@@ -166,5 +170,6 @@ def _stored_parts(digest: str) -> Iterator[bytes]:
                 yield bytes(part)
     except Exception as error:
         raise ServiceError(f"the object store does not give {digest}: {describe_error(error)}") from error
+    # Contents are streamed, so a mismatch can be detected only after the last part.
     if found.hexdigest() != digest:
         raise ServiceError(f"the object store gave something else for {digest}")

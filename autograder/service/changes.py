@@ -1,7 +1,7 @@
-"""What students saw of their marks, and what has become of those since: no published mark changes silently.
+"""The marks that students saw and how they have changed since: published marks never change silently.
 
-A student sees marks when they open their feedback. What they see then is kept; where it is another mark
-later, their page says so from then on: old and new points, when, and why, as staff said it.
+Opening the feedback records the marks shown. If they differ later, the student's page says so from then on:
+old and new points, time, and the reason that staff gave.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from autograder.service.store import DatabaseStore
 from autograder.service.telling import BonusChange, ShownMarks, StatedReason
 
 MOST_REASON = 1_000
-"""Characters."""
+"""Maximum number of characters."""
 
 
 def told(offer: Offer, assignment: Assignment, student: str) -> tuple[MarkChange, ...]:
-    """Changes of marks that the student saw, the oldest first; the last one may be news to them."""
+    """Return the changes of marks that the student saw, oldest first; the last may still be unseen."""
     mark = _mark(offer, assignment, student, ShownMarks.objects.filter(offer=offer, student=student).first())
     return mark.changes if mark else ()
 
 
 def news(offer: Offer, assignment: Assignment, student: str) -> MarkChange | None:
-    """The change since the student looked; None: their marks are as they saw them, or they saw none yet."""
+    """Return the change since the student's last visit; None: no change, or the student saw no marks yet."""
     row = ShownMarks.objects.filter(offer=offer, student=student).first()
     mark = _mark(offer, assignment, student, row)
+    # Changes are only appended, so a longer list has unseen ones.
     return mark.changes[-1] if row and mark and len(mark.changes) > len(_decoded(row).changes) else None
 
 
 def seen(offer: Offer, assignment: Assignment, student: str) -> None:
-    """The student sees their marks, with what has changed; nothing where there are none."""
+    """Record that the student sees the current marks and changes; does nothing if there are no marks."""
     with transaction.atomic():
         row = ShownMarks.objects.select_for_update().filter(offer=offer, student=student).first()
         mark = _mark(offer, assignment, student, row)
@@ -49,22 +50,23 @@ def seen(offer: Offer, assignment: Assignment, student: str) -> None:
             return
         values = {"shown": msgspec.to_builtins(mark), "agreed": None}
         if row is None:
+            # Two pages may show a student's marks for the first time at once.
             ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
         else:
             ShownMarks.objects.filter(pk=row.pk).update(**values)
 
 
 def state(offer: Offer, text: str, by: Account) -> None:
-    """Keep why marks become others from now on; nothing where nobody says it."""
+    """Record the reason for upcoming changes of marks; does nothing for an empty text."""
     if text.strip():
         StatedReason.objects.create(offer=offer, text=text.strip()[:MOST_REASON], by=by)
 
 
 def give_bonus(offer: Offer, points: dict[str, str]) -> None:
-    """Let these be the bonus points from now on, and keep for whom they are others than before.
+    """Set the bonus points, and record the students with changed points.
 
     Args:
-        offer: is saved.
+        offer: the offer; it is saved.
         points: as text, by student.
     """
     before = offer.bonus
@@ -77,15 +79,16 @@ def give_bonus(offer: Offer, points: dict[str, str]) -> None:
 
 
 def take_over(offer: Offer, published: PublishedMarks) -> None:
-    """Keep what a folder showed its students, of those whom the service has shown nothing."""
+    """Import the marks that a folder showed its students, except where the service has shown some already."""
     for student, mark in published.shown.items():
+        # Existing rows are kept: the service has shown these students newer marks.
         agreed = published.agreed.get(student)
         values = {"shown": msgspec.to_builtins(mark), "agreed": msgspec.to_builtins(agreed)}
         ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
 
 
 def leave(offer: Offer) -> PublishedMarks:
-    """What students were shown, as a folder keeps it."""
+    """Return the marks that students were shown, in the form that a folder stores."""
     rows = list(ShownMarks.objects.filter(offer=offer).order_by("student"))
     agreed = {
         row.student: msgspec.convert(row.agreed, AgreedChange) for row in rows if row.agreed is not None
@@ -94,7 +97,7 @@ def leave(offer: Offer) -> PublishedMarks:
 
 
 def _mark(offer: Offer, assignment: Assignment, student: str, row: ShownMarks | None) -> ShownMark | None:
-    """What a page shows now, with all changes since the first; None: nothing is graded."""
+    """Return the mark that a page shows, with all changes since the first one; None: nothing is graded."""
     graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
     if graded is None:
         return None
@@ -115,7 +118,7 @@ def _mark(offer: Offer, assignment: Assignment, student: str, row: ShownMarks | 
 def _why(
     offer: Offer, student: str, since: datetime, row: ShownMarks, attempt: str
 ) -> tuple[datetime | None, str]:
-    """When marks became others since a moment, and what people said why; None: nothing tells it."""
+    """Return when marks changed after a moment, and the reasons people gave; None: there is no evidence."""
     found: list[tuple[datetime, str]] = []
     if row.agreed is not None:
         agreed = msgspec.convert(row.agreed, AgreedChange)
@@ -135,6 +138,7 @@ def _why(
     if not found:
         return None, ""
     found.sort()
+    # Keep the order of events and show an identical reason once.
     texts = dict.fromkeys(text.strip() for _, text in found if text.strip())
     return found[-1][0], " · ".join(texts)
 

@@ -1,4 +1,4 @@
-"""Collecting for students of the service, and their grades for platforms."""
+"""Importing platform archives of submissions, and grade lines for platforms."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from autograder.timestamps import FILE_NAME as STAMP
 
 
 class ArchiveOptions(Struct, frozen=True):
-    """What an instructor says about an archive."""
+    """An instructor's options for reading an archive."""
 
     participants: dict[str, WorksheetRow] = {}
-    """Of Moodle's worksheet, by number."""
+    """Rows of Moodle's worksheet, by participant number."""
     zone: str = ""
-    """Of the platform's clock."""
+    """Time zone of the platform's clock."""
     moment: datetime | None = None
-    """When everything was handed in for which the archive does not say it."""
+    """Submission time for files without one in the archive."""
 
 
 def class_register(course: CourseRecord) -> Register:
-    """The students of a course, to be asked who somebody is."""
+    """Return the students of a course as a register that resolves names."""
     members = Member.objects.filter(course=course, role=Role.STUDENT)
     return Register(
         ListedStudent(one.student, one.first_name, one.last_name, one.email) for one in members if one.student
@@ -54,19 +54,19 @@ def collect_archive(
     signer: Signer,
     by: Account,
 ) -> CollectReport:
-    """Hand in for students what a platform's archive has of them; each attempt is there once.
+    """Submit the files in a platform's archive for their students; an attempt that exists is not repeated.
 
     Args:
-        offer: what it is for.
+        offer: the offered assignment.
         assignment: loaded.
-        archive: as it was downloaded.
-        options: how it is read.
-        signer: of receipts.
-        by: who sent it.
+        archive: the file as downloaded.
+        options: how to read it.
+        signer: signs the receipts.
+        by: the account that sent it.
 
     Raises:
-        CourseError: the zone is none.
-        OSError: the disk refused.
+        CourseError: the time zone is unknown.
+        OSError: a file cannot be read or written.
     """
     register = class_register(offer.course)
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
@@ -94,14 +94,14 @@ def collect_archive(
 
 
 class _Handing:
-    """Hands in for one student after the other, and keeps what was not taken."""
+    """Submits one student's files after the other, and collects the refused files."""
 
     def __init__(self, offer: Offer, moment: datetime | None, signer: Signer, by: Account) -> None:
         self.offer, self.moment, self.signer, self.by = offer, moment, signer, by
         self.refused: list[RefusedFile] = []
 
     def collected(self, one: StagedAttempt) -> CollectedAttempt:
-        """One attempt, and what became of it."""
+        """Submit one attempt and return the outcome."""
         moment = one.staged.moment or self.moment
         files = self._files(one)
         state = self._state(one, files, moment)
@@ -132,12 +132,13 @@ class _Handing:
         if not files:
             return "left"
         own = Attempt.objects.filter(offer=self.offer, student=one.student)
+        # These files exist already, for example because the archive is sent a second time.
         if own.filter(digest=attempts.digest_of(one.student, files)).exists():
             return "unchanged"
         if moment is None:
             self._refuse(one, "", "it is not known when it was handed in; state it, or send the worksheet")
             return "left"
-        if own.filter(submitted_at__gt=moment).exists():  # the number of an attempt says which is the last
+        if own.filter(submitted_at__gt=moment).exists():  # attempt numbers must follow submission times
             self._refuse(one, "", "a later attempt is here already")
             return "left"
         try:
@@ -153,10 +154,10 @@ class _Handing:
 
 
 def lines_of(offer: Offer, assignment: Assignment, language: str) -> tuple[GradeLine, ...]:
-    """Everybody's marks, as exports have them.
+    """Return every student's marks in the form that exports use.
 
     Args:
-        offer: what they are of.
+        offer: the offered assignment.
         assignment: loaded.
         language: of titles and messages.
     """

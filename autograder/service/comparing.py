@@ -1,6 +1,6 @@
-"""Works of a class compared with each other, by a worker: it takes seconds of a processor, and more for many.
+"""Similarity comparison of a class's submissions, run by a worker: it takes seconds or more.
 
-What comes of it is kept as it was computed; a page says how old it is. It names pairs, and judges nobody.
+The outcome is stored as computed; a page shows its age. It lists similar pairs and accuses no one.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from autograder.service.telling import Comparison
 
 
 class KeptPair(Struct, frozen=True):
-    """Two works that are alike."""
+    """Two similar submissions."""
 
     pair: AlikePair
     rows: tuple[BesideRow, ...]
-    """Beside each other, as safe markup."""
+    """Both texts in parallel columns, as safe markup."""
 
 
 class KeptComparison(Struct, frozen=True):
-    """What came of comparing a class."""
+    """Outcome of comparing a class."""
 
     works: int
     pairs: tuple[KeptPair, ...]
-    """The most alike first."""
+    """Most similar pair first."""
     remarks: tuple[str, ...]
-    """What was not, or not wholly, compared."""
+    """Parts that were not compared, or only partly."""
 
 
 def ask(offer: Offer) -> None:
-    """Have a class compared by a worker, with the transaction that is open."""
+    """Request a comparison by a worker; enqueued with the open transaction."""
     with transaction.atomic():
         now = timezone.now()
         Comparison.objects.update_or_create(offer=offer, defaults={"asked_at": now, "problem": ""})
@@ -56,23 +56,24 @@ def ask(offer: Offer) -> None:
 
 
 def compare_class(number: int, loaded: Loaded) -> None:
-    """Compare what counts of an assignment, and keep what came of it; what goes wrong is kept as well.
+    """Compare the counting submissions of an assignment, and store the outcome or the error.
 
     Args:
-        number: of the offer.
-        loaded: assignments that are ready.
+        number: id of the offer.
+        loaded: cache of loaded assignments.
     """
     offer = Offer.objects.select_related("version", "course").get(pk=number)
     try:
+        # Markup is the only type in the comparison that is not plain data.
         made = msgspec.to_builtins(_kept(offer, loaded.of(offer.version)), enc_hook=str)
-    except Exception as error:  # noqa: BLE001 - whatever it is, staff are told, and may ask again
+    except Exception as error:  # noqa: BLE001 - any error is shown to staff, who can request it again
         Comparison.objects.filter(offer=offer).update(problem=describe_error(error))
         return
     Comparison.objects.filter(offer=offer).update(pairs=made, made_at=timezone.now(), problem="")
 
 
 def kept(row: Comparison) -> KeptComparison | None:
-    """What was kept; None: nothing yet, or an older version of this program wrote it."""
+    """Return the stored outcome; None: there is none, or an older version of this program wrote it."""
     if row.pairs is None:
         return None
     try:
@@ -82,10 +83,10 @@ def kept(row: Comparison) -> KeptComparison | None:
 
 
 def _marked(kind: type, value: Any) -> Any:
-    """Markup, which `beside` has escaped."""
+    """Decode markup, which was escaped before it was stored."""
     if kind is not Markup:
         raise NotImplementedError(f"nothing of type {kind.__name__} is kept")
-    return Markup(value)  # noqa: S704 - see above; nothing else writes it
+    return Markup(value)  # noqa: S704 - escaped by `beside`, the only source of stored markup
 
 
 def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
@@ -98,16 +99,16 @@ def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
 
 
 def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
-    """The works that count, each with each; that of a group once, as its member's who handed it in.
+    """Compare each counting submission with each other one; a group's is taken once, from its submitter.
 
-    What members do alone is each one's.
+    Individual parts are compared per member.
     """
     rubric = assignment.rubric
     counting = attempts.all_counting(offer, rubric).values()
     handed = {one.student: partial(_alone, one, rubric) for one in counting if one.by and one.own}
     for one in sorted(
         counting, key=lambda one: not one.by
-    ):  # a student's own last: it has what they do alone
+    ):  # a student's own last: it includes the individual part
         handed[one.owner] = partial(_files, replace(one, own=one.folder) if one.by else one, rubric)
     return compare(assignment, dict(sorted(handed.items())))
 

@@ -1,4 +1,4 @@
-"""Assignments out of the database, ready to make pages of: laid out once for each version."""
+"""Cache of assignments from the database, each version written to disk and loaded once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MOST_KEPT = 8
 
 
 class Loaded:
-    """Keeps the assignments that were asked for last. Safe to use from several threads."""
+    """Cache of the most recently used assignments. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, tuple[Path, Assignment]] = OrderedDict()
 
     def of(self, version: Version) -> Assignment:
-        """The assignment of a version."""
-        from autograder.service import versions  # its tables ask for Django's settings, which name this class
+        """Return the assignment of a version."""
+        from autograder.service import versions  # its models need the settings, which name this class
 
         with self._lock:
             if version.pk not in self._kept:
@@ -45,7 +45,7 @@ class Loaded:
             return self._kept[version.pk][1]
 
     def close(self) -> None:
-        """Remove all of them."""
+        """Remove all folders."""
         with self._lock:
             for folder, _ in self._kept.values():
                 shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""Django's own commands for those who work on the tables: ``python -m autograder.service.manage``.
+"""Django's own commands, for work on the tables: ``python -m autograder.service.manage``.
 
-The database is named by AUTOGRADER_DATABASE_URL; ``makemigrations`` asks for none.
+AUTOGRADER_DATABASE_URL names the database; ``makemigrations`` does not connect to it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The tables of the service. `Attempt` is the truth about a submission, whatever became of its job.
+"""The tables of the service. `Attempt` is the truth about a submission, whatever happened to its job.
 
-Times are UTC. Points are exact decimals, written as text: a mark has as many digits as a person typed.
+Times are UTC. Points are exact decimals, stored as text: a mark keeps the digits that a person typed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from autograder.service.telling import (  # noqa: F401 - Django finds them here
 
 
 class Account(AbstractUser):
-    """Somebody who can sign in. What they may do follows from their memberships (`Member`)."""
+    """A person who can sign in. Their permissions follow from their memberships (`Member`)."""
 
     language = models.CharField(max_length=8, blank=True)
 
     class Meta(AbstractUser.Meta):
-        """A name is one person's, however it is spelt: signing in does not look at case."""
+        """A user name is unique regardless of case, because signing in ignores case."""
 
         constraints = (models.UniqueConstraint(Lower("username"), name="account_username"),)
 
 
 class ProgramKey(models.Model):
-    """A key with which a program hands in for an account; only its digest is kept."""
+    """A key with which a program submits for an account; only its digest is stored."""
 
     account = models.ForeignKey(Account, models.CASCADE, related_name="keys")
     digest = models.CharField(max_length=64, unique=True)
@@ -44,27 +44,27 @@ class ProgramKey(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that works once: it makes an account, of an administrator or of a member, or a new password."""
+    """A link that works once: it creates the account of an administrator or member, or resets a password."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     member = models.ForeignKey("Member", models.CASCADE, null=True, related_name="invitations")
-    """Whose account it will be; None: an administrator of the whole service."""
+    """The member who gets the account; None: an administrator of the whole service."""
     account = models.ForeignKey(Account, models.CASCADE, null=True, related_name="+")
-    """Whose password is forgotten; None: an account is made."""
+    """The account with the forgotten password; None: an account is created."""
     expires_at = models.DateTimeField()
 
 
 class Blob(models.Model):
-    """Bytes by their SHA-256: notebooks, data, files of releases. Never changed, kept once."""
+    """Bytes by their SHA-256: notebooks, data, files of releases. Immutable and stored once."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
     data = models.BinaryField(null=True)
-    """None: it lies in the object store (`autograder.service.blobs`)."""
+    """None: the bytes are in the object store (`autograder.service.blobs`)."""
 
 
 class CourseRecord(models.Model):
-    """A course. Its secret is here because workers need it, and have nothing but the database."""
+    """A course. Its secret is stored here because workers need it and can reach only the database."""
 
     slug = models.SlugField(max_length=64, unique=True)
     title = models.CharField(max_length=200)
@@ -73,7 +73,7 @@ class CourseRecord(models.Model):
 
 
 class Version(models.Model):
-    """An assignment as it was taken over from a folder: rubric, sources, references, release, variants."""
+    """An assignment as imported from a folder: rubric, sources, references, release, variants."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="versions")
     assignment = models.CharField(max_length=128)
@@ -83,7 +83,7 @@ class Version(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """Numbers count from one; the same files are the same version."""
+        """Numbers start at one; the same files are the same version."""
 
         constraints = (
             models.UniqueConstraint(fields=["course", "assignment", "number"], name="version_number"),
@@ -99,35 +99,35 @@ class VersionFile(models.Model):
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
 
     class Meta:
-        """A path occurs once."""
+        """Paths are unique."""
 
         constraints = (models.UniqueConstraint(fields=["version", "path"], name="version_path"),)
 
 
 class Offer(models.Model):
-    """An assignment that a course offers: which version, when, and what students see of it."""
+    """An assignment that a course offers: its version, its times, and what students can see of it."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="offers")
     assignment = models.CharField(max_length=128)
     version = models.ForeignKey(Version, models.PROTECT, related_name="+")
     title = models.CharField(max_length=200)
     visible = models.BooleanField(default=False)
-    """Students see it and can hand in."""
+    """Students see it and can submit."""
     published_at = models.DateTimeField(null=True)
-    """Since when students see their marks; None: not."""
+    """Time since which students see their marks; None: not published."""
     times = models.JSONField(default=dict)
-    """A table as in exams.toml (`autograder.course.schedule`); empty: no end."""
+    """A table as in exams.toml (`autograder.course.schedule`); empty: no deadline."""
     groups = models.JSONField(default=dict)
-    """Who hands in together, ids by the group's name; empty: everybody alone."""
+    """Student ids by group name; empty: everyone submits alone."""
     formed_here = models.BooleanField(default=False)
-    """Staff formed the groups here: the folder's groups.csv is not looked at any more."""
+    """Staff formed the groups in the service: the folder's groups.csv is no longer read."""
     most_attempts = models.PositiveIntegerField(default=50)
     bonus = models.JSONField(default=dict)
-    """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""
+    """Additional bonus points by student, as text: from the folder's bonus.csv."""
     requests_until = models.DateTimeField(null=True)
-    """Until then students may ask for another look; None: they may not."""
+    """Deadline for regrade requests; None: they are not accepted."""
     capped_on_platforms = models.BooleanField(default=False)
-    """Learning platforms are told at most the possible points."""
+    """Scores sent to learning platforms are capped at the possible points."""
 
     class Meta:
         """A course offers an assignment once."""
@@ -136,20 +136,20 @@ class Offer(models.Model):
 
 
 class CourseFile(models.Model):
-    """A file of the course beside its assignments: bonus points, settings of nbgrader."""
+    """A file of the course outside of its assignments: bonus points, nbgrader's settings."""
 
     course = models.ForeignKey(CourseRecord, models.CASCADE, related_name="files")
     path = models.CharField(max_length=100)
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
 
     class Meta:
-        """A path occurs once."""
+        """Paths are unique."""
 
         constraints = (models.UniqueConstraint(fields=["course", "path"], name="course_file"),)
 
 
 class Role(enum.StrEnum):
-    """What somebody is in a course; each may do what those before it may, but for the student's own."""
+    """A member's role; each has all permissions of the roles before it, except for the student's."""
 
     STUDENT = "student"
     TA = "ta"
@@ -159,19 +159,19 @@ class Role(enum.StrEnum):
 
 
 class Member(models.Model):
-    """Somebody in a course, with or without an account yet."""
+    """A person in a course, with or without an account yet."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
     account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
     role = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Role])
     student = models.CharField(max_length=128, blank=True)
-    """The id of a student; empty for others."""
+    """The id of a student; empty for other roles."""
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
     email = models.EmailField(blank=True)
 
     class Meta:
-        """An account, and a student's id, occur once in a course."""
+        """An account and a student id occur once in a course."""
 
         constraints = (
             models.UniqueConstraint(
@@ -180,22 +180,23 @@ class Member(models.Model):
             models.UniqueConstraint(
                 fields=["course", "student"], condition=~Q(student=""), name="member_student"
             ),
+            # Students have an id, all other roles have none.
             models.CheckConstraint(condition=Q(role="student") ^ Q(student=""), name="member_student_id"),
         )
 
 
 class State(enum.StrEnum):
-    """What becomes of an attempt."""
+    """State of an attempt."""
 
     WAITING = "waiting"
     RUNNING = "running"
     GRADED = "graded"
     FAILED = "failed"
-    """It was tried as often as it may be; `Attempt.problem` says why. A person can try it again."""
+    """It was tried the maximum number of times; `Attempt.problem` gives the reason. Staff can retry it."""
 
 
 class Attempt(models.Model):
-    """Something that was handed in. It has a result, or a live job, or is failed for a reason."""
+    """A submission. It has a result or a live job, or it failed for a stated reason."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     offer = models.ForeignKey(Offer, models.PROTECT, related_name="attempts")
@@ -203,23 +204,23 @@ class Attempt(models.Model):
     student = models.CharField(max_length=128)
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
-    """Of the files handed in (`autograder.grading.pipeline.SubmittedFiles.digest`)."""
+    """Digest of the submitted files (`autograder.grading.pipeline.SubmittedFiles.digest`)."""
     submitted_at = models.DateTimeField()
     queued_at = models.DateTimeField(auto_now_add=True)
-    """Since when it could be graded: later than it was handed in, where it came from a folder."""
+    """Time since which it could be graded: later than its submission if it was imported from a folder."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     receipt = models.TextField()
     state = models.CharField(max_length=8, choices=[(one, one) for one in State], default=State.WAITING)
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
-    """Who has it now: a result that comes with another one is too late."""
+    """Token of the worker that holds it: a result with another token is too late and discarded."""
     problem = models.TextField(blank=True)
     graded_at = models.DateTimeField(null=True)
     result = models.ForeignKey("StoredResult", models.PROTECT, null=True, related_name="+")
 
     class Meta:
-        """Numbers count from one for each student."""
+        """Numbers start at one for each student."""
 
         constraints = (
             models.UniqueConstraint(fields=["offer", "student", "number"], name="attempt_number"),
@@ -228,6 +229,7 @@ class Attempt(models.Model):
             ),
         )
         indexes = (
+            # For the sweep, which looks for lost attempts.
             models.Index(fields=["state", "leased_until"], name="attempt_open"),
             models.Index(fields=["offer", "student"], name="attempt_of"),
         )
@@ -239,16 +241,16 @@ class AttemptFile(models.Model):
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="files")
     name = models.CharField(max_length=255)
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
-    fault = models.TextField(null=True)  # why a notebook cannot be read; empty: it can; None: not looked at
+    fault = models.TextField(null=True)  # why the notebook cannot be read; empty: it can; None: unchecked
 
     class Meta:
-        """A name occurs once."""
+        """Names are unique."""
 
         constraints = (models.UniqueConstraint(fields=["attempt", "name"], name="attempt_file"),)
 
 
 class StoredRun(models.Model):
-    """A run of a grader; one without an end was interrupted."""
+    """A run of a grader; without an end it was interrupted."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     assignment = models.CharField(max_length=128)
@@ -261,7 +263,7 @@ class StoredRun(models.Model):
 
 
 class StoredResult(models.Model):
-    """A result under all that it depends on (`autograder.store.Key`)."""
+    """A result, keyed by everything it depends on (`autograder.store.Key`)."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     student = models.CharField(max_length=128)
@@ -275,10 +277,10 @@ class StoredResult(models.Model):
     submitted_at = models.DateTimeField(null=True)
     graded = models.BinaryField()
     whole = models.BooleanField(default=True)
-    """False: its notebooks are gone, since the student has newer results (`Budgets.attempts`)."""
+    """False: its notebooks were pruned, because the student has newer results (`Budgets.attempts`)."""
 
     class Meta:
-        """One result under one key."""
+        """One result per key."""
 
         constraints = (
             models.UniqueConstraint(
@@ -297,7 +299,7 @@ class StoredResult(models.Model):
 
 
 class CurrentResult(models.Model):
-    """Which result of a student counts."""
+    """The student's result that counts."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     assignment = models.CharField(max_length=128)
@@ -305,7 +307,7 @@ class CurrentResult(models.Model):
     result = models.ForeignKey(StoredResult, models.PROTECT, related_name="+")
 
     class Meta:
-        """One for each student."""
+        """One per student."""
 
         constraints = (
             models.UniqueConstraint(fields=["course", "assignment", "student"], name="current_result"),
@@ -313,7 +315,7 @@ class CurrentResult(models.Model):
 
 
 class CellPlace(models.Model):
-    """A grade cell of an assignment, as rubric and release have it."""
+    """A grade cell of an assignment, from rubric and release."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     assignment = models.CharField(max_length=128)
@@ -321,7 +323,7 @@ class CellPlace(models.Model):
     cell = models.CharField(max_length=128)
 
     class Meta:
-        """A cell occurs once."""
+        """Cells are unique."""
 
         constraints = (
             models.UniqueConstraint(fields=["course", "assignment", "notebook", "cell"], name="cell_place"),
@@ -329,52 +331,52 @@ class CellPlace(models.Model):
 
 
 class CellMark(models.Model):
-    """What one student's cell got: automatically, and from people."""
+    """The marks of one student's cell: the automatic one and the one from people."""
 
     place = models.ForeignKey(CellPlace, models.CASCADE, related_name="marks")
     student = models.CharField(max_length=128)
     automatic = models.CharField(max_length=40, null=True)
     pending = models.BooleanField(default=True)
-    """Some of it waits for a person."""
+    """An item waits for manual review."""
     points = models.CharField(max_length=40, null=True)
     extra = models.CharField(max_length=40, default="0")
     again = models.BooleanField(default=False)
     comment = models.TextField(blank=True)
     decided = models.CharField(max_length=40, null=True)
     touched = models.BooleanField(default=False)
-    """A person gave something, or took it back."""
+    """A person entered something, or removed it again."""
     revision = models.PositiveIntegerField(default=0)
-    """Grows with each change: whoever saves says which one they saw."""
+    """Incremented by each change: a save must name the revision that the marker saw."""
     answered = models.BooleanField(default=False)
-    """There is something to read, and a person may have to."""
+    """There is an answer that a person may have to read."""
     text = models.TextField(blank=True)
-    """What was written into the cell, or the answer cell of its question."""
+    """Contents of the cell, or of its question's answer cell."""
     equal = models.CharField(max_length=64, blank=True)
-    """Equal answers have the same name (`autograder.feedback.answers.MarkedCell.group`); empty: none has."""
+    """Shared by equal answers (`autograder.feedback.answers.MarkedCell.group`); empty: no equal answer."""
     computed = models.CharField(max_length=64, blank=True)
-    """Digest of what grading found out about the whole question: the same where it did the same."""
+    """Digest of the grading outcome of the whole question: equal for equal outcomes."""
     gathered = models.CharField(max_length=40, blank=True)
-    """The group that people put it into; empty: it stands with those that are equal."""
+    """The group that people put it into; empty: it belongs to the answers equal to it."""
     shuffled = models.CharField(max_length=32, blank=True)
-    """Its place in the order of marking; follows from the course's secret."""
+    """Position in the marking order, derived from the course's secret."""
     verdicts = models.JSONField(default=dict)
-    """By item of the cell: the points that grading gave, as text, or None where a person decides."""
+    """By item of the cell: the points from grading, as text, or None if it needs manual review."""
     items = models.JSONField(default=dict)
-    """By item: the points that a person gave, and of how many; both as text."""
+    """By item: the points that a person gave, and the item's worth; both as text."""
     remarks = models.JSONField(default=dict)
-    """By item: what people wrote about it alone; ``comment`` is about the whole cell."""
+    """By item: people's remarks on it alone; ``comment`` is about the whole cell."""
     worth = models.JSONField(default=dict)
-    """By item of the cell: of how many points, as text, by the rubric of the result that counts."""
+    """By item of the cell: its maximum points as text, by the rubric of the current result."""
     flagged = models.BooleanField(default=False)
     suggested = models.BooleanField(default=False)
-    """Its words, or equal answers that have marks, suggest what it gets."""
+    """Keywords in the answer, or equal answers with marks, suggest a mark."""
     stage = models.CharField(max_length=8, blank=True)
-    """``second``: another person has to mark it too; ``conflict``: two differ; empty: neither."""
+    """``second``: another person has to mark it too; ``conflict``: two marks differ; empty: neither."""
     marked_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     marked_at = models.DateTimeField(null=True)
 
     class Meta:
-        """One row for each student and cell."""
+        """One row per student and cell."""
 
         constraints = (models.UniqueConstraint(fields=["place", "student"], name="cell_mark"),)
         indexes = (
@@ -385,7 +387,7 @@ class CellMark(models.Model):
 
 
 class IndependentMark(models.Model):
-    """What one person gave one answer, where it is not the mark by itself (`autograder.service.marking`)."""
+    """One person's mark of an answer that two people mark (`autograder.service.marking`)."""
 
     mark = models.ForeignKey(CellMark, models.CASCADE, related_name="readings")
     account = models.ForeignKey(Account, models.PROTECT, related_name="+")
@@ -398,20 +400,20 @@ class IndependentMark(models.Model):
     at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """One person reads an answer once."""
+        """One per answer and person."""
 
         constraints = (models.UniqueConstraint(fields=["mark", "account"], name="independent_mark"),)
 
 
 class MarkingPlan(models.Model):
-    """How a cell is marked: which share of its answers by two people."""
+    """How a cell is marked: the share of its answers that two people mark."""
 
     place = models.OneToOneField(CellPlace, models.CASCADE, related_name="plan")
     twice_percent = models.PositiveSmallIntegerField(default=0)
 
 
 class MarkingAction(models.Model):
-    """What somebody did while marking, with what stood before and after, so that it can be undone."""
+    """An action of a marker with the state before and after, so that it can be undone."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     assignment = models.CharField(max_length=128)
@@ -419,49 +421,50 @@ class MarkingAction(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     action = models.CharField(max_length=16)
     changes = models.JSONField()
-    """A list: the answer's number, and its fields before and after."""
+    """A list of answer numbers with their fields before and after."""
     undone_at = models.DateTimeField(null=True)
 
     class Meta:
-        """Looked for by who did it."""
+        """Queried by account."""
 
         indexes = (models.Index(fields=["course", "assignment", "account", "-id"], name="marking_action"),)
 
 
 class Looking(models.Model):
-    """Who looks at an answer now."""
+    """A marker who is viewing an answer."""
 
     mark = models.ForeignKey(CellMark, models.CASCADE, related_name="+")
     account = models.ForeignKey(Account, models.CASCADE, related_name="+")
     at = models.DateTimeField()
 
     class Meta:
-        """Once for each person."""
+        """Once per person."""
 
         constraints = (models.UniqueConstraint(fields=["mark", "account"], name="looking"),)
 
 
 class ReusableComment(models.Model):
-    """A comment that is offered again."""
+    """A comment that is offered for reuse."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     assignment = models.CharField(max_length=128)
     cell = models.CharField(max_length=128, blank=True)
-    """Where it is offered; empty: in all of the assignment."""
+    """The cell it is offered for; empty: all of the assignment."""
     text = models.TextField()
     used = models.PositiveIntegerField(default=0)
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
 
     class Meta:
-        """A text is offered once in a place."""
+        """A text is offered once per cell."""
 
         constraints = (
+            # The digest of the text, because PostgreSQL limits the size of an index entry.
             models.UniqueConstraint("course", "assignment", "cell", MD5("text"), name="reusable_comment"),
         )
 
 
 class RegradeRequest(models.Model):
-    """A student asks for another look at one item, once until it is answered."""
+    """A student's request for another look at one item; one is open at a time."""
 
     offer = models.ForeignKey(Offer, models.PROTECT, related_name="requests")
     student = models.CharField(max_length=128)
@@ -470,7 +473,7 @@ class RegradeRequest(models.Model):
     reason = models.TextField()
     made_at = models.DateTimeField(auto_now_add=True)
     points = models.CharField(max_length=40, null=True)
-    """What the item had then, as text; None: a mark of its whole cell stood."""
+    """The item's points at that time, as text; None: its cell had a mark as a whole."""
     answer = models.TextField(blank=True)
     answered_at = models.DateTimeField(null=True)
     answered_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
@@ -478,7 +481,7 @@ class RegradeRequest(models.Model):
     points_after = models.CharField(max_length=40, null=True)
 
     class Meta:
-        """One open request for an item."""
+        """One open request per item."""
 
         constraints = (
             models.UniqueConstraint(
@@ -495,17 +498,17 @@ class VersionTrial(models.Model):
     offer = models.ForeignKey(Offer, models.PROTECT, related_name="trials")
     version = models.ForeignKey(Version, models.PROTECT, related_name="+")
     base = models.ForeignKey(Version, models.PROTECT, related_name="+")
-    """What was offered when it began: a trial against an older one cannot be applied."""
+    """The version offered when the trial began: a trial against an outdated one cannot be applied."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     """None: the server, when it started."""
     made_at = models.DateTimeField(auto_now_add=True)
     settled = models.CharField(max_length=8, blank=True)
-    """``applied`` or ``dropped``; empty: it is being tried."""
+    """``applied`` or ``dropped``; empty: the trial is active."""
     settled_at = models.DateTimeField(null=True)
 
 
 class TrialResult(models.Model):
-    """What an attempt that counts gets by a trial."""
+    """The result of a counting attempt in a trial."""
 
     trial = models.ForeignKey(VersionTrial, models.CASCADE, related_name="results")
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="+")
@@ -513,22 +516,22 @@ class TrialResult(models.Model):
     problem = models.TextField(blank=True)
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
-    """Until then a worker has it; None: nobody has."""
+    """End of a worker's lease; None: it is not leased."""
     graded_at = models.DateTimeField(null=True)
 
     class Meta:
-        """One for each attempt."""
+        """One per attempt."""
 
         constraints = (models.UniqueConstraint(fields=["trial", "attempt"], name="trial_result"),)
 
 
 class PlatformCourse(models.Model):
-    """A course of a learning platform that is a course here (`autograder.service.platforms`)."""
+    """A course of a learning platform that is linked to a course here (`autograder.service.platforms`)."""
 
     context = models.OneToOneField("lti_tool.LtiContext", models.CASCADE, related_name="+")
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="platforms")
     problem = models.TextField(blank=True)
-    """Why the platform could not be told the marks, the last time; empty: it could."""
+    """Why the marks could not be sent to the platform the last time; empty: they could."""
 
 
 class PlatformMember(models.Model):
@@ -538,13 +541,13 @@ class PlatformMember(models.Model):
     member = models.ForeignKey(Member, models.CASCADE, related_name="platforms")
 
     class Meta:
-        """Nobody of a platform is a member twice."""
+        """A person of a platform is linked to a member once."""
 
         constraints = (models.UniqueConstraint(fields=["user", "member"], name="platform_member"),)
 
 
 class AuditEntry(models.Model):
-    """Who did what, when; each entry holds the digest of the one before (`autograder.service.audit`)."""
+    """An audited action; the entry includes its predecessor's digest (`autograder.service.audit`)."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, null=True, related_name="+")
     at = models.DateTimeField()

@@ -1,6 +1,6 @@
-"""A course out of a folder into the service, and into a folder again. Nothing is lost on either way.
+"""Importing a course from a folder into the service, and exporting it to a folder, without any loss.
 
-What was graded before is taken over as it is, with what people gave; what was not waits for a worker.
+Earlier results are imported as they are, with the marks of people; ungraded submissions wait for a worker.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ from autograder.service.store import DatabaseStore
 from autograder.store import GradedEntry, Key, Store, Student, decode
 
 IMPORTED = "imported"
-"""In place of the digest of what computed a result, where that is not known any more."""
+"""Placeholder for the environment digest of a result, if it is no longer known."""
 _LISTS = ("bonus.csv", "nbgrader_config.py")
 _STAMP = "timestamp.txt"
 
 
 def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> CourseRecord:
-    """Bring a course of a folder into the database, or up to date with the folder.
+    """Import a course from a folder into the database, or update it from the folder.
 
     Args:
-        course: the folder's; assignments that are not released yet are left out.
-        slug: its name in addresses, where it is new.
-        signer: of receipts for what was handed in through the folder.
-        title: as people read it.
+        course: the folder's course; assignments that are not released yet are left out.
+        slug: its name in addresses, if it is new.
+        signer: signs receipts for submissions in the folder.
+        title: for display.
 
     Raises:
-        As `trials.take_over`.
+        As `trials.import_assignment`.
         CourseError: the class list is not usable.
         GradebookError: the folder's gradebook cannot be read.
     """
@@ -95,9 +95,9 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
 
 
 def of_folder(course: Course, slug: str) -> CourseRecord | None:
-    """The course that a folder is taken over into: of this name, or the only one with the folder's secret.
+    """Return the imported course of a folder: the one of this name, or the only one with the folder's secret.
 
-    So a folder may be renamed, and a service be restored into another.
+    So a folder may be renamed, and a service may be restored into another folder.
     """
     if named := CourseRecord.objects.filter(slug=slug).first():
         return named
@@ -113,7 +113,7 @@ def _bonus(course: Course, name: str) -> dict[str, str]:
 
 
 def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signer) -> None:
-    """Take over what lies in submitted/ and earlier/, with what the folder's gradebook says of it."""
+    """Import the submissions in submitted/ and earlier/, with their results in the folder's gradebook."""
     assignment = assignments.load(course, offer.assignment)
     known: dict[str, Graded] = {}
     with contextlib.suppress(NothingKept), open_store(assignment, new=False) as book:
@@ -127,13 +127,14 @@ def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signe
         counted = {one.own: one for one in everybody(course, assignment.rubric).handins}
     for latest in course.handins(offer.assignment):
         earlier = sorted(course.earlier(latest.student, offer.assignment), key=_moment)
+        # Oldest first, so that attempt numbers follow submission times.
         for handin in (*earlier, latest):
             whole = replace(counted.get(handin.folder, handin), timing=None)
             _attempt(assignment, offer, whole, known.get(latest.student), signer)
 
 
 def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, store: DatabaseStore) -> None:
-    """Results that count, and people's marks, of students who have none in the database."""
+    """Import current results, and people's marks, of students who have none in the database."""
     name = assignment.name
     there = store.listed(name)
     new = {student: graded for student, graded in known.items() if student not in there}
@@ -151,9 +152,10 @@ def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, sto
 def _attempt(
     assignment: Assignment, offer: Offer, handin: Handin, known: Graded | None, signer: Signer
 ) -> None:
-    """One attempt of a folder; nothing where it is in the database already.
+    """Import one attempt of a folder, unless it is in the database already.
 
-    Of a member's own notebooks it is the folder with these, whatever of the group counts beside them.
+    For a member's individual notebooks this is the folder with them, without the group's files that count
+    with them.
     """
     folder = handin.own or handin.folder
     files = dict(_files(folder, assignment.rubric)) if folder.is_dir() else {}
@@ -165,6 +167,7 @@ def _attempt(
     with transaction.atomic():
         at = Handin.at(handin.student, folder).submitted_at
         made = attempts.hand_in(offer, handin.student, files, signer, at=at)
+        # The folder's result belongs to this attempt only if the same files were graded.
         if known is not None and known.digest == collect(assignment, handin).digest():
             current = CurrentResult.objects.filter(
                 course=offer.course, assignment=offer.assignment, student=handin.student
@@ -176,9 +179,9 @@ def _attempt(
 
 
 def _files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
-    """What was handed in: what lies in the folder itself, and in those below it what the rubric has there.
+    """Yield the submitted files: those in the folder itself, and expected files in its subfolders.
 
-    Copies of what was given out as data stay away: they are not looked at, and may be large.
+    Copies of data files that were given out are left out: they are not graded and may be large.
     """
     notebooks = rubric.assignment.notebooks
     wanted = {path for notebook in notebooks for path in notebook.own}
@@ -187,7 +190,7 @@ def _files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
     taken = {path: found.contents[path] for path in found.taken if path in asked_files(rubric)}
     sources = {found.taken[path] for path in taken}
     for path, file in files_below(folder):
-        if path in sources:  # it is graded under another name, and kept under that
+        if path in sources:  # graded and stored under its expected name
             continue
         if path in wanted or ("/" not in path and path != _STAMP and path not in given):
             yield path, atomic.read(file)
@@ -199,10 +202,10 @@ def _moment(handin: Handin) -> datetime:
 
 
 def leave(record: CourseRecord, folder: Path) -> Course:
-    """Write a course into an empty folder, as the commands of a folder's course know it.
+    """Export a course into an empty folder, in the layout that the commands for course folders expect.
 
-    Of every student the attempt that counts lies in submitted/, the others in earlier/; results and people's
-    marks stand in gradebook.db.
+    Each student's counting attempt goes to submitted/, the others to earlier/; results and people's marks go
+    into gradebook.db.
 
     Raises:
         ServiceError: the folder is not empty.
@@ -231,8 +234,9 @@ def leave(record: CourseRecord, folder: Path) -> Course:
 
 
 def _times(offers: Iterable[Offer]) -> dict[str, Any]:
-    """``exams.toml``: what each offer says, and the slip days that are the same for all."""
+    """Return the contents of ``exams.toml``: each offer's times, and the slip days common to all."""
     times = {offer.assignment: dict(offer.times) for offer in offers if offer.times}
+    # Each offer stores the slip days and its place in the order; the file states them once.
     banks = {name: table.pop("slip_days") for name, table in times.items() if "slip_days" in table}
     if not banks:
         return times
@@ -272,7 +276,7 @@ def _leave_attempts(offer: Offer, course: Course) -> None:
     for student in sorted(students):
         handin = attempts.counting(offer, student, rubric)
         of_student = Attempt.objects.filter(offer=offer, student=student).order_by("number")
-        last = str(of_student.last().pk)  # of a member for whom another one's counts, too
+        last = str(of_student.last().pk)  # also for a member for whom another member's attempt counts
         if handin is not None and of_student.filter(pk=attempts.result_of(handin)).exists():
             last = attempts.result_of(handin)
         for attempt in of_student:
@@ -288,7 +292,7 @@ def _leave_attempts(offer: Offer, course: Course) -> None:
 
 
 def _leave_results(record: CourseRecord, offer: Offer, course: Course) -> None:
-    """Results, oldest first and the one that counts last, so that it does there as well."""
+    """Write results, oldest first and the current one last, so that it is the current one there too."""
     assignment = assignments.load(course, offer.assignment)
     source, name = DatabaseStore(record), offer.assignment
     with open_store(assignment, new=True) as book:
@@ -316,5 +320,6 @@ def _results(record: CourseRecord, name: str) -> Iterator[StoredResult]:
         CurrentResult.objects.filter(course=record, assignment=name).values_list("result", flat=True)
     )
     rows = StoredResult.objects.filter(course=record, assignment=name).order_by("recorded_at", "pk")
+    # Results hold whole notebooks, so only a few are loaded at a time.
     yield from (row for row in rows.iterator(chunk_size=20) if row.pk not in counting)
     yield from (row for row in rows.iterator(chunk_size=20) if row.pk in counting)

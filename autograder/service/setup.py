@@ -1,6 +1,6 @@
-"""Django, configured in code: one place, no settings module to forget, no secrets in it.
+"""Django, configured in code: in one place, without a settings module, without secrets in it.
 
-`configure` once for a process; `migrate` brings the tables up to date; `close` gives connections back.
+`configure_django` once per process; `migrate_tables` updates the tables; `close_connections` closes the pool.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ APPS = (
     "autograder.service",
 )
 DATABASE_URL = "AUTOGRADER_DATABASE_URL"
-"""The environment variable that names the database: it holds a password, and command lines can be read."""
+"""The environment variable for the database URL: it contains a password, and command lines are public."""
 PATIENCE_SECONDS = 5
-"""How long a database that went away, or a free connection, is waited for by whoever needs it now."""
+"""Time to wait for an unavailable database, or for a free connection."""
 _POOL = {"min_size": 1, "max_size": 16, "timeout": PATIENCE_SECONDS}
-"""Connections of one process; PostgreSQL has a hundred for all of them."""
+"""Connections of one process; PostgreSQL allows a hundred for all processes together."""
 
 
 class Wanted(Struct, frozen=True):
-    """What differs from one service to another."""
+    """Options that differ between services."""
 
     database_url: str
     secret_key: str = ""
-    """Signs sessions; empty where nobody signs in, as in a worker."""
+    """Signs sessions; empty if no one signs in, as in a worker."""
     apps: Sequence[str] = ()
     further: dict[str, Any] = {}
     """Settings of the pages (`autograder.web`)."""
@@ -53,12 +53,13 @@ def configure(wanted: Wanted) -> None:
     """Configure Django for this process.
 
     Raises:
-        ServiceError: the database's URL is not one of PostgreSQL.
+        ServiceError: the URL is not a PostgreSQL URL.
     """
     settings.configure(
         **{
             "DATABASES": {"default": database(wanted.database_url)},
             "INSTALLED_APPS": [*wanted.apps, *APPS],
+            # Django requires a key; a process that signs nothing gets a random one.
             "SECRET_KEY": wanted.secret_key or secrets.token_hex(32),
             "AUTH_USER_MODEL": "service.Account",
             "USE_TZ": True,
@@ -72,16 +73,16 @@ def configure(wanted: Wanted) -> None:
 
 
 def database(url: str) -> dict[str, Any]:
-    """Django's description of a database.
+    """Return Django's settings for a database.
 
     Raises:
-        ServiceError: it is no URL of PostgreSQL.
+        ServiceError: the URL is not a PostgreSQL URL.
     """
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
     expected = "--database-url: expected postgresql://user:password@host/name; this is not one"
-    if not url.startswith(("postgresql://", "postgres://")):  # it may hold a password, and is not repeated
+    if not url.startswith(("postgresql://", "postgres://")):  # never repeat it: it may contain a password
         raise ServiceError(expected)
     try:
         parts = conninfo_to_dict(url)
@@ -101,7 +102,7 @@ def database(url: str) -> dict[str, Any]:
 
 
 def migrate() -> None:
-    """Bring the tables up to date. Several processes may do it at once; one does it, the others wait."""
+    """Update the tables. Safe to call from several processes: one does the work, the others wait."""
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATING])
         try:
@@ -118,7 +119,7 @@ _MIGRATING = 0x6175_746F
 
 @contextmanager
 def open_tables(url: str) -> Iterator[None]:
-    """The tables of a database, for as long as a command lasts."""
+    """Open the tables of a database for the duration of a command."""
     configure(Wanted(url))
     migrate()
     try:
@@ -128,21 +129,23 @@ def open_tables(url: str) -> Iterator[None]:
 
 
 def close() -> None:
-    """Give all connections of this process back."""
+    """Close all connections of this process."""
     connections.close_all()
     for connection in connections.all(initialized_only=True):
+        # Only the PostgreSQL backend has a pool.
         if hasattr(connection, "close_pool"):
             connection.close_pool()
 
 
 def kept_key(folder: Path, name: str, size: int = 32) -> bytes:
-    """A secret of the service in a file of its own; made at the first use, readable by its owner alone.
+    """Return a secret from its file; it is created at the first use, readable only by its owner.
 
     Raises:
-        ServiceError: the file is readable for others, or damaged.
+        ServiceError: the file is readable by others, or damaged.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
+    # Two processes that start together must not create different keys.
     with atomic.alone(folder):
         if not path.exists():
             atomic.write(path, os.urandom(size), mode=0o600)
@@ -155,10 +158,10 @@ def kept_key(folder: Path, name: str, size: int = 32) -> bytes:
 
 
 def slug_of(folder: Path) -> str:
-    """A course's name in addresses, from that of its folder.
+    """Return the course name for addresses, derived from the folder name.
 
     Raises:
-        ServiceError: nothing of the name can stand there.
+        ServiceError: no character of the name can be used in an address.
     """
     if slug := slugify(folder.resolve().name)[:64]:
         return slug

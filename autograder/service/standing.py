@@ -1,4 +1,4 @@
-"""Where students stand in an assignment that is offered, by the times and groups that hold now."""
+"""Students' standings in an offered assignment, by the current times and groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from autograder.service.store import DatabaseStore, given_to
 
 
 def standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
-    """Where everybody stands in an assignment that is offered, loaded from its version."""
+    """Return every student's standing in an offered assignment.
+
+    Args:
+        offer: the offered assignment.
+        assignment: loaded from its version.
+    """
     store = DatabaseStore(offer.course)
     marks, handins = store.marks(offer.assignment), attempts.all_counting(offer, assignment.rubric)
     return {
@@ -23,12 +28,12 @@ def standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
 
 
 def stands(offer: Offer, assignment: Assignment, graded: Graded, marks: PersonMarks | None) -> Standing:
-    """Where one student stands, by a result that is up to date."""
+    """Return one student's standing for an up-to-date result."""
     score = graded.score
     given = given_to(offer, score.student)
     return standing(score, assignment.rubric_of(score.asked), marks, given)
 
 
 def current(graded: Graded, handin: Handin | None) -> Graded:
-    """A result with what times and groups say now; as it is, where it is being graded again by them."""
+    """Return a result with the current times and groups, or unchanged while it has to be graded again."""
     return (brought_up_to_date(graded, handin) if handin else None) or graded

@@ -1,4 +1,4 @@
-"""The service's database as a store (`autograder.store`): one course of it."""
+"""The service's database as a store (`autograder.store`) of one course."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from autograder.store import (
 
 
 class DatabaseStore:
-    """Fulfils `autograder.store.Store` for one course. Any number of processes may use it at once.
+    """Implements `autograder.store.Store` for one course. Any number of processes may use it at once.
 
     Args:
         course: the course's row.
@@ -67,11 +67,11 @@ class DatabaseStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The connection belongs to the process."""
+        """Do nothing: the connection belongs to the process."""
 
     @contextlib.contextmanager
     def _whole(self, what: str) -> Iterator[None]:
-        """A transaction; what the database refuses becomes a GradebookError that begins with ``what``."""
+        """Open a transaction; database errors become a GradebookError that begins with ``failure``."""
         try:
             with transaction.atomic():
                 yield
@@ -79,10 +79,11 @@ class DatabaseStore:
             raise GradebookError(f"{what}: {error}") from error
 
     def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
-        """See `Store.prepare`."""
+        """See `Store.prepare_assignment`."""
         name = rubric.assignment.name
         wanted = _wanted(rubric, releases)
         with self._whole(f"assignment {name!r} could not be prepared"):
+            # Serialise preparations: two processes would both create the missing cells.
             CourseRecord.objects.select_for_update().get(pk=self._course.pk)
             cells = CellPlace.objects.filter(course=self._course, assignment=name)
             present = {(one.notebook, one.cell): one for one in cells}
@@ -104,7 +105,7 @@ class DatabaseStore:
             )
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """See `Store.enrol`."""
+        """See `Store.enroll_students`."""
         with self._whole("the class list could not be entered"):
             for student in students:
                 fields = ("first_name", "last_name", "email")
@@ -117,7 +118,7 @@ class DatabaseStore:
                 )
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """See `Store.begin`."""
+        """See `Store.start_run`."""
         with self._whole("the run could not be noted"):
             run = StoredRun.objects.create(
                 course=self._course,
@@ -130,13 +131,14 @@ class DatabaseStore:
         return int(run.pk)
 
     def finish(self, run: int) -> None:
-        """See `Store.finish`."""
+        """See `Store.finish_run`."""
         with self._whole("the run could not be noted"):
             StoredRun.objects.filter(course=self._course, pk=run).update(finished_at=timezone.now())
 
     def find(self, key: Key) -> Graded | None:
-        """See `Store.find`."""
+        """See `Store.find_result`."""
         with self._whole("the result could not be read"):
+            # A pruned result lacks its notebooks and must not be reused.
             rows = StoredResult.objects.filter(course=self._course, whole=True, **_columns(key))
             stored = rows.values_list("graded", flat=True).first()
         return None if stored is None else decode(bytes(stored))
@@ -144,18 +146,18 @@ class DatabaseStore:
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """See `Store.record`. Comments are written when a page is made, in its reader's language."""
+        """See `Store.record_results`. Comments are rendered with the page, in its reader's language."""
         del language
         with self._whole("the marks could not be recorded"):
             names = {entry.key.assignment for entry in entries}
             cells = CellPlace.objects.filter(course=self._course, assignment__in=names).order_by("pk")
             places = {name: [one for one in cells if one.assignment == name] for name in names}
-            for entry in sorted(entries, key=lambda one: one.key.student):  # so that nobody waits in a circle
+            for entry in sorted(entries, key=lambda one: one.key.student):  # one order: no deadlocks
                 self._mark(entry, self.keep(entry, run), places[entry.key.assignment])
         return {}
 
     def keep(self, entry: GradedEntry, run: int | None = None) -> int:
-        """Keep a result beside the one that counts; returns the number of its row.
+        """Store a result without making it current; return the id of its row.
 
         Raises:
             GradebookError: the store refused.
@@ -179,11 +181,12 @@ class DatabaseStore:
         return int(row.pk)
 
     def _prune(self, latest: StoredResult) -> None:
-        """Take the notebooks out of a student's older results."""
+        """Remove the notebooks from a student's older results."""
         of_student = {"course": self._course, "assignment": latest.assignment, "student": latest.student}
         current = CurrentResult.objects.filter(**of_student).values_list("result", flat=True).first()
         whole = StoredResult.objects.filter(**of_student, whole=True).order_by("-recorded_at", "-pk")
         others = [one for one in whole.values_list("pk", flat=True) if one not in (current, latest.pk)]
+        # The latest result is not in the list, but is one of the attempts to keep.
         for row in StoredResult.objects.filter(pk__in=others[Budgets().attempts - 1 :]):
             graded = decode(bytes(row.graded))
             row.graded = encode(replace(graded, notebooks=())) if graded is not None else b""
@@ -191,10 +194,11 @@ class DatabaseStore:
             row.save(update_fields=["graded", "whole"])
 
     def _mark(self, entry: GradedEntry, result: int, places: Sequence[CellPlace]) -> None:
-        """Let a result count, and write its automatic marks."""
+        """Make a result the current one, and write its automatic marks."""
         name, student = entry.key.assignment, entry.key.student
         if not places:
             raise GradebookError(f"assignment {name!r} is not known; prepare it first")
+        # The lock serialises results of the same student.
         current, new = CurrentResult.objects.select_for_update().get_or_create(
             course=self._course, assignment=name, student=student, defaults={"result_id": result}
         )
@@ -219,6 +223,7 @@ class DatabaseStore:
                 wrote |= described
                 if row.pk is not None and row.worth != worth:
                     wrote |= _weigh_readings(row, worth)
+                # A marker's open form becomes stale once anything that it shows has changed.
                 row.revision += row.pk is not None and (
                     described or given != (row.items, row.points, row.again, row.worth)
                 )
@@ -230,7 +235,7 @@ class DatabaseStore:
         CellMark.objects.bulk_update(changed, [*_WRITTEN, *answers.FIELDS])
 
     def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
-        """See `Store.results`."""
+        """See `Store.load_results`."""
         read = decode if whole else Outlines().read
         with self._whole("the results could not be read"):
             rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
@@ -238,11 +243,11 @@ class DatabaseStore:
                 rows = rows.filter(result__rubric=rubric)
             stored = rows.order_by("student").values_list("student", "result__graded").iterator()
             found = {student: read(bytes(graded)) for student, graded in stored}
-        found = dict(sorted(found.items()))  # by Python's order, whatever the database's is
+        found = dict(sorted(found.items()))  # Python's order, independent of the database's collation
         return {student: graded for student, graded in found.items() if graded is not None}
 
     def of_student(self, assignment: str, student: str) -> tuple[Graded | None, dict[CellName, PersonMark]]:
-        """What `results` and `marks` have of one student, without the others.
+        """Return one student's part of `load_results` and `load_marks`, without reading the others.
 
         Raises:
             GradebookError: the store refused.
@@ -256,25 +261,25 @@ class DatabaseStore:
         return (None if stored is None else decode(bytes(stored))), marks
 
     def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
-        """See `Store.standing`; not told here: the service records each attempt once."""
+        """See `Store.find_unchanged_students`; none are reported: the service records each attempt once."""
         del entries, language
         return frozenset()
 
     def keys(self, assignment: str) -> dict[str, Key]:
-        """See `Store.keys`."""
+        """See `Store.load_keys`."""
         with self._whole("the results could not be read"):
             rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
             found = rows.values_list(*(f"result__{field}" for field in Key.__struct_fields__))
             return {key.student: key for key in (Key(*row) for row in found)}
 
     def listed(self, assignment: str) -> frozenset[str]:
-        """See `Store.listed`."""
+        """See `Store.list_students`."""
         with self._whole("the submissions could not be read"):
             rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
             return frozenset(rows.values_list("student", flat=True))
 
     def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """See `Store.marks`."""
+        """See `Store.load_marks`."""
         with self._whole("the marks could not be read"):
             rows = CellMark.objects.filter(
                 place__course=self._course, place__assignment=assignment, touched=True
@@ -285,7 +290,7 @@ class DatabaseStore:
         return found
 
     def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """See `Store.decided`."""
+        """See `Store.load_decided_points`."""
         with self._whole("the decisions could not be read"):
             rows = CellMark.objects.filter(
                 place__course=self._course, place__assignment=assignment, decided__isnull=False
@@ -300,7 +305,7 @@ class DatabaseStore:
         mark: PersonMark,
         decided: Decimal | None = None,
     ) -> None:
-        """See `Store.give`."""
+        """See `Store.give_mark`."""
         with self._whole("the mark could not be entered"):
             row = self._rows(assignment, [(student, *cell)]).get((student, *cell))
             if row is None:
@@ -310,7 +315,7 @@ class DatabaseStore:
             row.save()
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.decide`."""
+        """See `Store.apply_decisions`."""
         written, kept = 0, []
         with self._whole("the decisions could not be entered"):
             rows = self._rows(assignment, given)
@@ -328,7 +333,7 @@ class DatabaseStore:
         return EnteredMarks(written, tuple(kept))
 
     def _rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
-        """The rows of answers, locked; in one order, so that nobody waits in a circle."""
+        """Lock the rows of answers, always in the same order, so that no deadlock is possible."""
         wanted = set(answers)
         found = (
             CellMark.objects.select_for_update(of=("self",))
@@ -344,7 +349,7 @@ class DatabaseStore:
         return {answer: row for answer, row in rows.items() if answer in wanted}
 
     def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
-        """See `Store.deduct`; pages compute it from the result."""
+        """See `Store.record_deductions`; pages compute it from the result."""
         del assignment, taken
 
     def restore(
@@ -354,7 +359,7 @@ class DatabaseStore:
         releases: Mapping[str, bytes],
         language: str = "",
     ) -> tuple[str, ...]:
-        """See `Store.restore`; nothing else writes here."""
+        """See `Store.restore_marks`; no other program writes here."""
         del results, rubrics, releases, language
         return ()
 
@@ -392,7 +397,7 @@ def _columns(key: Key) -> dict[str, object]:
 
 
 def given_to(offer: Offer, student: str) -> Decimal:
-    """Bonus points of the course."""
+    """Return a student's bonus points from the course."""
     return Decimal(offer.bonus.get(student, "0"))
 
 
@@ -420,10 +425,10 @@ def _given(row: CellMark) -> PersonMark:
 
 
 def _enter(row: CellMark, mark: PersonMark) -> None:
-    """Put what a person gave into a row.
+    """Enter a person's mark into a row.
 
     Raises:
-        GradebookError: an item is not one of the cell's.
+        GradebookError: the cell has no such item.
     """
     before = _given(row)
     if mark == before:
@@ -442,13 +447,13 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
 
 
 def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) -> bool:
-    """Bring what people gave items up to date with what these are worth; whether anything changed.
+    """Rescale the item points that people gave to the items' current worth; return whether anything changed.
 
     Args:
         row: with its automatic mark up to date.
-        question: of the cell, by the rubric that counts now.
-        score: of the result that counts now.
-        changed: the automatic mark did.
+        question: the cell's question in the current rubric.
+        score: of the current result.
+        changed: whether the automatic mark changed.
     """
     worth = {item.id: item.points for item in items_of(question, row.place.cell)}
     stated = {name: str(points) for name, points in worth.items()}
@@ -464,20 +469,20 @@ def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) ->
         verdicts = verdicts_of(question, row.place.cell, score)
         points = cell_points(question, row.place.cell, verdicts, given)
         if row.points is not None and points is None:
-            row.again = True  # an item is new, and nobody has looked at it
+            row.again = True  # a new item has no points from a person yet
         elif row.points is not None and points != _exact(row.points):
             row.points = str(points)
     return changed
 
 
 def _weigh_readings(row: CellMark, before: Mapping[str, str]) -> bool:
-    """Let what each of two people gave an answer follow its items; whether its stage is another now.
+    """Rescale two markers' independent marks to the items' current worth; return whether the stage changed.
 
-    Where an item is new or gone, both mark it again.
+    If items were added or removed, both have to mark the answer again.
 
     Args:
-        row: with what its items are worth now.
-        before: what they were worth.
+        row: with the current worth of its items.
+        before: their previous worth.
     """
     for one in IndependentMark.objects.select_for_update(of=("self",)).filter(mark=row).order_by("pk"):
         one.items = {
@@ -497,7 +502,7 @@ def _weigh_readings(row: CellMark, before: Mapping[str, str]) -> bool:
 
 
 def _write(row: CellMark, cell: CellPoints, *, resubmitted: bool) -> bool:
-    """Bring a row's automatic mark up to date; whether anything changed."""
+    """Update a row's automatic mark; return whether anything changed."""
     points = str(cell.points) if cell.settled else None
     before = (row.automatic, row.pending, row.again)
     if row.points is not None and (resubmitted or _exact(row.automatic) != _exact(points)):

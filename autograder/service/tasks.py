@@ -1,6 +1,6 @@
-"""The queues: a job says which attempt to look at, or whose marks to send on; the tables are the truth.
+"""The queues: a job names an attempt to grade, or an offer to compare or send; the tables are the truth.
 
-A worker has one set of hands for attempts and for what trials make of them: trials wait for attempts.
+A worker handles attempts and trials in the same threads: trials wait for attempts.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
 GRADING, TRIALS, SCORES, COMPARING = "grading", "trials", "scores", "comparing"
-"""Queues, and the tasks in them: attempts to grade; what trials make of attempts; assignments whose marks a
-learning platform is told; those whose works are compared with each other."""
+"""Queues, and the tasks in them: attempts to grade; attempts to grade in trials; assignments with marks for
+learning platforms; assignments to compare for similarity."""
 _AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
-"""After so long a database that went away is asked again."""
+"""Delay before connecting again to an unavailable database."""
 
 
 def defer(attempt: uuid.UUID) -> bool:
-    """Put an attempt into the queue, with the transaction that is open; False: it is there already."""
+    """Enqueue an attempt with the open transaction; return False if it is already enqueued."""
     return _defer(GRADING, str(attempt))
 
 
 def try_trial(result: int) -> bool:
-    """Have an attempt graded by a trial, when no attempt waits; False: it will be anyhow."""
+    """Enqueue a trial's result, to run when no attempt waits; return False if it is already enqueued."""
     return _defer(TRIALS, str(result), lock=f"trial {result}", priority=_AFTER_OTHERS)
 
 
 def send_scores(offer: int) -> bool:
-    """Have an assignment's marks sent on, with the transaction that is open; False: they will be anyhow."""
+    """Enqueue sending an assignment's marks with the open transaction; False: it is already enqueued."""
     return _defer(SCORES, str(offer))
 
 
 def compare(offer: int) -> bool:
-    """Have an assignment's works compared, when no attempt waits; False: they will be anyhow."""
+    """Enqueue a comparison, to run when no attempt waits; return False if it is already enqueued."""
     return _defer(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
 
 
 def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
+    # The queueing lock makes Procrastinate refuse a second waiting job for the same subject.
     job = app.configure_task(queue, queue=queue, queueing_lock=lock or subject, priority=priority)
     try:
-        with transaction.atomic():  # what is refused must not end the caller's transaction
+        with transaction.atomic():  # a savepoint: a refused job must not end the caller's transaction
             job.defer(subject=subject)
     except AlreadyEnqueued:
         return False
@@ -59,14 +60,14 @@ def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bo
 
 
 def empty_queues(work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event) -> None:
-    """Call a queue's function for each job's subject until ``stop`` is set; what runs by then is finished.
+    """Call a queue's function for each job's subject until ``stop`` is set; running jobs are finished.
 
-    A database that goes away is waited for.
+    If the database is unavailable, wait for it.
 
     Args:
-        work: by queue.
-        concurrency: jobs at a time, of all queues together.
-        stop: ends it.
+        work: function by queue.
+        concurrency: maximum number of concurrent jobs of all queues.
+        stop: set to end.
     """
     while not stop.is_set():
         try:
@@ -90,19 +91,19 @@ async def _work(work: Mapping[str, Callable[[str], None]], concurrency: int, sto
                 queues=[*work],
                 concurrency=concurrency,
                 install_signal_handlers=False,
-                delete_jobs="always",  # the attempt's row says what became of it
+                delete_jobs="always",  # the attempt's row has the outcome
                 fetch_job_polling_interval=1.0,
             )
         )
         stopped = asyncio.create_task(asyncio.to_thread(_wait, stop, working.done))
         await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
-        working.cancel()  # it takes no more jobs, and ends when the running ones are done
+        working.cancel()  # takes no more jobs; ends when the running ones are done
         await asyncio.gather(working, return_exceptions=not working.done())
         await stopped
 
 
 def _called(call: Callable[[str], None]) -> Callable[[str], None]:
-    """A function of its own for each queue, with the name of a job's argument."""
+    """Wrap a queue's function, so that each queue has a separate one with the job's argument name."""
 
     def called(subject: str) -> None:
         call(subject)
@@ -111,5 +112,6 @@ def _called(call: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _wait(stop: threading.Event, ended: Callable[[], bool]) -> None:
+    # A threading.Event cannot be awaited, so a thread polls it.
     while not (ended() or stop.wait(0.1)):
         pass

@@ -1,4 +1,4 @@
-"""Students who hand in together, as staff form them: whom a change concerns is graded again."""
+"""Groups of students who submit together, as formed by staff; affected attempts are graded again."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ MOST_MEMBERS = 50
 
 
 def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Let an assignment have these groups and no others; a group without members is none.
+    """Replace an assignment's groups by these; a group without members is removed.
 
-    Who leaves a group and has handed in nothing has no result from then on. Times of a group that is gone go
-    with it.
+    A student who leaves a group and has submitted nothing loses the result. Times of a removed group are
+    removed with it.
 
     Args:
         offer: the assignment.
-        rubric: its.
-        wanted: members by the group's name, spelt as anybody may spell them.
+        rubric: its rubric.
+        wanted: members by group name, in any Unicode spelling.
 
     Returns:
-        Whom the change concerns.
+        The affected students.
 
     Raises:
-        NotTaken: a name cannot be one, a member is not on the class list or stands twice, or marks by people
-            would be lost.
+        ActionRefused: a name is not valid, a member is not on the class list or is listed twice, or marks of
+            people would be lost.
     """
     groups = _checked(offer, wanted)
     with transaction.atomic():
@@ -62,15 +62,16 @@ def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> t
         _forget(row, rubric, concerned)
         if row.published_at and PlatformCourse.objects.filter(course=row.course).exists():
             tasks.send_scores(row.pk)
+    # The caller's object still has the old groups.
     offer.refresh_from_db(fields=["groups", "formed_here", "times"])
     return tuple(sorted(concerned))
 
 
 def _checked(offer: Offer, wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """The groups, with members as the class list spells them.
+    """Return the groups, with members spelt as on the class list.
 
     Raises:
-        NotTaken: see `form`.
+        ActionRefused: see `set_groups`.
     """
     listed = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
     known = {canonical_id(one): one for one in listed}
@@ -93,10 +94,10 @@ def _checked(offer: Offer, wanted: Mapping[str, Iterable[str]]) -> dict[str, lis
 
 
 def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
-    """Take results away from those for whom nothing counts any more.
+    """Remove the results of students for whom no attempt counts any more.
 
     Raises:
-        NotTaken: people gave one of them marks.
+        ActionRefused: people gave one of them marks.
     """
     counting = attempts.all_counting(offer, rubric)
     left = [student for student in students if student not in counting]
@@ -104,6 +105,7 @@ def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
         place__course=offer.course, place__assignment=offer.assignment, student__in=left
     )
     read = IndependentMark.objects.filter(mark__in=marks).values_list("mark__student", flat=True)
+    # Raised inside the transaction, so that the groups stay as they were.
     for student in (*marks.filter(touched=True).values_list("student", flat=True), *read):
         raise NotTaken("groups-marked", student=student)
     marks.delete()

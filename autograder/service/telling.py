@@ -1,4 +1,4 @@
-"""Further tables: what was told of marks, why marks change, chosen attempts, compared works."""
+"""More tables: marks that were shown or sent, reasons for changes, chosen attempts, comparisons."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from django.db import models
 
 
 class ShownMarks(models.Model):
-    """What a student saw of their marks the last time, so that no change of it is silent."""
+    """The marks that a student saw last, so that no change is silent."""
 
     offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="shown_marks")
     student = models.CharField(max_length=128)
     shown = models.JSONField()
     """An `autograder.app.published.ShownMark`."""
     agreed = models.JSONField(null=True)
-    """A change of before the service (`AgreedChange`) of which no page has told yet."""
+    """A change from before the service (`AgreedChange`) that no page has shown yet."""
 
     class Meta:
-        """One for each student."""
+        """One per student."""
 
         constraints = (models.UniqueConstraint(fields=["offer", "student"], name="shown_marks"),)
 
 
 class StatedReason(models.Model):
-    """Why marks of an assignment become others, as staff said when they changed something for the class."""
+    """The reason for changed marks of an assignment, given by staff when they changed it for the class."""
 
     offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="reasons")
     at = models.DateTimeField(auto_now_add=True)
@@ -31,7 +31,7 @@ class StatedReason(models.Model):
 
 
 class ChosenAttempt(models.Model):
-    """Staff chose an attempt to count, whatever the rules say (`autograder.service.choosing`)."""
+    """An attempt that staff chose to count, overriding the rules (`autograder.service.choosing`)."""
 
     attempt = models.OneToOneField("service.Attempt", models.CASCADE, related_name="choice")
     at = models.DateTimeField()
@@ -40,7 +40,7 @@ class ChosenAttempt(models.Model):
 
 
 class BonusChange(models.Model):
-    """When a student's bonus points became others."""
+    """A change of a student's bonus points, with its time."""
 
     offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="bonus_changes")
     student = models.CharField(max_length=128)
@@ -48,20 +48,20 @@ class BonusChange(models.Model):
 
 
 class Comparison(models.Model):
-    """Works of a class that were compared with each other (`autograder.service.comparing`)."""
+    """Similarity comparison of a class's submissions (`autograder.service.comparing`)."""
 
     offer = models.OneToOneField("service.Offer", models.PROTECT, related_name="comparison")
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True)
-    """None: it was never done."""
+    """None: it was never completed."""
     pairs = models.JSONField(null=True)
     """A `comparing.KeptComparison`."""
     problem = models.TextField(blank=True)
-    """Why it could not be done the last time; empty: it could, or is under way."""
+    """Why it failed the last time; empty: it succeeded or is in progress."""
 
 
 class SentScore(models.Model):
-    """What a platform knows of a student's marks in an assignment: what differs is sent again."""
+    """The mark of a student that a platform knows; a different one is sent again."""
 
     item = models.ForeignKey("lti_tool.LtiLineItem", models.CASCADE, related_name="+")
     user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
@@ -70,10 +70,10 @@ class SentScore(models.Model):
     possible = models.CharField(max_length=40)
     final = models.BooleanField()
     submitted_at = models.DateTimeField(null=True)
-    """When the student handed in, as the platform was told."""
+    """The submission time that was sent to the platform."""
     sent_at = models.DateTimeField()
 
     class Meta:
-        """One for each student."""
+        """One per student."""
 
         constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)

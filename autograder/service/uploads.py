@@ -1,4 +1,4 @@
-"""The files of an upload: found by what they are meant to be, and refused if they cannot be read."""
+"""Uploaded files: matched to the files that the rubric expects, and refused if they cannot be read."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from autograder.rubric import Rubric
 from autograder.service import attempts
 
 MOST_FILES = 50
-"""Files of one attempt, unpacked."""
+"""Maximum number of files of one attempt, after unpacking."""
 
 
 def place_upload(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
-    """Return the files of an upload at the paths that the rubric has for them.
+    """Return the files of an upload at the paths that the rubric expects.
 
-    A browser sends no folders, and no two files that belong to a submission have the same name, folders
-    aside. Archives are unpacked only if something that is asked for is not there beside them.
+    A browser sends no folders, and two files of a submission never share a name, even in different folders.
+    Archives are unpacked only if an expected notebook is missing next to them.
 
     Raises:
-        ServiceError: an archive, or a file in it, cannot be taken; says why.
+        ServiceError: an archive, or a file in it, cannot be accepted; the message gives the reason.
     """
     placed = _placed(files, rubric)
     archives = [name for name in placed if PurePosixPath(name).suffix.casefold() == ".zip"]
@@ -56,6 +56,7 @@ def _placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
     named: dict[str, bytes] = {}
     for name, data in files.items():
         base = name.rpartition("/")[2]
+        # Match by the file name alone only if it is unambiguous.
         named[known[base] if base in known and bases[base] == 1 else name] = data
     finder = NotebookFinder(named.__getitem__)
     meant = meant_places(named, paths, finder)
@@ -72,6 +73,7 @@ def _unpacked(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
             if name in found:
                 faults.append(RefusedFile(ascii(name)[1:-1], "there are two files of this name"))
                 continue
+            # Checked before unpacking: a small archive can expand to any size.
             if entry.size > left or len(found) >= MOST_FILES:
                 raise ServiceError(
                     f"the archive holds more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "

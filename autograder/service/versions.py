@@ -1,7 +1,7 @@
-"""Assignments as they were released: taken out of a course folder, and laid out into one again.
+"""Released assignments: imported from a course folder, and written to a folder again.
 
-A worker has nothing but the database. It lays a version out below a folder of its own, and loads it from
-there as the command line does.
+A worker can reach only the database. It writes a version into a temporary folder and loads it from there as
+the command line does.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from autograder.service.models import CourseRecord, Offer, Version, VersionFile
 from autograder.service.store import DatabaseStore
 
 MOST_BYTES = 512 << 20
-"""Of all files of a version together; of those with several names once."""
+"""Maximum size of a version's files; a content with several names counts once."""
 _SMALL, _AT_ONCE = 1 << 20, 16
-"""Files of at most so many bytes are fetched together, so many of them; each larger one in parts."""
+"""Files up to this size are fetched in batches of this number; larger ones in parts."""
 
 
 def take(record: CourseRecord, course: Course, name: str) -> Version:
-    """Take over an assignment whose release was generated. The same files again are the same version.
+    """Import a released assignment. The same files again are the same version.
 
     Raises:
-        CourseError: a file cannot be read, or all are too large together.
+        CourseError: a file cannot be read, or the files are too large together.
         RubricError: the rubric is not valid.
         ServiceError: the course in the database has another secret.
     """
@@ -53,7 +53,7 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
     total = 0
     for path in _files(course, name):
         status = path.stat()
-        identity = (status.st_dev, status.st_ino)  # each student's own release has the same data files
+        identity = (status.st_dev, status.st_ino)  # students' releases are hard links to the same data
         if identity not in known:
             known[identity] = hashlib.sha256(_content(path)).hexdigest()
         digest = listing[path.relative_to(course.root).as_posix()] = known[identity]
@@ -67,10 +67,10 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
 def _kept(
     record: CourseRecord, name: str, listing: Mapping[str, str], new: Iterable[bytes], rubric_version: int
 ) -> Version:
-    """The version with these files, digest by path; with a number of its own, unless it is there already.
+    """Return the version with these files, digest by path; create it with the next number if it is new.
 
     Raises:
-        CourseError: what is new cannot be read, or is not what was listed.
+        CourseError: a new file cannot be read, or differs from the listing.
     """
     digest = hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
@@ -82,6 +82,7 @@ def _kept(
         version = Version.objects.create(
             course=record, assignment=name, number=number, digest=digest, rubric_version=rubric_version
         )
+        # The files were hashed before the lock; read again here, they may have changed in between.
         if not set(blobs.put(new)) <= set(listing.values()):
             raise CourseError(f"{name}: its files were changed just now; take it over once more")
         VersionFile.objects.bulk_create(
@@ -91,7 +92,7 @@ def _kept(
 
 
 def grades_alike(one: Version, other: Version) -> bool:
-    """Whether two versions of an assignment have the same rubric and the same reference."""
+    """Decide whether two versions of an assignment have the same rubric and the same reference."""
     reference = f"{Course(Path()).reference.as_posix()}/"
     wanted = Q(path=_rubric_path(one)) | Q(path__startswith=reference)
     before, after = (set(each.files.filter(wanted).values_list("path", "blob_id")) for each in (one, other))
@@ -99,10 +100,10 @@ def grades_alike(one: Version, other: Version) -> bool:
 
 
 def prepare(version: Version) -> None:
-    """Let there be a row for each cell of a version that is marked, and for no other.
+    """Create a row for each graded cell of a version, and remove all others.
 
     Raises:
-        GradebookError: a cell is gone that a person marked, or a notebook lacks a cell.
+        GradebookError: an obsolete cell has a person's mark, or a notebook lacks a cell.
     """
     rubric = rubric_of(version)
     release = _below(version, f"release/{version.assignment}/")
@@ -113,7 +114,7 @@ def prepare(version: Version) -> None:
 
 
 def rubric_file(version: Version) -> tuple[str, bytes]:
-    """The rubric of a version: its path in a course folder, and its bytes.
+    """Return a version's rubric: its path in a course folder, and its bytes.
 
     Raises:
         ServiceError: the version has none.
@@ -130,10 +131,10 @@ def _rubric_path(version: Version) -> str:
 
 
 def rubric_of(version: Version) -> Rubric:
-    """The rubric of a version, read and validated with the files of checks that it names.
+    """Return a version's rubric, read and validated with the check files that it names.
 
     Raises:
-        RubricError: it is not valid for this program any more.
+        RubricError: it is no longer valid for this program version.
         ServiceError: the version has none.
     """
     path, data = rubric_file(version)
@@ -143,6 +144,7 @@ def rubric_of(version: Version) -> Rubric:
         for name, digest in _below(version, f"{reference.as_posix()}/").items()
         if name.endswith(".py")
     }
+    # A rubric loads its check files from disk.
     with tempfile.TemporaryDirectory() as folder:
         for digest, source in blobs.get(set(sources.values())).items():
             for name in (name for name in sources if sources[name] == digest):
@@ -151,7 +153,7 @@ def rubric_of(version: Version) -> Rubric:
 
 
 def _files(course: Course, name: str) -> Iterator[Path]:
-    """All files that an assignment consists of; links are not followed."""
+    """Yield all files of an assignment; symbolic links are skipped."""
     folders = [
         course.source(name),
         course.reference,
@@ -169,7 +171,7 @@ def _files(course: Course, name: str) -> Iterator[Path]:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file of a course.
+    """Return the bytes of a course file.
 
     Raises:
         CourseError: it cannot be read.
@@ -181,24 +183,24 @@ def _content(path: Path) -> bytes:
 
 
 def offer(record: CourseRecord, course: Course, name: str, version: Version | None = None) -> Offer:
-    """Offer an assignment of a folder, or its new version, with a row for each cell that is marked.
+    """Offer a folder's assignment or its new version, with a row for each graded cell.
 
-    Times are those of exams.toml, where the offer is new; for groups see `take_groups`. What was handed in
-    keeps the version that it was graded by, until it is graded again (`attempts.grade_again`).
+    Times come from exams.toml if the offer is new; for groups see `import_groups`. Submissions keep the
+    version that they were graded by until they are graded again (`attempts.grade_again`).
 
     Args:
         record: the course in the database.
         course: its folder.
         name: of the assignment.
-        version: what `take` gave; default: it is taken now.
+        version: the imported version; default: it is imported here.
 
     Raises:
-        As `take`.
-        GradebookError: a cell is gone that a person marked.
+        As `import_version`.
+        GradebookError: an obsolete cell has a person's mark.
     """
     version = version or take(record, course, name)
     rubric = rubrics.load(course.rubric(name))
-    schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
+    schedule.load(course, rubric)  # report impossible times here, not at the first submission
     times = msgspec.to_builtins(schedule.stated(course, name) or {})
     title = next(iter(rubric.assignment.title.values()), name)
     with transaction.atomic():
@@ -214,7 +216,7 @@ def offer(record: CourseRecord, course: Course, name: str, version: Version | No
 
 
 def take_groups(offer: Offer, course: Course) -> None:
-    """Let groups be those of groups.csv, until staff form some in the service.
+    """Set the groups from groups.csv, unless staff have formed groups in the service.
 
     Raises:
         CourseError: the file is not usable.
@@ -226,10 +228,10 @@ def take_groups(offer: Offer, course: Course) -> None:
 
 
 def lay_out(version: Version, folder: Path) -> Course:
-    """Write the files of a version into an empty folder, with the course's secret.
+    """Write a version's files into an empty folder, with the course's secret.
 
     Raises:
-        ServiceError: a path of it would lie elsewhere.
+        ServiceError: one of its paths leads outside of the folder.
     """
     places: dict[str, list[Path]] = {}
     for path, digest in version.files.values_list("path", "blob_id"):
@@ -242,6 +244,7 @@ def lay_out(version: Version, folder: Path) -> Course:
         if digest not in small:
             atomic.write(first, blobs.parts(digest))
         for other in others:
+            # Files with the same content share one copy on disk.
             atomic.link(first, other)
     for name in ("assignments", "rubrics"):
         (folder / name).mkdir(exist_ok=True)
@@ -252,10 +255,10 @@ def lay_out(version: Version, folder: Path) -> Course:
 
 
 def _place(version: Version, folder: Path, path: str) -> Path:
-    """Where a file of a version is written below a folder; the folders above it are made.
+    """Return the path of a version's file below a folder; create the parent folders.
 
     Raises:
-        ServiceError: it would lie elsewhere.
+        ServiceError: it leads outside of the folder.
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
@@ -265,14 +268,14 @@ def _place(version: Version, folder: Path, path: str) -> Path:
 
 
 def names(version: Version, student: str) -> tuple[str, ...]:
-    """The names of what a student gets."""
+    """Return the names of a student's files."""
     return tuple(_given(version, student))
 
 
 def released(version: Version, student: str, names: Collection[str] | None = None) -> Mapping[str, bytes]:
-    """What a student gets, or some of it: their own where variants were handed out, else the common one.
+    """Return a student's files, or some of them: personal ones if there are variants, else the common ones.
 
-    What is asked for by name and was not handed out is the common one.
+    A file that is requested by name and has no personal version is the common one.
     """
     files = _given(version, student)
     if names is not None:
@@ -285,12 +288,12 @@ def released(version: Version, student: str, names: Collection[str] | None = Non
 
 
 def digests(version: Version, student: str) -> Mapping[str, str]:
-    """The SHA-256 of each file that a student gets, by name."""
+    """Return the SHA-256 of each of a student's files, by name."""
     return _given(version, student)
 
 
 def _given(version: Version, student: str) -> dict[str, str]:
-    """Name → digest."""
+    """Return the digests of a student's files by name."""
     own = _below(version, f"personal/{student}/{version.assignment}/")
     return own or _below(version, f"release/{version.assignment}/")
 

@@ -1,7 +1,6 @@
-"""Grades what was handed in: claims an attempt, lays its assignment out, grades it, keeps the result.
+"""Grades submissions: claims an attempt, loads its assignment, grades it, stores the result.
 
-Trials are graded by the same hands, when no attempt waits (`autograder.service.trials`), and so are works
-compared with each other.
+The same threads grade trials (`autograder.service.trials`) and compare submissions, when no attempt waits.
 
 Any number of workers on any number of machines; each needs the database, this package and a sandbox.
 """
@@ -41,14 +40,14 @@ from autograder.store import Key
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4
-"""Versions of assignments that a worker has ready at a time; each keeps a sandbox."""
+"""Maximum number of versions that a worker keeps ready; each has a sandbox."""
 SWEEP_SECONDS = 5.0
 _SWEEPS = 120
-"""After so many sweeps published marks are compared with what learning platforms know: ten minutes."""
+"""Number of sweeps between comparisons of published marks with learning platforms: ten minutes."""
 
 
 class _Ready(Struct, frozen=True, eq=False):
-    """A version that can be graded at once."""
+    """A version with a grader, ready for use."""
 
     folder: Path
     grader: Grader
@@ -61,7 +60,7 @@ class _Ready(Struct, frozen=True, eq=False):
 
 
 class Worker:
-    """Grades attempts, several at a time; a context manager.
+    """Grades several attempts at a time; a context manager.
 
     Args:
         isolation: how student code is confined.
@@ -86,7 +85,7 @@ class Worker:
         self._loaded.close()
 
     def grade(self, identifier: uuid.UUID) -> None:
-        """Grade one attempt, if it still waits. What goes wrong is noted with it; nothing is raised."""
+        """Grade one attempt if it still waits. Errors are stored with it; none is raised."""
         close_old_connections()
         attempt = attempts.claim(identifier)
         if attempt is None:
@@ -95,7 +94,7 @@ class Worker:
         try:
             with _alive(lambda: attempts.prolong(attempt)), self._of(attempt.version) as ready:
                 kept = self._graded(attempt, ready)
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody else may manage
+        except Exception as error:  # noqa: BLE001 - another worker may succeed
             LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
             attempts.give_back(attempt, describe_error(error))
             return
@@ -109,8 +108,9 @@ class Worker:
     def _graded(self, attempt: Attempt, ready: _Ready) -> bool:
         assignment = ready.grader.assignment
         handed = attempts.to_grade(attempt, assignment.rubric)
-        connections.close_all()  # somebody else's meanwhile: there are more graders than connections
+        connections.close_all()  # return it while grading: more graders than connections
         graded = ready.grader.grade(handed)
+        # A failure of the sandbox is not the student's fault: try again, possibly on another machine.
         if attempt.tries < attempts.MOST_TRIES and _fault(graded):
             attempts.give_back(attempt, _fault(graded))
             tasks.defer(attempt.pk)
@@ -118,7 +118,7 @@ class Worker:
         return attempts.keep(attempt, graded, assignment.rubric, ready.environment)
 
     def try_trial(self, identifier: int) -> None:
-        """Grade one attempt by a trial, if it is open; what goes wrong is noted there, nothing is raised."""
+        """Grade one attempt in a trial if it is open; errors are stored with it, none is raised."""
         close_old_connections()
         row = trying.claim(identifier)
         if row is None:
@@ -144,7 +144,7 @@ class Worker:
             trying.keep(row, graded, rubric, key)
 
     def compare(self, offer: int) -> None:
-        """Compare the works of an assignment; what goes wrong is noted there, nothing is raised."""
+        """Compare the submissions of an assignment; errors are stored with it, none is raised."""
         close_old_connections()
         try:
             comparing.compare_class(offer, self._loaded)
@@ -155,8 +155,9 @@ class Worker:
 
     @contextlib.contextmanager
     def _of(self, version: Version) -> Iterator[_Ready]:
-        """A version, made ready at its first use; those that were not used longest are let go."""
+        """Use a version, which is prepared at its first use; the least recently used ones are closed."""
         with self._lock:
+            # One lock per version: other versions remain usable while this one is prepared.
             making = self._making.setdefault(version.pk, threading.Lock())
             self._in_use[version.pk] = self._in_use.get(version.pk, 0) + 1
         try:
@@ -165,6 +166,7 @@ class Worker:
                 with self._lock:
                     self._ready[version.pk] = ready
                     self._ready.move_to_end(version.pk)
+                    # Versions in use are never closed, even if there are more of them than the limit.
                     old = [one for one in self._ready if not self._in_use.get(one)]
                     gone = [self._ready.pop(one) for one in old[: max(0, len(self._ready) - MOST_KEPT)]]
             for one in gone:
@@ -178,7 +180,7 @@ class Worker:
         folder = Path(tempfile.mkdtemp(prefix="autograder-course-"))
         pool = Pool(isolation=self._isolation)
         try:
-            folder.chmod(0o755)  # the sandbox binds single files of it; the secret has a folder of its own
+            folder.chmod(0o755)  # the sandbox mounts single files of it; the secret is in a private folder
             loaded: Assignment = assignments.load(versions.lay_out(version, folder), version.assignment)
             environment = environment_digest(loaded.digest(), self._isolation)
             return _Ready(folder, Grader(loaded, pool), pool, environment)
@@ -189,19 +191,20 @@ class Worker:
 
 
 def _fault(graded: Graded) -> str:
-    """Why the sandbox failed, where it did: another try, elsewhere, may go well."""
+    """Return the sandbox's failure, or an empty text: another attempt, elsewhere, may succeed."""
     notes = (note.text for note in graded.score.notes if note.code == SANDBOX_FAULT)
     return next(notes, "")
 
 
 @contextlib.contextmanager
 def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
-    """Prolong a lease for as long as this process lives and the attempt is worked on."""
+    """Extend a lease periodically while this process lives and works on the attempt."""
     done = threading.Event()
 
     def prolong() -> None:
+        # A third of the lease leaves time for two failed extensions.
         while not done.wait(attempts.LEASE.total_seconds() / 3):
-            with contextlib.suppress(Exception):  # the database may be away for a moment; the lease is not
+            with contextlib.suppress(Exception):  # an outage may be shorter than the lease
                 prolong_lease()
         connections.close_all()
 
@@ -215,14 +218,14 @@ def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
 
 
 def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
-    """Empty the queue until ``stop`` is set; what runs by then is finished first.
+    """Process the queues until ``stop`` is set; running jobs are finished first.
 
-    A database that goes away is waited for.
+    If the database is unavailable, wait for it.
 
     Args:
         worker: entered.
-        concurrency: attempts at a time.
-        stop: ends it.
+        concurrency: maximum number of concurrent attempts.
+        stop: set to end.
     """
     beside = [
         threading.Thread(target=_sweep, args=(stop,), daemon=True),
@@ -241,7 +244,7 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
 
 
 def _send_scores(stop: threading.Event) -> None:
-    """Tell learning platforms what they are to know; what fails is seen by the staff, and tried again."""
+    """Send marks to learning platforms; failures are shown to staff, and retried."""
     loaded = Loaded()
 
     def send(offer: str) -> None:
@@ -259,7 +262,7 @@ def _send_scores(stop: threading.Event) -> None:
 
 
 def _sweep(stop: threading.Event) -> None:
-    """Whatever became of its job, an attempt that has no result comes into the queue again; so do marks."""
+    """Repeatedly enqueue attempts without a result, whatever happened to their jobs, and marks to send."""
     for number in itertools.count(1):
         if stop.wait(SWEEP_SECONDS):
             break

@@ -1,9 +1,9 @@
-"""Where a class is kept: students, results, automatic marks, and what people gave. One protocol.
+"""Storage of a class: students, results, automatic marks, and marks entered by people. One protocol.
 
-The use cases in `autograder.app` and `autograder.grading.batch` know nothing else of a gradebook. nbgrader's,
-with our own tables beside it, is `autograder.gradebook`; `autograder.store.memory` is for tests and trial
-runs. The contract suite in `tests/store` tests each of them. A result is kept as bytes that `bounded` makes
-and `decode` reads.
+The use cases in `autograder.app` and `autograder.grading.batch` reach a gradebook only through this protocol.
+`autograder.gradebook` implements it on nbgrader's database, with extra tables of our own;
+`autograder.store.memory` is for tests and trial runs. The contract suite in `tests/store` runs against every
+implementation. A result is stored as the bytes that `encode_bounded` returns and `decode_result` reads.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from autograder.records import (
 from autograder.rubric import Rubric
 
 AnswerName = tuple[str, str, str]
-"""Student, notebook, cell."""
+"""Student id, notebook name, cell name."""
 _MOST_NOTES = 500
 _MOST_WORDS = 4_000
-"""Characters of one text of a result, where all of them are too many."""
+"""Maximum number of characters of one text in a result that exceeds the size limit."""
 
 
 class Student(Struct, frozen=True):
-    """One line of a class list; only the id is certain."""
+    """One row of a class list; only the id is guaranteed to be present."""
 
     id: str
     first_name: str = ""
@@ -47,37 +47,38 @@ class Student(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True):
-    """All that a result depends on. So grading the same thing again finds it instead of repeating it."""
+    """Everything a result depends on; identical work is looked up by it instead of graded again."""
 
     student: str
     assignment: str
     submission: str
-    """Digest of the bytes handed in (`Graded.digest`)."""
+    """Digest of the submitted bytes (`Graded.digest`)."""
     rubric_version: int
     rubric: str
-    """Digest of the rubric's file (`Rubric.digest`)."""
+    """Digest of the rubric file (`Rubric.digest`)."""
     environment: str
-    """Digest of what computed it (`Assignment.digest`), and of the level of isolation."""
+    """Digest of the code and data that computed the result (`Assignment.digest`), and of the isolation level.
+    """
 
     @classmethod
     def of(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
-        """The key of one submission under one rubric."""
+        """Build the key of one submission under one rubric."""
         return cls(student, rubric.assignment.name, submission, rubric.version, rubric.digest, environment)
 
 
 class GradedEntry(Struct, frozen=True):
-    """One result as it is to be kept."""
+    """One result to be stored."""
 
     key: Key
     graded: Graded
     rubric: Rubric
-    """What the student was asked by; of a variant, the personal one."""
+    """The rubric the student was graded by; for a variant, the personal one."""
     submitted_at: datetime | None = None
-    """When it was handed in; a time without zone is taken as UTC, an unknown one changes nothing."""
+    """Submission time. A time without a zone is taken as UTC; None leaves the stored time unchanged."""
 
 
 class Decision(Struct, frozen=True):
-    """What all answers of one group get."""
+    """The points and comment that all answers of one group get."""
 
     cell: str
     group: str
@@ -86,113 +87,114 @@ class Decision(Struct, frozen=True):
 
 
 class EnteredMarks(Struct, frozen=True):
-    """What became of decisions."""
+    """The outcome of applying decisions."""
 
     written: int
-    """Marks that are new or different."""
+    """Number of marks that are new or different."""
     kept: tuple[AnswerName, ...]
-    """Where somebody gave another mark themselves, which stays."""
+    """Answers that keep a different mark, because a person entered it directly."""
 
 
 class Settled(Struct, frozen=True):
-    """What a decision makes of a mark."""
+    """The effect of one decision on one mark."""
 
     mark: PersonMark
     written: bool = False
-    """The mark is new or different, and comes from the decision: a later one changes it."""
+    """The mark is new or different and comes from the decision, so a later decision may change it."""
     kept: bool = False
-    """Somebody gave another mark themselves, which stays as it is, its comment too."""
+    """A person entered a different mark directly; it keeps its points and its comment."""
 
 
 def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Settled:
-    """Enter a decision where a mark stands, or none: the rule of `Store.decide`, the same for every store.
+    """Apply a decision to an existing or missing mark. Every store uses this rule in `Store.apply_decisions`.
 
     Args:
-        mark: as it stands.
-        decision: about all equal answers.
-        decided: the points that came here from a decision last; None: none did.
+        mark: the current mark.
+        decision: the decision about all equal answers.
+        decided: the points that the latest decision entered for this answer; None: no decision did.
     """
     comment = mark.comment or decision.comment
     if mark.points not in (None, decision.points, decided):
         return Settled(mark, kept=True)
-    # Somebody gave the same themselves: it stays theirs.
+    # A person entered the same points directly: the mark stays theirs, so later decisions do not change it.
     if mark.points is not None and mark.points != decided:
         return Settled(replace(mark, comment=comment))
+    # An equal mark that waits for another look is confirmed by the decision, so it counts as written.
     written = mark.points != decision.points or mark.again
-    items = mark.items if mark.points == decision.points else {}  # no longer what the mark is made of
+    items = mark.items if mark.points == decision.points else {}  # item points no longer add up to the mark
     settled = replace(mark, points=decision.points, again=False, comment=comment, items=items)
     return Settled(settled, written=written)
 
 
 class FrontEnd(Struct, frozen=True):
-    """Where people see the class and give marks, for sentences to staff."""
+    """Names of the place where people see the class and enter marks, for messages to staff."""
 
     marking: str
-    """Its name: "somebody gave another mark in …"."""
+    """Its name, as in "somebody gave another mark in …"."""
     lists: str
-    """What lists everybody who was ever graded: "… still list …"."""
+    """The lists that still show everyone who was ever graded, as in "… still list …"."""
     remove: str
-    """How somebody is taken out there."""
+    """Instructions for removing a student there."""
 
 
 class Store(Protocol):
-    """What is kept of a course. Safe to use from several threads once the assignment is prepared.
+    """The stored state of one course. Thread-safe once the assignment is prepared.
 
-    Every method is whole or not at all, and raises GradebookError where the store refused; nothing was
-    changed then. Times are kept in UTC. A person's mark is written by `give` and `decide` alone, and never
-    removed.
+    Every method is atomic: it raises GradebookError if the store refuses, and then nothing has changed. Times
+    are stored in UTC. Marks entered by people are written only by `give_mark` and `apply_decisions`, and
+    never removed.
     """
 
     @property
     def front_end(self) -> FrontEnd:
-        """Where its users give marks."""
+        """Names of the place where people enter marks."""
 
     def __enter__(self) -> Self:
-        """The store itself."""
+        """Return the store itself."""
 
     def __exit__(self, *_: object) -> None:
-        """Give back what it holds open. Idempotent."""
+        """Release the resources that the store holds open. Idempotent."""
 
     def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
-        """Make the assignment and its cells as rubric and release have them. Idempotent.
+        """Create or update the assignment and its cells from the rubric and the release. Idempotent.
 
-        After a change of the rubric, points are brought up to date, submissions that are known get the new
-        cells, and cells that are gone go with their automatic marks.
+        If the rubric has changed, points are updated, existing submissions get the new cells, and obsolete
+        cells are deleted together with their automatic marks.
 
         Args:
-            rubric: the common one; gives the points of each cell (`Question.cells`).
-            releases: name without ending → bytes of the released notebook.
+            rubric: the common rubric; it gives the points of each cell (`Question.cells`).
+            releases: notebook name without suffix → bytes of the released notebook.
 
         Raises:
-            GradebookError: a cell is missing in the release, or one that is gone carries a mark or comment
-                of a person.
+            GradebookError: a cell is missing in the release, or an obsolete cell has a mark or comment that a
+                person entered.
         """
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """Enter students, or bring names and e-mail up to date; an empty field changes nothing.
+        """Add students, or update their names and e-mail addresses; an empty field changes nothing.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """Note the start of a run and return its number.
+        """Record the start of a grading run and return its number.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def finish(self, run: int) -> None:
-        """Note the end of a run; one without an end was interrupted. A run that is not known changes nothing.
+        """Record the end of a run; a run without an end was interrupted. An unknown run is ignored.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def find(self, key: Key) -> Graded | None:
-        """The result recorded under just this key; None where there is none, or it is not whole any more.
+        """Return the result stored under exactly this key; None if there is none or it is no longer whole.
 
-        The latest results of a student, and the one that counts, are whole; older ones may be marks alone.
+        A student's latest results, and the current one, are stored whole; older ones may be reduced to marks.
 
         Raises:
             GradebookError: the store refused.
@@ -201,72 +203,73 @@ class Store(Protocol):
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """Keep results, write their automatic marks, and let each be the one that counts; all or none.
+        """Store results, write their automatic marks, and make each the current result; all or none.
 
-        Recording the same again changes nothing. A cell waits for a person while one of its items does. A
-        person's mark stays; it is to be looked at again when the submission or the automatic mark under it
-        changed. Lone surrogates in texts become U+FFFD, and a result beyond `Budgets.stored_mb` loses its
-        notebooks.
+        Recording the same result again changes nothing. A cell waits for manual review as long as one of its
+        items does. Marks entered by people stay; they are flagged for another look if the submission or the
+        automatic mark below them changed. Lone surrogates in texts become U+FFFD, and a result larger than
+        `Budgets.stored_mb` loses its notebooks.
 
         Args:
-            entries: of different students; their assignment was prepared by this very store.
-            run: that computed them; None: they were known.
-            language: of comments, where the store shows some; default: the assignment's first.
+            entries: results of different students, of assignments that were prepared by this store object.
+            run: the run that computed them; None: they were already known.
+            language: language of comments, if the store shows any; default: the assignment's first.
 
         Returns:
-            What beside the marks could not be kept, for staff, by student; the marks stand.
+            Messages for staff, by student, about anything except the marks that could not be stored. The
+            marks are stored in any case.
 
         Raises:
             GradebookError: the assignment was not prepared, or the store refused.
         """
 
     def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
-        """The result that counts of every student, by student in order: the one recorded last.
+        """Return every student's current result, the one recorded last, sorted by student.
 
         Args:
             assignment: its name.
-            rubric: only results by the rubric with this digest; default: by any.
-            whole: with all that notebooks and files hold; False: as `Outlines` makes them, which takes little
-                memory.
+            rubric: only results graded by the rubric with this digest; default: any rubric.
+            whole: include the contents of notebooks and files; False: return the outlines that
+                `OutlineReader` makes, which need little memory.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
-        """The students of whom recording the same once more would change nothing, as far as that is known.
+        """Return the students for whom recording the same result again is known to change nothing.
 
         Args:
-            entries: as in `record`; of results an outline is enough.
-            language: as in `record`.
+            entries: as in `record_results`; outlines of results are sufficient.
+            language: as in `record_results`.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def keys(self, assignment: str) -> dict[str, Key]:
-        """What the result that counts depends on, by student.
+        """Return the key of each student's current result.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def listed(self, assignment: str) -> frozenset[str]:
-        """The students of whom people see a submission, where they give marks.
+        """Return the students with a submission that is visible where people enter marks.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """What people gave, by student and cell; only cells that a person touched.
+        """Return the marks that people entered, by student and cell; untouched cells are left out.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """The points that came to an answer from a decision last; a later decision may change these alone.
+        """Return the points that decisions entered last, by answer; later decisions change only these.
 
         Raises:
             GradebookError: the store refused.
@@ -280,37 +283,40 @@ class Store(Protocol):
         mark: PersonMark,
         decided: Decimal | None = None,
     ) -> None:
-        """Enter what a person gave one cell; it stands until a person changes it.
+        """Enter a person's mark for one cell; it stays until a person changes it.
 
         Args:
             assignment: its name.
-            student: whose cell.
-            cell: its notebook and name.
-            mark: all that the person gave; its items are of what the result that counts says they are worth.
-            decided: what `decided` shall say of it, where a mark is moved from another store.
+            student: the student's id.
+            cell: notebook and name of the cell.
+            mark: everything the person entered; item points are relative to the item's worth in the current
+                result.
+            decided: the value that `load_decided_points` shall return for it, if a mark is moved from another
+                store.
 
         Raises:
             GradebookError: the student has no result, there is no such cell, or the store refused.
         """
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """Enter decisions about equal answers as people's marks; answers that it does not know are left out.
+        """Enter decisions about equal answers as marks of people; unknown answers are skipped.
 
-        What somebody gave themselves stays, mark and comment. What came from a decision follows it.
+        A mark that a person entered directly keeps its points and comment. A mark that came from a decision
+        follows the new decision.
 
         Raises:
             GradebookError: the store refused.
         """
 
     def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
-        """Show people what is taken off for being late, where they see sums: in nbgrader and its exports.
+        """Publish late penalties where people see totals: in nbgrader and its exports.
 
-        It follows from the time of handing in and the marks (`grades.Standing.late`), so nothing is read
-        back, and no mark is touched.
+        A penalty follows from the submission time and the marks (`grades.Standing.late`), so it is never read
+        back, and no mark changes.
 
         Args:
             assignment: its name.
-            taken: points by student, from zero on; whoever is not in it keeps what is shown.
+            taken: deducted points by student, zero or more; other students keep the value shown.
 
         Raises:
             GradebookError: the store refused.
@@ -323,16 +329,16 @@ class Store(Protocol):
         releases: Mapping[str, bytes],
         language: str = "",
     ) -> tuple[str, ...]:
-        """Put automatic marks back that something else has written over. People's marks stay as they are.
+        """Restore automatic marks that another program has overwritten; people's marks stay as they are.
 
         Args:
-            results: what counts, by student, of one assignment and one rubric (`results`).
-            rubrics: what each of them was asked by.
-            releases: as in `prepare`.
-            language: as in `record`.
+            results: current results of one assignment and one rubric, by student (`load_results`).
+            rubrics: each student's rubric.
+            releases: as in `prepare_assignment`.
+            language: as in `record_results`.
 
         Returns:
-            What was found, and what to do about it: sentences for staff.
+            Messages for staff: the problems found, and how to fix them.
 
         Raises:
             GradebookError: the store refused.
@@ -340,9 +346,13 @@ class Store(Protocol):
 
 
 def bounded(graded: Graded, mb: int) -> bytes:
-    """A result as JSON of a bounded size: the marks are whole, what is too much is left out.
+    """Encode a result as JSON of limited size: marks are kept, notebooks and long texts are cut if necessary.
 
-    An honest result is never that large, and notebooks are cut before (`autograder.grading.storage_limit`).
+    Genuine results never reach the limit, and notebooks are cut earlier (`autograder.grading.storage_limit`).
+
+    Args:
+        graded: the result.
+        mb: the limit, in MiB.
     """
     stored = encode(graded)
     if len(stored) <= mb << 20:
@@ -350,21 +360,23 @@ def bounded(graded: Graded, mb: int) -> bytes:
     score = graded.score
     notes = [_short(note) for note in score.notes[:_MOST_NOTES]]
     notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
+    # Marks are in the items, so no item is dropped; only their texts are cut.
     items = tuple(_short(item) for item in score.items)
     score = replace(score, notes=tuple(notes), items=items)
     return encode(replace(graded, score=score, notebooks=(), files=()))
 
 
 def encode(graded: Graded) -> bytes:
-    """A result as JSON; exact, but for lone surrogates, which UTF-8 cannot carry."""
+    """Encode a result as JSON; lossless except for lone surrogates, which UTF-8 cannot represent."""
     try:
         return msgspec.json.encode(graded)
     except UnicodeEncodeError:
+        # Student code can print lone surrogates; the slow path runs only then.
         return msgspec.json.encode(_whole(msgspec.to_builtins(graded)))
 
 
 def decode(stored: bytes) -> Graded | None:
-    """The result that `encode` wrote, or None when the bytes are of another version."""
+    """Decode a result that `encode_result` wrote, or return None if another version wrote the bytes."""
     try:
         return msgspec.json.decode(stored, type=Graded)
     except msgspec.MsgspecError:
@@ -372,7 +384,7 @@ def decode(stored: bytes) -> Graded | None:
 
 
 class _OutlinedScore(Struct):
-    """`Score`, with items that are not decoded yet."""
+    """`Score` with items that are not decoded yet."""
 
     student: str
     assignment: str
@@ -390,7 +402,7 @@ class _OutlinedNotebook(Struct, frozen=True):
 
 
 class _Outlined(Struct):
-    """What an outline takes of `Graded`; the rest is skipped."""
+    """The fields of `Graded` that an outline needs; all other fields are skipped."""
 
     score: _OutlinedScore
     notebooks: tuple[_OutlinedNotebook, ...] = ()
@@ -407,10 +419,10 @@ _ITEM = msgspec.json.Decoder(ItemResult)
 
 
 class Outlines:
-    """Makes outlines of results: no file, and of each notebook the name alone.
+    """Makes outlines of results: no files, and only the name of each notebook.
 
-    Most of a class answers alike, so parts that are equal are one object: ten thousand outlines take little
-    more memory than ten.
+    Most students of a class have equal items, and equal parts share one object: ten thousand outlines need
+    little more memory than ten.
     """
 
     def __init__(self) -> None:
@@ -419,23 +431,25 @@ class Outlines:
         self._notebooks: dict[tuple[_OutlinedNotebook, ...], tuple[ExecutedNotebook, ...]] = {}
 
     def of(self, graded: Graded) -> Graded:
-        """The outline of a result; lone surrogates in it become U+FFFD."""
+        """Return the outline of a result; lone surrogates in it become U+FFFD."""
         named = tuple(ExecutedNotebook(one.name, (), ()) for one in graded.notebooks)
         outline = replace(graded, notebooks=named, files=())
         return self.read(encode(outline)) or outline
 
     def read(self, stored: bytes) -> Graded | None:
-        """The outline of a result that `encode` wrote, or None when the bytes are of another version."""
+        """Return the outline of an encoded result, or None if another version wrote the bytes."""
         try:
             found = _OUTLINED.decode(stored)
             items = [self._item(bytes(one)) for one in found.score.items]
         except msgspec.MsgspecError:
             return None
+        # Items are interned in `_items`, which keeps them alive, so their ids identify equal lists.
         every = self._lists.setdefault(tuple(map(id, items)), tuple(items))
         notebooks = self._notebooks.get(found.notebooks)
         if notebooks is None:
             notebooks = tuple(ExecutedNotebook(one.name, (), ()) for one in found.notebooks)
             self._notebooks[found.notebooks] = notebooks
+        # The outline classes use the field names of `Score` and `Graded`, so fields are passed on by name.
         score = Score(**{**asdict(found.score), "items": every})
         return Graded(**{**asdict(found), "score": score, "notebooks": notebooks})
 
@@ -447,7 +461,7 @@ class Outlines:
 
 
 def _short(record: Any) -> Any:
-    """The record with its longest texts cut."""
+    """Return the record with its longest texts cut."""
     return msgspec.convert(_cut(msgspec.to_builtins(record)), type(record))
 
 
@@ -460,8 +474,9 @@ def _cut(value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """The same plain data with every lone surrogate replaced."""
+    """Return the same plain data with every lone surrogate replaced."""
     if isinstance(value, str):
+        # Through UTF-16, surrogates that form a pair become one character; only unpaired ones are replaced.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list | tuple):
         return [_whole(entry) for entry in value]

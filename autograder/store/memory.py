@@ -1,4 +1,4 @@
-"""A store that forgets everything at the end: for tests, and for runs that are to leave nothing."""
+"""A store in memory, for tests and for runs that must leave no trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from autograder.store import (
 )
 
 _Automatic = tuple[Decimal | None, bool]
-"""Points, None while nothing of the cell is decided; and whether something of it waits for a person."""
+"""Points, None while no item of the cell is decided; and whether an item waits for manual review."""
 _EMPTY: _Automatic = (None, True)
 
 
@@ -44,7 +44,7 @@ class _Kept:
 
 
 class MemoryStore:
-    """Fulfils `autograder.store.Store`; people give their marks by `give`."""
+    """Implements `autograder.store.Store`; people enter their marks through `give_mark`."""
 
     front_end = FrontEnd("this run", "this run", "the next run forgets them")
 
@@ -53,16 +53,16 @@ class MemoryStore:
         self._kept: dict[str, _Kept] = {}
         self._results: dict[Key, bytes] = {}
         self.runs: list[bool] = []
-        """Whether each run came to its end."""
+        """One entry for each run: whether it finished."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resources are held open."""
 
     def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
-        """See `Store.prepare`."""
+        """See `Store.prepare_assignment`."""
         wanted = frozenset((one.notebook, cell) for one in rubric.questions for cell in one.cells())
         for notebook in rubric.assignment.notebooks:
             try:
@@ -79,37 +79,39 @@ class MemoryStore:
                     raise GradebookError(f"cell {cell!r} is no longer in the release, but a person marked it")
             kept.cells = wanted
             for student, cells in kept.automatic.items():
+                # Obsolete cells lose their automatic marks; new ones start undecided.
                 kept.automatic[student] = {name: cells.get(name, _EMPTY) for name in wanted}
             self._kept[rubric.assignment.name] = kept
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """See `Store.enrol`; names are shown nowhere here."""
+        """See `Store.enroll_students`; names are not shown here."""
         del students
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """See `Store.begin`."""
+        """See `Store.start_run`."""
         del rubric, environment, isolation
         with self._lock:
             self.runs.append(False)
             return len(self.runs)
 
     def finish(self, run: int) -> None:
-        """See `Store.finish`."""
+        """See `Store.finish_run`."""
         with self._lock:
             if 0 < run <= len(self.runs):
                 self.runs[run - 1] = True
 
     def find(self, key: Key) -> Graded | None:
-        """See `Store.find`."""
+        """See `Store.find_result`."""
         with self._lock:
             return decode(self._results[key]) if key in self._results else None
 
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """See `Store.record`."""
+        """See `Store.record_results`."""
         del run, language
         with self._lock:
+            # Check all entries before the first one is written: the method is all or none.
             for one in entries:
                 if one.key.assignment not in self._kept:
                     raise GradebookError(f"assignment {one.key.assignment!r} is not known; prepare it first")
@@ -129,12 +131,13 @@ class MemoryStore:
             points = cells[name].points if cells[name].settled else None
             mark = given.get(name)
             if mark is not None and mark.points is not None and (resubmitted or row[name][0] != points):
+                # The person marked another answer or saw another automatic mark: ask for another look.
                 given[name] = replace(mark, again=True)
             row[name] = (points, cells[name].pending)
         kept.current[student] = entry.key
 
     def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
-        """See `Store.results`."""
+        """See `Store.load_results`."""
         read = decode if whole else Outlines().read
         with self._lock:
             current = self._kept.get(assignment, _Kept()).current
@@ -143,28 +146,28 @@ class MemoryStore:
         return {student: graded for student, graded in found.items() if graded is not None}
 
     def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
-        """See `Store.standing`; recording costs next to nothing here."""
+        """See `Store.find_unchanged_students`; recording is so cheap here that none are reported."""
         del entries, language
         return frozenset()
 
     def keys(self, assignment: str) -> dict[str, Key]:
-        """See `Store.keys`."""
+        """See `Store.load_keys`."""
         with self._lock:
             return dict(self._kept.get(assignment, _Kept()).current)
 
     def listed(self, assignment: str) -> frozenset[str]:
-        """See `Store.listed`."""
+        """See `Store.list_students`."""
         with self._lock:
             return frozenset(self._kept.get(assignment, _Kept()).automatic)
 
     def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """See `Store.marks`."""
+        """See `Store.load_marks`."""
         with self._lock:
             given = self._kept.get(assignment, _Kept()).given
             return {student: dict(cells) for student, cells in given.items() if cells}
 
     def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """See `Store.decided`."""
+        """See `Store.load_decided_points`."""
         with self._lock:
             return dict(self._kept.get(assignment, _Kept()).decided)
 
@@ -176,19 +179,20 @@ class MemoryStore:
         mark: PersonMark,
         decided: Decimal | None = None,
     ) -> None:
-        """See `Store.give`."""
+        """See `Store.give_mark`."""
         with self._lock:
             kept = self._kept.get(assignment, _Kept())
             if cell not in kept.automatic.get(student, {}):
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
+            # An empty mark means that the person removed everything.
             if mark == PersonMark():
                 del kept.given[student][cell]
             if decided is not None:
                 kept.decided[student, *cell] = decided
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.decide`."""
+        """See `Store.apply_decisions`."""
         written, stays = 0, []
         with self._lock:
             kept = self._kept.get(assignment, _Kept())
@@ -206,7 +210,7 @@ class MemoryStore:
         return EnteredMarks(written, tuple(stays))
 
     def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
-        """See `Store.deduct`; nobody sees sums here."""
+        """See `Store.record_deductions`; totals are not shown here."""
         del assignment, taken
 
     def restore(
@@ -216,6 +220,6 @@ class MemoryStore:
         releases: Mapping[str, bytes],
         language: str = "",
     ) -> tuple[str, ...]:
-        """See `Store.restore`; nothing else writes here."""
+        """See `Store.restore_marks`; no other program writes here."""
         del results, rubrics, releases, language
         return ()

@@ -1,1 +1,1 @@
-"""Marking in the service: which answers wait, what people give them, and what can be undone."""
+"""Marking in the service: the queue of waiting answers, the marks that people give, and undo."""

@@ -1,6 +1,6 @@
-"""What the tables know of an answer, taken from a result as it is kept, so that the next is there at once.
+"""Columns that describe an answer, filled in from its result when it is stored, so that paging is fast.
 
-A result holds whole notebooks; to find the next of two thousand answers none of them is opened.
+A result holds whole notebooks; finding the next of two thousand answers must not decode any of them.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from autograder.store import decode
 from autograder.stream import derived
 
 MOST_TEXT = 100_000
-"""Characters of an answer that are kept for marking."""
+"""Maximum number of characters of an answer that are stored for marking."""
 FIELDS = ("answered", "text", "equal", "computed", "shuffled", "verdicts", "suggested", "gathered", "stage")
-"""What `describe` writes."""
+"""The columns that `describe_answer` writes."""
 _BATCH = 200
 
 
 class MarkableCell(Struct, frozen=True):
-    """A grade cell with what belongs to it."""
+    """A grade cell with its question and items."""
 
     question: Question
     name: str
-    """Its ``grade_id``."""
+    """The cell's ``grade_id``."""
     items: tuple[Item, ...]
 
     @property
     def possible(self) -> Decimal:
-        """The most points."""
+        """Maximum points."""
         return self.question.cells()[self.name]
 
     @property
     def manual(self) -> tuple[Item, ...]:
-        """Those that a person decides on in any case."""
+        """Items that always need manual review."""
         return tuple(item for item in self.items if item.manual)
 
 
 def cell_of(rubric: Rubric, notebook: str, cell: str) -> MarkableCell | None:
-    """A grade cell of the rubric; None: there is none of this name."""
+    """Return a grade cell of the rubric; None: there is none of this name."""
     for question in rubric.questions:
         if question.notebook == notebook and cell in question.cells():
             return MarkableCell(question, cell, items_of(question, cell))
@@ -58,26 +58,27 @@ def cell_of(rubric: Rubric, notebook: str, cell: str) -> MarkableCell | None:
 
 
 def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, secret: bytes) -> bool:
-    """Write into a row what its result says of the answer; whether anything is another than before.
+    """Write a result's description of the answer into its row; return whether anything changed.
 
     Args:
-        row: of the student and the cell; not saved here.
-        cell: as the student's rubric has it.
+        row: the row of the student and the cell; not saved here.
+        cell: as in the student's rubric.
         graded: the result that counts.
         rubric: the student's.
-        secret: the course's: order and groups follow from it.
+        secret: the course's secret: order and groups follow from it.
     """
     before = tuple(getattr(row, name) for name in FIELDS)
     of_question = [one for one in graded.score.items if one.question == cell.question.id]
     results = {one.item: one for one in of_question}
+    # With personal variants, equal texts may answer different questions.
     whole = bool(cell.manual) and len(cell.manual) == len(cell.items) and rubric.draws is None
     marked = MarkedCell(cell.question, cell.name, cell.manual or cell.items, whole, secret)
     text = printable_text(marked.answers([graded]).get(row.student, ""), MOST_TEXT)
     if text != row.text:
-        row.gathered = row.stage = ""  # who put it into a group, or marked it, had read another text
+        row.gathered = row.stage = ""  # grouping and marks by two were about another text
     row.text = text
     row.answered = any(_to_read(results.get(item.id), item) for item in cell.items)
-    # Answers that nobody could read are not equal: each is in a file of its own.
+    # Unreadable answers are not equal: each is in a different file.
     row.equal = marked.group(text) if whole and row.answered and text.strip() else ""
     row.computed = computed_digest(of_question)
     row.shuffled = derived(secret, "order of marking", cell.name, row.student.encode())[:16].hex()
@@ -96,16 +97,16 @@ def _to_read(result: ItemResult | None, item: Item) -> bool:
 
 
 def verdicts(row: CellMark) -> Mapping[str, Decimal | None]:
-    """By item: what grading gave, or None where a person decides."""
+    """Return the points that grading gave each item, or None for items that need manual review."""
     return {item: None if points is None else Decimal(points) for item, points in row.verdicts.items()}
 
 
 def describe_older(offer: Offer, assignment: Assignment) -> int:
-    """Describe the answers that were graded before marking had tables; how many.
+    """Describe answers that were graded before these columns existed; return their number.
 
     Args:
         offer: of the assignment.
-        assignment: as it is offered.
+        assignment: the offered version.
     """
     rows = CellMark.objects.filter(
         place__course=offer.course, place__assignment=offer.assignment, shuffled=""
@@ -125,7 +126,7 @@ def describe_older(offer: Offer, assignment: Assignment) -> int:
 
 
 def attempt_of(offer: Offer, student: str) -> Attempt | None:
-    """The attempt of a student whose result counts."""
+    """Return the attempt with the student's current result."""
     current = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
     result = current.values_list("result", flat=True).first()
     found = Attempt.objects.filter(offer=offer, student=student, result=result)
@@ -133,7 +134,7 @@ def attempt_of(offer: Offer, student: str) -> Attempt | None:
 
 
 def results_of(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Graded]]:
-    """The results that count of some students, a batch at a time."""
+    """Yield the current results of some students, loaded in batches."""
     wanted = sorted(students)
     for start in range(0, len(wanted), _BATCH):
         rows = CurrentResult.objects.filter(

@@ -1,4 +1,4 @@
-"""Comments that are offered again: in one cell, or in the whole assignment."""
+"""Reusable comments, offered for one cell or for the whole assignment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ MOST_OFFERED = 200
 
 
 def offered(place: CellPlace) -> list[ReusableComment]:
-    """Those for a cell, the most used first."""
+    """Return the comments offered for a cell, most used first."""
     own = ReusableComment.objects.filter(course=place.course_id, assignment=place.assignment)
     return list(own.filter(Q(cell=place.cell) | Q(cell="")).order_by("-used", "pk")[:MOST_OFFERED])
 
 
 def keep(place: CellPlace, text: str, by: Account) -> ReusableComment:
-    """Offer a comment in a cell from now on."""
+    """Offer a comment for a cell from now on."""
     made, _ = ReusableComment.objects.get_or_create(
         course_id=place.course_id,
         assignment=place.assignment,
@@ -28,7 +28,7 @@ def keep(place: CellPlace, text: str, by: Account) -> ReusableComment:
 
 
 def used(place: CellPlace, text: str) -> None:
-    """Count that a comment was given which contains one that is offered."""
+    """Increment the counter of each offered comment that a given comment contains."""
     found = [one.pk for one in offered(place) if one.text in text] if text else []
     if found:
         ReusableComment.objects.filter(pk__in=found).update(used=F("used") + 1)

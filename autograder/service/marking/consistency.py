@@ -1,4 +1,4 @@
-"""Whether markers agree: answers that two people mark."""
+"""Agreement between markers, measured on answers that two people mark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.service.models import Account, CellMark, CellPlace, IndependentM
 
 
 class MarkerShown(Struct, frozen=True):
-    """What one person gave on average."""
+    """Average points given by one marker."""
 
     name: str
     answers: int
@@ -28,26 +28,26 @@ class MarkerShown(Struct, frozen=True):
 
 
 class Consistency(Struct, frozen=True):
-    """What is known of one cell."""
+    """Agreement figures of one cell."""
 
     plan: MarkingPlan
     items: Mapping[str, Agreement]
-    """Of those that two people marked."""
+    """Agreement by item, for answers that two people marked."""
     markers: tuple[MarkerShown, ...]
 
 
 def plan_of(place: CellPlace) -> MarkingPlan:
-    """How a cell is marked; once, by one person, unless somebody said otherwise."""
+    """Return how a cell is marked; by default once, by one person."""
     return MarkingPlan.objects.filter(place=place).first() or MarkingPlan(place=place)
 
 
 def set_plan(place: CellPlace, *, twice_percent: int, by: Account) -> None:
-    """Say which share two people mark.
+    """Set the share of answers that two people mark.
 
-    What has a mark keeps it.
+    Answers that have a mark keep it.
 
     Raises:
-        NotTaken: the share is out of range.
+        ActionRefused: the share is out of range.
     """
     if not 0 <= twice_percent <= 100:
         raise NotTaken("mark-plan-out", most=100)
@@ -65,12 +65,13 @@ def set_plan(place: CellPlace, *, twice_percent: int, by: Account) -> None:
 
 
 def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
-    """Everything about one cell."""
+    """Return all agreement figures of one cell."""
     rows = list(CellMark.objects.filter(place=place, answered=True).select_related("marked_by"))
     readings: dict[int, list[IndependentMark]] = defaultdict(list)
     by_number = {row.pk: row for row in rows}
     for one in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
         row = by_number.get(one.mark_id)
+        # Marks for an earlier text of the answer say nothing about agreement on this one.
         if row is not None and one.submission == saving.digest(row):
             readings[row.pk].append(one)
     return Consistency(
@@ -95,6 +96,7 @@ def _markers(
         if row.pk in readings:
             for one in readings[row.pk]:
                 given[one.account.username].append(one.items)
+        # Answers marked by one person count for the averages, but not for the agreement.
         elif row.marked_by is not None and row.items:
             given[row.marked_by.username].append(row.items)
     return tuple(

@@ -1,4 +1,4 @@
-"""Groups of answers of one cell: equal ones, near ones, and those that people put together or took out."""
+"""Groups of answers of one cell: equal ones, similar ones, and groups that people formed or changed."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ from autograder.service.models import Account, CellMark, CellPlace, Offer
 
 _KEPT_SECONDS = 600
 _APART = "apart:"
-"""Begins the name of what was taken out of a group: it stands alone."""
+"""Prefix of the group name of answers that were taken out of a group."""
 
 
 class Grouped(Struct, frozen=True):
-    """Answers that can be marked at once."""
+    """Answers that can be marked together."""
 
     binding: str
-    """Of `autograder.marking.grouping.Binding`, or ``gathered``: by people."""
+    """A value of `autograder.marking.grouping.Binding`, or ``gathered``: formed by people."""
     parts: tuple[tuple[int, ...], ...]
-    """Numbers of the answers; equal ones together, the most frequent text first."""
+    """Answer numbers; equal answers in one part, most frequent text first."""
     nearness: float = 1.0
 
     @property
     def members(self) -> tuple[int, ...]:
-        """All of them."""
+        """All answer numbers."""
         return tuple(number for part in self.parts for number in part)
 
 
 def grouped(
     offer: Offer, place: CellPlace, cell: MarkableCell, rubric: Rubric, nearness: float
 ) -> list[Grouped]:
-    """The groups of a cell's answers, the largest first.
+    """Return the groups of a cell's answers, largest first.
 
     Args:
         offer: of the assignment.
         place: the cell.
-        cell: as the common rubric has it.
+        cell: as in the common rubric.
         rubric: the common one.
-        nearness: of texts, from 0, only equal ones, to 1.
+        nearness: similarity of texts, from 0 (only equal texts) to 1.
     """
+    # The key has a digest of the rows, so cached groups are no longer found once any of the rows changes.
     told = list(_rows(place).values_list("pk", "text", "equal", "computed", "gathered"))
     key = f"groups-{place.pk}-{hashlib.sha256(msgspec.json.encode([nearness, told])).hexdigest()}"
     known = cache.get(key)
@@ -79,8 +80,8 @@ def _rows(place: CellPlace) -> QuerySet[CellMark]:
 def _by_content(
     offer: Offer, cell: MarkableCell, rubric: Rubric, rows: Sequence[CellMark], nearness: float
 ) -> Sequence[AnswerGroup]:
-    """By their texts where all of a cell is for people, else by what grading found out."""
-    if rubric.draws is not None:  # the same answer may be right for one and wrong for another
+    """Group by text if all of the cell is marked by people, otherwise by what grading computed."""
+    if rubric.draws is not None:  # equal answers may differ in correctness between variants
         return [AnswerGroup(Binding.EQUAL, ((str(row.pk),),), str(row.pk)) for row in rows]
     if len(cell.manual) == len(cell.items):
         texts = {str(row.pk): row.text for row in rows}
@@ -96,7 +97,7 @@ def _by_content(
 
 
 def _of_question(graded: Graded, cell: MarkableCell) -> list[ItemResult]:
-    """The results that a mark of the cell rests on."""
+    """Return the results that a mark of the cell depends on."""
     own = {item.id for item in cell.items if not item.manual}
     return [one for one in graded.score.items if one.question == cell.question.id and one.item in own]
 
@@ -112,10 +113,10 @@ def _by_people(rows: Sequence[CellMark]) -> list[Grouped]:
 
 
 def gather(place: CellPlace, numbers: Collection[int], by: Account) -> None:
-    """Put answers into one group, whatever they were in.
+    """Put answers into one new group, whatever groups they were in.
 
     Raises:
-        NotTaken: one of them is gone or of another cell, or there are fewer than two.
+        ActionRefused: an answer is gone or belongs to another cell, or there are fewer than two.
     """
     if len(set(numbers)) < 2:
         raise NotTaken("mark-gather-two")
@@ -123,10 +124,10 @@ def gather(place: CellPlace, numbers: Collection[int], by: Account) -> None:
 
 
 def take_out(place: CellPlace, numbers: Collection[int], by: Account) -> None:
-    """Let answers stand apart from their group; several of them together.
+    """Take answers out of their group; several form a group together.
 
     Raises:
-        NotTaken: one of them is gone or of another cell.
+        ActionRefused: an answer is gone or belongs to another cell.
     """
     _name(place, numbers, _APART + uuid.uuid4().hex, by)
 

@@ -1,4 +1,4 @@
-"""Which answers wait, and in which order they are marked: the same mixed one for everybody."""
+"""The answers that wait for marking, and their order: shuffled, and the same for all markers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from autograder.service.marking.saving import CONFLICT, SECOND
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, Looking, Offer
 
 HERE = timedelta(seconds=30)
-"""So long somebody is taken to look at an answer after they opened it."""
+"""Time for which a marker counts as viewing an answer after opening it."""
 CHOICES = ("waiting", "suggested", "done", "flagged", "conflict", "all")
-"""Which answers can be gone through."""
+"""The selections of answers that a marker can go through."""
 
 
 class CellCounts(Struct, frozen=True):
-    """How far the marking of one cell is."""
+    """Progress of marking one cell."""
 
     place: CellPlace
     cell: MarkableCell
     waiting: int
     suggested: int
-    """Of those that wait."""
+    """Those of the waiting ones with a suggested mark."""
     done: int
     flagged: int
     conflict: int
@@ -39,17 +39,17 @@ _OPEN = Q(points=None, pending=True) | Q(again=True)
 
 
 def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
-    """The condition for one of `CHOICES`.
+    """Return the condition for one of `CHOICES`.
 
-    Its subqueries ask nothing of the answer: the database runs each once, and not for every answer.
+    Its subqueries do not refer to the outer row, so the database runs each once instead of once per answer.
     """
     read = Func(
         F("mark__text"),
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
-    )  # as `saving.digest`: who marked another text, or has not finished, did not mark this one
+    )  # as `saving.hash_text`: a mark of another text, or an unfinished one, does not count
     mine = IndependentMark.objects.filter(account=by, submission=read).values("mark")
-    # An equal answer has marks. The name tells cells apart, but not assignments.
+    # An equal answer has marks. The name of a group differs between cells, but not between assignments.
     known = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
     waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)
     return {
@@ -63,13 +63,13 @@ def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
 
 
 def _chosen(place: CellPlace, by: Account, which: str) -> QuerySet[CellMark]:
-    """Answers of a cell, in the order of marking."""
+    """Return the selected answers of a cell in marking order."""
     answers = CellMark.objects.filter(_among(which, by, [place]), place=place, answered=True)
     return answers.order_by("shuffled", "pk")
 
 
 def counts(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
-    """Every cell with something to read, in the rubric's order."""
+    """Return the counts of every cell with answers to read, in the rubric's order."""
     places = list(CellPlace.objects.filter(course=offer.course, assignment=offer.assignment))
     order = {
         (question.notebook, cell): number
@@ -93,9 +93,9 @@ def counts(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
 def following(
     place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
 ) -> CellMark | None:
-    """The next answer of those that were chosen, or the one before; round the end. None: there is none.
+    """Return the next or previous selected answer, wrapping around at the end. None: there is none.
 
-    One that somebody else looks at just now is left to them as long as there is another one.
+    An answer that another marker is viewing is returned only if there is no other.
     """
     chosen = _chosen(place, by, which)
     if after is not None:
@@ -107,6 +107,7 @@ def following(
     beyond = Q()
     if after is not None:
         beyond = Q(shuffled__lt=after.shuffled) if backwards else Q(shuffled__gt=after.shuffled)
+    # Prefer unviewed answers, and among these the ones beyond the current position.
     for free in (Q(looked=False), Q()):
         for part in (beyond, Q()):
             found = chosen.filter(free & part).first()
@@ -118,11 +119,12 @@ def following(
 def sent_to(
     place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
 ) -> CellMark | None:
-    """As `following`; from here on the person is taken to look at the answer.
+    """Return `find_next_answer`, and record that the marker is viewing it.
 
-    Of two who ask at the same moment the second sees where the first one was sent.
+    If two markers ask at the same moment, the second one already sees the first one's answer as viewed.
     """
     with transaction.atomic():
+        # Without the key lock, rows that refer to the cell can still be inserted meanwhile.
         CellPlace.objects.select_for_update(no_key=True).get(pk=place.pk)
         found = following(place, by, which, after, backwards=backwards)
         if found is not None:
@@ -131,7 +133,7 @@ def sent_to(
 
 
 def _note(row: CellMark, by: Account) -> None:
-    """Somebody looks at an answer now."""
+    """Record that a marker is viewing an answer."""
     Looking.objects.bulk_create(
         [Looking(mark=row, account=by, at=timezone.now())],
         update_conflicts=True,
@@ -141,17 +143,17 @@ def _note(row: CellMark, by: Account) -> None:
 
 
 def look(row: CellMark, by: Account) -> list[str]:
-    """Note that somebody looks at an answer; the names of others who do."""
+    """Record that a marker is viewing an answer; return the names of other viewers."""
     _note(row, by)
     others = Looking.objects.filter(mark=row, at__gt=timezone.now() - HERE).exclude(account=by)
     return sorted(others.values_list("account__username", flat=True))
 
 
 def waiting(place: CellPlace, by: Account) -> int:
-    """How many answers of a cell wait."""
+    """Return the number of waiting answers of a cell."""
     return _chosen(place, by, "waiting").count()
 
 
 def waiting_numbers(place: CellPlace, by: Account) -> set[int]:
-    """Which answers of a cell wait."""
+    """Return the numbers of a cell's waiting answers."""
     return set(_chosen(place, by, "waiting").values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Why something that somebody asked for is not done, as pages say it in the reader's language."""
+"""Refusals of requested actions, with messages in the reader's language."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from autograder.errors import ServiceError
 
 
 class NotTaken(ServiceError):
-    """What was asked for is not done; nothing was changed.
+    """The requested action is refused; nothing has changed.
 
     Attributes:
-        code: of the sentence that says why, without ``web.``.
-        params: what stands in its placeholders.
+        code: message code without ``web.``.
+        params: values of its placeholders.
     """
 
     def __init__(self, code: str, **params: object) -> None:

@@ -1,6 +1,6 @@
-"""Regrade requests: a student asks for another look at an item, and somebody else than who marked it answers.
+"""Regrade requests: a student asks for another look at an item, and a different marker answers.
 
-A request is open until it is answered or withdrawn. What was asked, and what came of it, both sides can see.
+A request is open until it is answered or withdrawn. Both sides can see the request and its outcome.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from autograder.service.store import DatabaseStore
 
 MOST_REASON = 2_000
 MOST_ANSWER = 4_000
-"""Characters."""
+"""Maximum number of characters."""
 MOST_OPEN = 20
-"""Of one student in a course."""
+"""Maximum number of open requests of one student in a course."""
 
 
 class AskableItem(Struct, frozen=True):
-    """An item that has a mark, so that a student may ask for another look at it."""
+    """An item with a mark, for which a student may request another look."""
 
     question: Question
     item: Item
@@ -42,13 +42,13 @@ class AskableItem(Struct, frozen=True):
 
 
 def askable(rubric: Rubric, score: Score, student: str, course: CourseRecord) -> list[AskableItem]:
-    """The items of a student that have marks, in the rubric's order.
+    """Return the items of a student that have marks, in the rubric's order.
 
     Args:
-        rubric: that the student was asked by.
+        rubric: the student's rubric.
         score: the result that counts.
-        student: whose it is.
-        course: of the service.
+        student: the student's id.
+        course: the course's row.
     """
     name = rubric.assignment.name
     rows = CellMark.objects.filter(place__course=course, place__assignment=name, student=student)
@@ -64,22 +64,23 @@ def askable(rubric: Rubric, score: Score, student: str, course: CourseRecord) ->
 
 
 class ItemPoints(Struct, frozen=True):
-    """What an item has."""
+    """The points of one item."""
 
     now: Decimal | None
-    """None: it waits, or its cell was marked as a whole."""
+    """None: the item waits, or its cell was marked as a whole."""
     waits: bool = False
-    """For a person."""
+    """It waits for manual review."""
     whole: bool = False
     """A person marked its whole cell, which has several items."""
 
 
 def points_of(row: CellMark, question: Question, item: Item, score: Score) -> ItemPoints:
-    """What an item has: from a person, or else from grading."""
+    """Return the points of an item: from a person, or otherwise from grading."""
     verdicts = verdicts_of(question, item.cell or question.id, score)
     given = _given(row, verdicts)
     if row.points is not None and len(verdicts) > 1:
         known = _sum(question, {**verdicts, **given})
+        # The cell's mark is not the sum of its items, so it was given for the whole cell.
         if not given or known != Decimal(row.points):
             return ItemPoints(None, waits=row.again, whole=True)
     found = given.get(item.id, verdicts[item.id])
@@ -93,31 +94,33 @@ def _given(row: CellMark, verdicts: Mapping[str, object]) -> dict[str, Decimal]:
 
 
 def _sum(question: Question, points: Mapping[str, Decimal | None]) -> Decimal | None:
-    """The points of a cell out of those of all its items; None: not all are known."""
+    """Return the points of a cell from those of all its items; None: some are unknown."""
     known = [one for one in points.values() if one is not None]
     if len(known) < len(points):
         return None
+    # Items with negative points are deductions: they lower the sum, but not the possible points.
     possible = sum((max(question.item(name).points, NOTHING) for name in points), NOTHING)
     return min(max(sum(known, NOTHING), NOTHING), possible)
 
 
 def accepts(offer: Offer) -> bool:
-    """Whether students may ask now: marks are published, and the deadline lies ahead."""
+    """Decide whether students may send requests: marks are published, and the deadline has not passed."""
     until = offer.requests_until
     return offer.published_at is not None and until is not None and timezone.now() < until
 
 
 def make(offer: Offer, student: str, question: Question, item: Item, reason: str) -> RegradeRequest:
-    """Ask for another look at an item.
+    """Create a request for another look at an item.
 
     Raises:
-        NotTaken: it is too late or too early, there is no mark, one is open already, there are too many, or
-            the reason is empty or too long.
+        ActionRefused: it is too late or too early, there is no mark, a request is open already, there are too
+            many, or the reason is empty or too long.
     """
     with transaction.atomic():
-        # Of one student one at a time, or two would both be the last that may be open.
+        # Serialise one student's requests, so that two cannot both be the last permitted one.
         if not Member.objects.select_for_update().filter(course=offer.course, student=student).exists():
             raise NotTaken("request-no-mark")
+        # Read again, because the deadline may have changed since the page was loaded.
         if not accepts(Offer.objects.get(pk=offer.pk)):
             raise NotTaken("request-closed")
         text = _text(reason, MOST_REASON)
@@ -148,10 +151,10 @@ def make(offer: Offer, student: str, question: Question, item: Item, reason: str
 
 
 def withdraw(request: RegradeRequest) -> None:
-    """Take a request back, as its student wants.
+    """Withdraw a request for its student.
 
     Raises:
-        NotTaken: it is answered or withdrawn.
+        ActionRefused: it is already answered or withdrawn.
     """
     with transaction.atomic():
         row = _open(request)
@@ -161,14 +164,14 @@ def withdraw(request: RegradeRequest) -> None:
 
 
 def may_answer(mark: CellMark | None, by: Account, course: CourseRecord) -> bool:
-    """Whether somebody on the staff may answer: not who gave the mark that stands, if there is anybody else.
+    """Decide whether a staff member may answer: the marker may not, unless there is no other staff.
 
-    Where two people agreed about it both gave it.
+    If two people agreed on the mark, both are its markers.
 
     Args:
-        mark: that a request is about; None: there is none any more.
-        by: who wants to answer.
-        course: of the service.
+        mark: the mark that the request is about; None: it no longer exists.
+        by: the account that wants to answer.
+        course: the course's row.
     """
     if mark is None:
         return True
@@ -180,7 +183,7 @@ def may_answer(mark: CellMark | None, by: Account, course: CourseRecord) -> bool
 
 
 def mark_of(request: RegradeRequest, question: Question | None) -> CellMark | None:
-    """The mark that a request is about; None: the rubric has the item no more."""
+    """Return the mark that a request is about; None: the rubric no longer has the item."""
     if question is None:
         return None
     item = question.item(request.item)
@@ -197,15 +200,15 @@ def answer(
     """Answer a request.
 
     Args:
-        request: that is open.
-        by: who answers; on the staff of the course.
+        request: an open request.
+        by: the staff member who answers.
         text: for the student.
-        question: that has the item, as this student was asked; None: the rubric has the item no more.
-        points: what the item has from now on; None: the mark stays.
+        question: the item's question in this student's rubric; None: the rubric no longer has the item.
+        points: new points of the item; None: the mark stays.
 
     Raises:
-        NotTaken: it is answered or withdrawn, ``by`` gave the mark, the answer is empty or too long, the
-            points are not within the item's, or the cell was marked as a whole.
+        ActionRefused: it is already answered or withdrawn, ``by`` gave the mark, the answer is empty or too
+            long, the points are out of the item's range, or the cell was marked as a whole.
     """
     with transaction.atomic():
         row = _open(request)
@@ -232,10 +235,11 @@ def answer(
 def _entered(
     mark: CellMark, question: Question, item: Item, score: Score, *, points: Decimal | None, by: Account
 ) -> Decimal | None:
-    """What the item has after an answer with so many points; None: the mark stays."""
+    """Enter the points of an answer, and return the item's points afterwards; None: keep the mark."""
     has = points_of(mark, question, item, score)
     if points is None:
         return has.now
+    # An item with negative points is a deduction.
     least, most = min(item.points, NOTHING), max(item.points, NOTHING)
     if not (points.is_finite() and least <= points <= most):
         raise NotTaken("request-points-out", least=least, most=most)
@@ -250,7 +254,7 @@ def _entered(
 
 
 def _marks(offer: Offer, student: str, question: Question, item: Item) -> QuerySet[CellMark]:
-    """The mark of an item's cell."""
+    """Return the mark of an item's cell."""
     place = {
         "place__course": offer.course,
         "place__assignment": offer.assignment,
@@ -261,11 +265,12 @@ def _marks(offer: Offer, student: str, question: Question, item: Item) -> QueryS
 
 
 def _open(request: RegradeRequest) -> RegradeRequest:
-    """The request, locked.
+    """Lock a request and return it.
 
     Raises:
-        NotTaken: it is answered or withdrawn.
+        ActionRefused: it is already answered or withdrawn.
     """
+    # The log is locked before any row: see `audit.lock_log`.
     audit.hold()
     rows = RegradeRequest.objects.select_for_update(of=("self",)).select_related("offer__course")
     row = rows.get(pk=request.pk)
@@ -275,11 +280,12 @@ def _open(request: RegradeRequest) -> RegradeRequest:
 
 
 def _text(written: str, most: int) -> str:
-    """A text as it is kept.
+    """Return a text in the form that is stored.
 
     Raises:
-        NotTaken: it is empty, or too long.
+        ActionRefused: it is empty or too long.
     """
+    # Browsers send line breaks of text areas as CRLF; each counts as one character.
     length = len(written.replace("\r\n", "\n").strip())
     if length > most:
         raise NotTaken("text-long", number=length, most=most)

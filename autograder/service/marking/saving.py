@@ -1,7 +1,7 @@
-"""What people give answers: saved once each, seen by whoever saves later, undone step by step.
+"""Marks that people give answers: saved once each, protected against lost updates, and undoable step by step.
 
-Whoever saves says which revision of the answer they saw. Was it changed meanwhile, nothing is saved, and
-both versions are shown. Each action is kept with what stood before and after it.
+A save names the revision of the answer that the marker saw. If the answer has changed since, nothing is
+saved, and both versions are shown. Each action is stored with the state before and after it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from autograder.service.models import (
 )
 
 MOST_COMMENT = 4_000
-"""Characters of a comment."""
+"""Maximum number of characters of a comment."""
 SECOND, CONFLICT = "second", "conflict"
-"""Stages of an answer that two people mark: the second is awaited; they differ."""
+"""Stages of an answer that two people mark: waiting for the second; their marks differ."""
 _STATE = (
     *("points", "again", "comment", "remarks", "decided", "touched", "items", "flagged", "stage", "gathered"),
     "marked_by_id",
@@ -42,21 +42,21 @@ _STATE = (
 
 
 class GivenMarks(Struct, frozen=True):
-    """What somebody gives an answer."""
+    """The marks that one person gives an answer."""
 
     items: Mapping[str, Decimal]
-    """By item; those that are missing are still open, or stay as grading found them."""
+    """By item; missing items remain open, or as graded."""
     comment: str = ""
-    """About all of it."""
+    """About the whole answer."""
     flagged: bool = False
     adds: bool = False
-    """What is missing stays as it stands: the form of a group begins empty, whatever its answers have."""
+    """Missing values leave the existing ones: the form of a group starts empty, whatever its answers have."""
     remarks: Mapping[str, str] = {}
-    """By item, what is written about it alone."""
+    """Remarks on single items."""
 
 
 class ChangedMeanwhileError(ServiceError):
-    """Somebody else saved the answer, or it was handed in anew, since it was shown."""
+    """Another marker saved the answer, or it was resubmitted, since it was shown."""
 
     def __init__(self, row: CellMark) -> None:
         super().__init__("the answer was changed since it was shown; look at both versions")
@@ -66,19 +66,19 @@ class ChangedMeanwhileError(ServiceError):
 def save(
     rows: Mapping[int, int], cell: MarkableCell, given: GivenMarks, by: Account, *, settles: bool = False
 ) -> list[CellMark]:
-    """Give answers of one cell the same, all or none.
+    """Give several answers of one cell the same marks, all or none.
 
     Args:
-        rows: the revision that was seen, by the number of the answer; several are a group.
-        cell: theirs.
-        given: what they get.
-        by: who gives it.
-        settles: they may decide where two people differ.
+        rows: answer number → revision that the marker saw; several answers are a group.
+        cell: the answers' cell.
+        marks: the marks.
+        by: the marker.
+        settles: the marker may resolve conflicts between two markers.
 
     Raises:
-        ChangedMeanwhileError: of the first answer that is another by now.
-        NotTaken: points that the item cannot have, a comment that is too long, nothing at all for a group,
-            or two people differ, and ``by`` may not decide.
+        ChangedMeanwhileError: about the first answer that has changed.
+        ActionRefused: points out of range, a comment that is too long, nothing at all for a group, or two
+            markers differ and ``by`` may not resolve it.
         ServiceError: an answer is gone.
     """
     noted(cell, given)
@@ -99,21 +99,21 @@ def save(
 
 
 def written_comment(text: str) -> str:
-    """A comment as it is kept: without signs that nobody sees."""
+    """Return a comment in the form that is stored: without invisible characters."""
     return kept_text(text)
 
 
 def _weighs(row: CellMark, cell: MarkableCell) -> bool:
-    """Whether the items of an answer have the points that whoever marks it was shown."""
+    """Decide whether the answer's items still have the worth that the marker was shown."""
     worth = {name: Decimal(points) for name, points in row.worth.items()}
     return worth in ({}, {item.id: item.points for item in cell.items})
 
 
 def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
-    """What is given as it is kept: points by item, and of how many.
+    """Return marks in the form that is stored: points and worth by item.
 
     Raises:
-        NotTaken: an item that the cell does not have, points that it cannot have, a comment too long.
+        ActionRefused: the cell has no such item, points are out of range, or a comment is too long.
     """
     found, items = {}, {item.id: item for item in cell.items}
     for name, points in given.items.items():
@@ -134,10 +134,10 @@ def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
 
 
 def locked(numbers: Collection[int]) -> list[CellMark]:
-    """The answers with these numbers, locked, in one order, so that nobody waits in a circle.
+    """Lock the answers with these numbers, always in the same order, so that no deadlock is possible.
 
     Raises:
-        NotTaken: one of them is gone.
+        ActionRefused: one of them is gone.
     """
     rows = CellMark.objects.select_for_update(of=("self",)).filter(pk__in=list(numbers))
     found = list(rows.select_related("place").order_by("pk"))
@@ -147,12 +147,12 @@ def locked(numbers: Collection[int]) -> list[CellMark]:
 
 
 def state(row: CellMark) -> dict[str, Any]:
-    """What actions change of an answer."""
+    """Return the fields of an answer that actions change."""
     return {name: getattr(row, name) for name in _STATE}
 
 
 def log(row: CellMark, action: str, changes: list[dict[str, Any]], by: Account) -> MarkingAction:
-    """Keep what was done, to undo it."""
+    """Record an action so that it can be undone."""
     made: MarkingAction = MarkingAction.objects.create(
         course_id=row.place.course_id,
         assignment=row.place.assignment,
@@ -164,13 +164,14 @@ def log(row: CellMark, action: str, changes: list[dict[str, Any]], by: Account) 
 
 
 def write(rows: Sequence[CellMark]) -> None:
-    """Save locked answers whose fields were set with `changed`, all with one statement."""
+    """Save locked answers after `change_answer`, all with one statement."""
     fields = [*_STATE, "revision", "marked_at"]
+    # An upsert is one statement for any number of rows; every row exists already.
     CellMark.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=fields)
 
 
 def changed(row: CellMark, **values: Any) -> dict[str, Any]:
-    """Set fields of a locked answer, for `write`, and return what an action keeps of that."""
+    """Set fields of a locked answer for `write_answers`, and return the change as an action records it."""
     before = state(row)
     for name, value in values.items():
         setattr(row, name, value)
@@ -182,14 +183,15 @@ def changed(row: CellMark, **values: Any) -> dict[str, Any]:
 
 
 def _about(row: CellMark) -> str:
-    """Digest of what a mark is about: who reads another text, or other items, has to look again."""
+    """Return a digest of the content of the mark: with another text or other items it needs a new look."""
     return hashlib.sha256(f"{digest(row)} {sorted(row.worth.items())}".encode()).hexdigest()
 
 
 def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by: Account) -> None:
-    """Give one item of a locked answer other points; where all items have some, the cell has their sum.
+    """Give one item of a locked answer new points; once all items have points, the cell has their sum.
 
-    The comment and the flag stay. It is no action that can be undone: the answer that says so stays as well.
+    Comment and flag stay. The change cannot be undone as an action, because the answer to the student that
+    announces it stays too.
     """
     given = {name: Decimal(one["points"]) for name, one in row.items.items()} | {item.id: points}
     items = {**row.items, item.id: {"points": str(points), "of": str(item.points)}}
@@ -203,9 +205,9 @@ def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by
 def _changed(
     row: CellMark, cell: MarkableCell, given: GivenMarks, by: Account, percent: int
 ) -> dict[str, Any]:
-    """Give one answer its marks, or note them beside those of another person; the row is saved after that.
+    """Give one answer its marks, or store them as one of two independent marks; the caller saves the row.
 
-    Who marks as one of two has marked when every item has points; what is unfinished is kept for them alone.
+    One of two markers is finished when every item has points; unfinished marks are visible only to them.
     """
     if not of_two(row, percent):
         return changed(row, **_settled(row, cell, given), marked_by_id=by.pk)
@@ -228,11 +230,12 @@ def _changed(
         values = _settled(row, cell, agreed) | {"marked_by_id": by.pk}
     else:
         values = {"stage": CONFLICT, "flagged": flagged}
+    # The earlier independent mark is part of the action, so that undo can restore it.
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
 def _added(given: GivenMarks, stands: CellMark | IndependentMark) -> GivenMarks:
-    """What is given on top of what stands."""
+    """Return the given marks on top of the existing ones."""
     items = {name: Decimal(one["points"]) for name, one in stands.items.items()}
     remarks = {**stands.remarks, **given.remarks}
     comment = given.comment or stands.comment
@@ -244,34 +247,35 @@ def _settled(row: CellMark, cell: MarkableCell, given: GivenMarks) -> dict[str, 
         given = replace(_added(given, row), flagged=given.flagged or row.flagged)
     said = {"comment": given.comment, "remarks": dict(given.remarks)}
     values = {**said, "flagged": given.flagged, "again": False, "stage": ""}
-    if not (given.items or row.items):  # a mark of the whole cell stands until its items get points
+    if not (given.items or row.items):  # a mark of the whole cell stays until its items get points
         return values
     items = noted(cell, given)
     points = cell_points(cell.question, cell.name, verdicts(row), given.items) if items else None
     stands = None if points is None else str(points)
+    # A mark entered directly no longer follows decisions.
     return {**values, "items": items, "points": stands, "decided": None}
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two people gave the same to each item."""
+    """Decide whether two people gave each item the same points."""
     return one.keys() == other.keys() and all(
         Decimal(one[name]["points"]) == Decimal(other[name]["points"]) for name in one
     )
 
 
 def others(row: CellMark, by: Account) -> list[IndependentMark]:
-    """What others gave the answer as it is now, where two people mark it."""
+    """Return the marks that others gave the current text, if two people mark it."""
     return [one for one in all_of(row) if one.account_id != by.pk]
 
 
 def all_of(row: CellMark) -> list[IndependentMark]:
-    """What people gave the answer as it is now, where two mark it."""
+    """Return the independent marks of the current text, if two people mark it."""
     found = IndependentMark.objects.filter(mark=row, submission=digest(row))
     return list(found.select_related("account").order_by("pk"))
 
 
 def own_reading(row: CellMark, by: Account) -> IndependentMark | None:
-    """What somebody noted of the answer as it is now, as long as it is not settled."""
+    """Return the marker's own independent mark of the current text, unless the answer is settled."""
     found = IndependentMark.objects.filter(mark=row, account=by).first()
     if found is None or found.submission not in {digest(row), _unfinished(row)}:
         return None
@@ -282,21 +286,21 @@ def own_reading(row: CellMark, by: Account) -> IndependentMark | None:
 
 
 def _unfinished(row: CellMark) -> str:
-    """In the place of the digest, where somebody has not given every item points."""
+    """Return the value stored instead of the digest while some items have no points."""
     return f"open{digest(row)[4:]}"
 
 
 def digest(row: CellMark) -> str:
-    """Of the text that was read: who read another one is asked again."""
+    """Return the digest of the answer's text: markers who saw another text are asked again."""
     return hashlib.sha256(row.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def of_two(row: CellMark, percent: int) -> bool:
-    """Whether what one person gives the answer waits for another one.
+    """Decide whether one person's mark of the answer has to wait for a second one.
 
     Args:
         row: the answer.
-        percent: which share of its cell's answers two people mark; the course's secret chooses them.
+        percent: share of the cell's answers that two people mark; the course's secret selects them.
     """
     fresh = row.points is None or row.again
     return row.stage == SECOND or (not row.stage and fresh and in_share(row.shuffled, percent))
@@ -308,9 +312,9 @@ def _percent(row: CellMark) -> int:
 
 
 def in_share(shuffled: str, percent: int) -> bool:
-    """Whether a place in the order of marking belongs to the share that two people mark.
+    """Decide whether a position in the marking order belongs to the share that two people mark.
 
-    The last digits decide: those who come first in the order are no other than the rest.
+    The last digits decide, so that the share is independent of the order.
     """
     return bool(shuffled) and int(shuffled[-8:], 16) % 100 < percent
 
@@ -320,16 +324,16 @@ def _kept(reading: IndependentMark) -> dict[str, Any]:
 
 
 def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
-    """Take back the last thing that somebody did in an assignment; None: there is nothing.
+    """Undo a marker's last action in an assignment; return None if there is none.
 
     Raises:
-        NotTaken: one of its answers was changed since, handed in anew, or has other items by now. Nothing is
-            taken back then, and the next one to be undone is the one before.
+        ActionRefused: one of its answers was changed, resubmitted or has other items by now. Then nothing is
+            undone, and the next undo concerns the action before.
     """
     with transaction.atomic():
         Account.objects.select_for_update(no_key=True).get(
             pk=by.pk
-        )  # one after another, or two take the same
+        )  # serialised, or two requests undo the same action
         own = MarkingAction.objects.filter(course=course, assignment=assignment, account=by, undone_at=None)
         action: MarkingAction | None = own.order_by("-pk").first()
         if action is None:
@@ -349,12 +353,13 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
                     _put_back(row, by, changes[number]["reading"])
             write([*rows.values()])
     if not free:
+        # Raised outside of the transaction, so that the action remains marked as undone.
         raise NotTaken("mark-not-undone")
     return action
 
 
 def _stands(row: CellMark, change: Mapping[str, Any]) -> bool:
-    """Whether an answer is as an action left it; an older one says nothing of newer fields."""
+    """Decide whether an answer is as an action left it; old actions do not record newer fields."""
     now = state(row)
     same = all(now[name] == value for name, value in change["after"].items())
     return same and _about(row) == change["about"]

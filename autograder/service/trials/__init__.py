@@ -1,7 +1,7 @@
-"""New versions of an assignment are tried on the whole class before they count.
+"""Trials: a new version of an assignment is tried on the whole class before it counts.
 
-A trial is about a version that is not offered yet. Every attempt that counts is graded by it, in a queue of
-its own, and no student's mark moves. Then it is applied, all of it at once, or dropped.
+A trial concerns a version that is not offered yet. It grades every counting attempt, in a separate queue,
+without changing any student's mark. Then it is applied as a whole, or dropped.
 """
 
 from autograder.service.trials.applying import apply, drop

@@ -1,7 +1,8 @@
-"""Apply a trial to the whole class at once, or drop it.
+"""Applying a trial to the whole class at once, or dropping it.
 
-Locks are taken in one order, which other parts keep to: the course, the log, the trial, attempts, marks, and
-the offer at last. So students hand in until the last moment; whoever does makes it be refused.
+Locks are taken in one order, which all other code follows: the course, the log, the trial, attempts, marks,
+and finally the offer. So students can submit until the last moment; a submission in between makes the trial
+be refused.
 """
 
 from __future__ import annotations
@@ -35,23 +36,23 @@ from autograder.service.trials.marks import followed, stated
 from autograder.store import GradedEntry, Key, decode
 
 SERVER = "autograder serve"
-"""In the log, in place of a person: the server takes the folder over when it starts."""
+"""Name in the log in place of a person: the server imports the folder when it starts."""
 _TOGETHER = 32
-"""Results that are in memory at a time."""
+"""Maximum number of results in memory at a time."""
 
 
 def apply(trial: VersionTrial, by: Account, reason: str = "") -> None:
-    """Offer a trial's version, and let its results count; all of it, or nothing.
+    """Offer a trial's version and make its results count; all or nothing.
 
     Args:
-        trial: that is tried.
-        by: who applies it.
-        reason: for students whose marks become others.
+        trial: an active trial.
+        by: the account that applies it.
+        reason: for students with changed marks.
 
     Raises:
-        ServiceError: it is settled, something else is offered since, somebody has no result by it yet, or
-            handed in just now.
-        GradebookError: the store refused, or a cell is gone that a person marked.
+        ServiceError: the trial is closed, another version was offered since, or a student has no result in it
+            yet or submitted just now.
+        GradebookError: the store refused, or an obsolete cell has a person's mark.
     """
     with transaction.atomic():
         course = CourseRecord.objects.select_for_update(no_key=True).get(pk=trial.offer.course_id)
@@ -75,20 +76,20 @@ def apply(trial: VersionTrial, by: Account, reason: str = "") -> None:
 
 
 def drop(trial: VersionTrial, by: Account | None) -> None:
-    """Give a trial up; what was offered stays as it is.
+    """Drop a trial; the offered version stays.
 
     Raises:
-        ServiceError: it is settled.
+        ServiceError: the trial is closed.
     """
     with transaction.atomic():
         _settle(_noted(trial, by, trial.offer.course, "drop version"), "dropped")
 
 
 def _noted(trial: VersionTrial, by: Account | None, course: CourseRecord, action: str) -> VersionTrial:
-    """The trial, locked, with what is about to happen in the log.
+    """Log the action, lock the trial and return it.
 
     Raises:
-        ServiceError: it is settled.
+        ServiceError: the trial is closed.
     """
     who, subject = by.username if by else SERVER, trial.offer.assignment
     before, after = trial.base.number, trial.version.number
@@ -107,15 +108,17 @@ def _settle(trial: VersionTrial, how: str) -> None:
 
 
 def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, TrialResult]:
-    """The trial's results by attempt, locked as the attempts are.
+    """Return the trial's results by attempt, locked together with the attempts.
 
     Raises:
-        ServiceError: somebody has none, or one that is not up to date.
+        ServiceError: a student has none, or an outdated one.
     """
     counting = [attempts.result_of(handin) for handin in handins.values()]
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
     since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
     rows = TrialResult.objects.select_for_update(of=("self",)).filter(trial=trial).order_by("pk")
+    # Stored results are large, so their contents are deferred. A result from before the attempt was queued
+    # again is outdated.
     found = {
         str(row.attempt_id): row
         for row in rows.select_related("result", "attempt").defer("result__graded")
@@ -131,7 +134,7 @@ def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, Tr
 
 
 def _locked_marks(trial: VersionTrial) -> None:
-    """Whoever marks now is waited for, and waits: rows are locked in the order that marking has."""
+    """Lock the marks in the same order as marking does, so that markers and this transaction wait in turn."""
     rows = CellMark.objects.select_for_update(of=("self",)).filter(
         place__course=trial.offer.course_id, place__assignment=trial.offer.assignment
     )
@@ -142,7 +145,7 @@ def _locked_marks(trial: VersionTrial) -> None:
 def _recorded(
     trial: VersionTrial, rows: list[TrialResult], rubric: Rubric, handins: Mapping[str, Handin]
 ) -> None:
-    """Let some results count, with the marks that people gave their students."""
+    """Make results count, with the marks that people gave these students."""
     store, now = DatabaseStore(trial.offer.course), timezone.now()
     entries = [
         _entry(row, rubric, handin)
@@ -150,6 +153,7 @@ def _recorded(
         for handin in handins.values()
         if attempts.result_of(handin) == str(row.attempt_id)
     ]
+    # Computed first: recording replaces the current results that it compares with.
     marks = list(_followed(trial, entries, rubric))
     store.record(entries)
     CellMark.objects.bulk_update(marks, ["points", "items", "again", "revision", "decided"])
@@ -173,7 +177,7 @@ def _graded(stored: bytes) -> Graded:
 
 
 def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
-    """The rows of people's marks as they will stand, not saved yet."""
+    """Yield the rows of people's marks with their new values, unsaved."""
     entered = {entry.key.student: entry for entry in entries}
     of_assignment = {"course": trial.offer.course, "assignment": trial.offer.assignment}
     current = {
@@ -192,6 +196,7 @@ def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubri
         points, items = None if mark.points is None else str(mark.points), stated(mark)
         if (points, items, mark.again) == (row.points, row.items, row.again):
             continue
+        # A mark that came from a decision remains one, so that later decisions can change it.
         row.decided = points if row.decided == row.points else row.decided
         row.points, row.items, row.again = points, items, mark.again
         row.revision += 1
@@ -199,12 +204,13 @@ def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubri
 
 
 def _offered(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
-    """Offer the trial's version, unless something came in between.
+    """Offer the trial's version, unless a submission came in between.
 
     Raises:
-        ServiceError: something did.
+        ServiceError: a submission did.
     """
     offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=trial.offer_id)
+    # Compared again under the lock of the offer: a submission may have come in since.
     now = attempts.all_counting(offer, rubric)
     if {(one.folder, one.own) for one in now.values()} != {(one.folder, one.own) for one in handins.values()}:
         raise ServiceError("somebody handed in just now; try again when that is graded")

@@ -1,4 +1,4 @@
-"""Take assignments over from a course folder; begin a trial if the new version may move marks."""
+"""Importing assignments from a course folder; a trial begins if the new version may change marks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from autograder.service.trials.applying import SERVER, drop
 def take_over(
     record: CourseRecord, course: Course, name: str, by: Account | None = None
 ) -> tuple[Offer, VersionTrial | None]:
-    """Offer an assignment of a folder, or begin a trial of its new version.
+    """Offer a folder's assignment, or begin a trial of its new version.
 
-    A version with another rubric or reference does not count before it was tried on everybody who has handed
-    in. Any other new version is offered at once, because no mark follows from it.
+    A version with another rubric or reference must be tried on everyone who has submitted before it counts.
+    Any other new version is offered at once, because marks do not depend on the difference.
 
     Args:
         record: the course in the database.
         course: its folder.
         name: of the assignment.
-        by: who wants it; None: the server, which does not repeat a trial that somebody dropped.
+        by: the account that requests it; None: the server, which does not repeat a dropped trial.
 
     Raises:
-        As `versions.offer`.
+        As `versions.create_or_update_offer`.
         AutograderError: the new version cannot be used for grading.
     """
     version = versions.take(record, course, name)
@@ -37,13 +37,13 @@ def take_over(
     assignments.load(course, name)
     with transaction.atomic():
         versions.prepare(version)
-        transaction.set_rollback(True)  # only whether it could be offered; the cells stay until it is
+        transaction.set_rollback(True)  # a dry run: the cells change only when the version is offered
     versions.take_groups(offer, course)
     return offer, _begin(offer, version, by)
 
 
 def _begin(offer: Offer, version: Version, by: Account | None) -> VersionTrial | None:
-    """Begin a trial, unless there is one of this version already; an older one is dropped."""
+    """Begin a trial, unless this version has one already; older active trials are dropped."""
     with transaction.atomic():
         CourseRecord.objects.select_for_update(no_key=True).get(pk=offer.course_id)
         of_offer = VersionTrial.objects.filter(offer=offer, base=offer.version_id).order_by("-pk")
@@ -51,6 +51,7 @@ def _begin(offer: Offer, version: Version, by: Account | None) -> VersionTrial |
             return known
         if by is None and of_offer.filter(version=version, settled="dropped").exists():
             return None
+        # An offer has at most one active trial.
         for other in VersionTrial.objects.filter(offer=offer, settled=""):
             drop(other, by)
         trial = VersionTrial.objects.create(offer=offer, version=version, base=offer.version, by=by)

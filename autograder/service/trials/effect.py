@@ -1,4 +1,4 @@
-"""What a trial does to a class: who moves, by how much, and why."""
+"""The effect of a trial on a class: changed totals by student, with amount and reason."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from autograder.service.trials.marks import as_mark, followed, place_of
 
 
 class TrialEffect(Struct, frozen=True):
-    """What a trial does, as far as it is known."""
+    """The effect of a trial, as far as it is known."""
 
     total: int
     same: int
-    """Students for whom nothing changes."""
+    """Number of students without a change."""
     moved: tuple[StudentMove, ...]
     waiting: tuple[str, ...]
-    """Students whose attempt is still being graded, by the trial or by what is offered."""
+    """Students with an attempt that is still being graded, by the trial or by the offered version."""
     failed: Mapping[str, str]
-    """Why it could not be graded by the trial, by student."""
+    """Reason for a failure in the trial, by student."""
     changes: tuple[RubricChange, ...]
 
     @property
     def complete(self) -> bool:
-        """Everybody is graded by it."""
+        """True if the trial has a result for every student."""
         return not (self.waiting or self.failed)
 
 
 class _Scored(Struct, frozen=True):
-    """What is read of a result: not its notebooks."""
+    """The part of a result that is read here: without its notebooks."""
 
     score: Score
 
 
 def effect(trial: VersionTrial) -> TrialEffect:
-    """Who moves by a trial; nothing is written."""
+    """Return the changes that a trial would make; does not write anything."""
     offer = trial.offer
     before, after = versions.rubric_of(trial.base), versions.rubric_of(trial.version)
     known, current, marks = _known(trial), _current(trial), _marks(trial)
@@ -64,6 +64,7 @@ def effect(trial: VersionTrial) -> TrialEffect:
         if result is None:
             waiting += [student] if student not in failed else []
             continue
+        # Marks of cells that the new version no longer has cannot be carried over.
         rows = [row for row in marks.get(student, []) if place_of(row) in cells]
         given = given_to(offer, student)
         was, submission = current.get(student) or (None, "")
@@ -89,21 +90,22 @@ def _score(stored: bytes) -> Score:
 
 
 def _known(trial: VersionTrial) -> dict[uuid.UUID, tuple[Score, str]]:
-    """The trial's results with the digest of what was graded, of attempts that are graded otherwise too."""
+    """Return the trial's score and digest by attempt, for attempts that have a regular result too."""
     rows = trial.results.filter(result__isnull=False, attempt__state=State.GRADED)
+    # Stored results are large, so only a few are in memory at a time.
     found = rows.values_list("attempt_id", "result__graded", "result__submission").iterator(chunk_size=50)
     return {attempt: (_score(bytes(stored)), digest) for attempt, stored, digest in found}
 
 
 def _current(trial: VersionTrial) -> dict[str, tuple[Score, str]]:
-    """What counts now, with the digest of what was graded."""
+    """Return the current score and digest by student."""
     rows = CurrentResult.objects.filter(course=trial.offer.course_id, assignment=trial.offer.assignment)
     found = rows.values_list("student", "result__graded", "result__submission").iterator(chunk_size=50)
     return {student: (_score(bytes(stored)), digest) for student, stored, digest in found}
 
 
 def _marks(trial: VersionTrial) -> dict[str, list[CellMark]]:
-    """What people gave, by student."""
+    """Return the marks of people by student."""
     found: dict[str, list[CellMark]] = {}
     for row in touched(trial):
         found.setdefault(row.student, []).append(row)
@@ -111,7 +113,7 @@ def _marks(trial: VersionTrial) -> dict[str, list[CellMark]]:
 
 
 def touched(trial: VersionTrial) -> Iterator[CellMark]:
-    """The rows of marks that people gave."""
+    """Yield the rows of marks that people gave."""
     rows = CellMark.objects.filter(
         place__course=trial.offer.course_id, place__assignment=trial.offer.assignment, touched=True
     )

@@ -1,4 +1,4 @@
-"""Rows of people's marks as the records that are compared, and what they become with another rubric."""
+"""Conversion of rows of people's marks to records for comparison, and their values under another rubric."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from autograder.service.models import CellMark
 
 
 def place_of(row: CellMark) -> CellName:
-    """The cell that a row is about."""
+    """Return the cell of a row."""
     return row.place.notebook, row.place.cell
 
 
 def as_mark(row: CellMark) -> PersonMark:
-    """What a person gave, as it stands."""
+    """Return a person's mark as it is."""
     points = None if row.points is None else Decimal(row.points)
     items = {name: Decimal(one["points"]) for name, one in row.items.items()}
     worth = {name: Decimal(one["of"]) for name, one in row.items.items()}
@@ -25,11 +25,11 @@ def as_mark(row: CellMark) -> PersonMark:
 
 
 def followed(follower: MarkFollower, row: CellMark) -> PersonMark:
-    """What a person gave, as it will stand."""
+    """Return a person's mark as it will be under the new rubric."""
     automatic = None if row.automatic is None else Decimal(row.automatic)
     return follower.follow(place_of(row), as_mark(row), automatic)
 
 
 def stated(mark: PersonMark) -> Mapping[str, Mapping[str, str]]:
-    """The items of a mark as `CellMark.items` has them."""
+    """Return a mark's items in the form of `CellMark.items`."""
     return {name: {"points": str(one), "of": str(mark.worth[name])} for name, one in mark.items.items()}

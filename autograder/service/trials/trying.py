@@ -1,7 +1,7 @@
-"""Attempts are graded by a trial: what is to be graded, claimed by a worker, kept beside what counts.
+"""Grading attempts in a trial: selected, claimed by a worker, and stored without counting.
 
-A `TrialResult` is open, has a result, or has failed as often as it may. Nothing else is touched: not the
-attempt, nor marks, nor which result counts.
+A `TrialResult` is open, has a result, or has failed the maximum number of times. Attempts, marks and current
+results are not changed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from autograder.store import GradedEntry, Key
 MOST_TRIES = 3
 LEASE = timedelta(seconds=30)
 _AT_ONCE = 200
-"""So many open results, the oldest ones, are given to the queue in a round; the next is seconds later."""
+"""Maximum number of open results, oldest first, to enqueue in one round; the next round follows seconds
+later."""
 
 
 class TrialProgress(Struct, frozen=True):
-    """How far a trial is."""
+    """Progress of a trial."""
 
     total: int
     done: int
@@ -37,20 +38,20 @@ class TrialProgress(Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Everybody has a result by it, and one by what is offered."""
+        """True if every student has a result in the trial, and one by the offered version."""
         return self.done == self.total
 
 
 def under_way() -> QuerySet[VersionTrial]:
-    """The trials that are tried, and can still be applied."""
+    """Return the active trials that can still be applied."""
     trials = VersionTrial.objects.filter(settled="", base=F("offer__version"))
     return trials.select_related("offer__course", "version__course", "base").order_by("pk")
 
 
 def catch_up(trial: VersionTrial) -> None:
-    """Let a trial be about the attempts that count now: new ones come, others go, old results are not kept.
+    """Update a trial to the attempts that count now: add new ones, remove others, reset outdated results.
 
-    A result is old where its attempt was to be graded again since, as after a change of times.
+    A result is outdated if its attempt had to be graded again since, for example after a change of times.
     """
     handins = attempts.all_counting(trial.offer, versions.rubric_of(trial.version))
     counting = {attempts.result_of(one) for one in handins.values()}
@@ -59,6 +60,7 @@ def catch_up(trial: VersionTrial) -> None:
         trial.results.filter(pk__in=[row for one, row in known.items() if one not in counting]).delete()
         TrialResult.objects.bulk_create(
             [TrialResult(trial=trial, attempt_id=one) for one in sorted(counting - known.keys())],
+            # Two sweeps may add the same attempt.
             ignore_conflicts=True,
         )
         old = Q(graded_at__lt=F("attempt__queued_at")) | Q(result__whole=False)
@@ -77,7 +79,7 @@ def _defer(trial: VersionTrial) -> None:
 
 
 def again(trial: VersionTrial) -> int:
-    """Try what failed once more; how many that are."""
+    """Retry the failed results; return their number."""
     with transaction.atomic():
         found = _failed(trial).update(tries=0, problem="", leased_until=None)
         _defer(trial)
@@ -90,31 +92,32 @@ def _failed(trial: VersionTrial) -> QuerySet[TrialResult]:
 
 
 def failures(trial: VersionTrial) -> dict[str, str]:
-    """Why nobody could grade some students' attempts by the trial, by student."""
+    """Return, by student, the reason why an attempt could not be graded in the trial."""
     rows = _failed(trial).values_list("attempt__student", "problem")
     return {who: problem or "the worker ended each time; nothing says why" for who, problem in sorted(rows)}
 
 
 def progress(trial: VersionTrial) -> TrialProgress:
-    """How far the grading by a trial is."""
+    """Return the progress of a trial."""
     done = trial.results.filter(result__isnull=False, attempt__state=State.GRADED)
     return TrialProgress(trial.results.count(), done.count(), _failed(trial).count())
 
 
 def sweep() -> None:
-    """Whatever became of jobs and workers: trials follow what counts, and what is open is in the queue."""
+    """Update all active trials and enqueue open results, whatever happened to jobs and workers."""
     for trial in under_way():
         catch_up(trial)
 
 
 def claim(identifier: int) -> TrialResult | None:
-    """Take an open result of a trial that is being tried; None where there is nothing to do."""
+    """Claim an open result of an active trial; return None if there is nothing to do."""
     now = timezone.now()
     free = Q(leased_until=None) | Q(leased_until__lt=now)
     with transaction.atomic():
         rows = TrialResult.objects.select_for_update(of=("self",)).select_related(
             "trial__version__course", "attempt__offer__course"
         )
+        # A trial that was closed or overtaken in the meantime is not graded any further.
         row = rows.filter(
             free, pk=identifier, result=None, tries__lt=MOST_TRIES, trial__in=under_way().values("pk")
         ).first()
@@ -125,30 +128,31 @@ def claim(identifier: int) -> TrialResult | None:
 
 
 def prolong(row: TrialResult) -> None:
-    """Keep the lease."""
+    """Extend the lease."""
     TrialResult.objects.filter(pk=row.pk, result=None).update(leased_until=timezone.now() + LEASE)
 
 
 def give_back(row: TrialResult, problem: str) -> None:
-    """Let somebody else try; after the last try it has failed, and says why."""
+    """Release a result for another try; after the last try it fails, with this problem as the reason."""
     TrialResult.objects.filter(pk=row.pk, result=None).update(problem=problem, leased_until=None)
     if row.tries < MOST_TRIES:
         tasks.try_trial(row.pk)
 
 
 def found(row: TrialResult, key: Key) -> Graded | None:
-    """A result that is there already under all that it depends on, and without a fault of ours."""
+    """Return a stored result with the same key and without an internal error, or None."""
     graded = DatabaseStore(row.attempt.offer.course).find(key)
+    # A result with an internal error is not reused, because another try may succeed.
     if graded is None or any(note.code in scoring.FAULTS for note in graded.score.notes):
         return None
     return graded
 
 
 def keep(row: TrialResult, graded: Graded, rubric: Rubric, key: Key) -> bool:
-    """Keep what came of an attempt by a trial.
+    """Store the result of an attempt in a trial.
 
     Returns:
-        False: the trial is settled by now, or the attempt counts no more, and nothing was kept.
+        False: the trial is closed by now, or the attempt no longer counts, and nothing was stored.
     """
     attempt = row.attempt
     members = attempts.together(attempt.offer, attempt.student)
