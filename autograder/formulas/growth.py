@@ -243,6 +243,7 @@ def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
         (_collected(((place.get(name, name), times), power) for (name, times), power in scale), coefficient)
         for scale, coefficient in base
     ))  # fmt: skip
+    # Scales are ordered by their leading powers; the highest one decides whether the product diverges.
     highest: Scale = ()
     for scale in pulls:
         difference = _times(scale, highest, -1)
@@ -467,10 +468,12 @@ class _Growing:
         by, below = exponent
         if below != UNIT:
             raise Undecided("a fraction in an exponent")
+        # An exponent with a symbol: base^by = e^(by * log base).
         if by.keys() - {ONE}:
             return self._exponential(self._times(by, self._logarithm(base))), UNIT
         number: Rational = by.get(ONE, 0)
         if number < 0:
+            # Sums have no negative powers, so the quotient is inverted first.
             base, number = self._inverse(base), -number
         above, under = base
         return self._raised(above, number), self._raised(under, number)

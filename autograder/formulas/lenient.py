@@ -57,6 +57,7 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
     Raises:
         Unreadable: it cannot be read this way either, or the remark may change the meaning.
     """
+    # A blank after the comma makes it a separator for the strict rules.
     text = _TIGHT.sub(", ", text)
     try:
         return read_text(text, form, vocabulary)

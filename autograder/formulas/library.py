@@ -15,6 +15,7 @@ from autograder.formulas.notation.several import parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.points import Points
 
+# Unlike `read_text`, these do not remove a name or unit around a formula or tuple.
 _PARSERS: Mapping[str, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse_formula,
     "relation": parse_single,
@@ -95,6 +96,7 @@ def diagnose(
         assume: equations that hold, as for `equal`.
         secret: see `equal`.
     """
+    # The reading without assumptions comes first: its explanations hold unconditionally.
     readings = [_comparer(vocabulary, (), secret)]
     if assumptions := list(assume):
         readings.append(readings[0].under(assumptions))

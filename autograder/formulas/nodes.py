@@ -137,6 +137,7 @@ def children(tree: Tree) -> tuple[Node, ...]:
 def walk(tree: Tree) -> Iterator[Tree]:
     """Yield the tree and all its parts, each part before the parts below it, in the order written."""
     waiting = [tree]
+    # An explicit stack instead of recursion: generators would be nested once per level.
     while waiting:
         node = waiting.pop()
         yield node
@@ -163,6 +164,7 @@ def substitute(node: Node, name: str, by: Node) -> Node:
     """Replace a symbol by a formula."""
     if isinstance(node, Sym):
         return by if node.name == name else node
+    # Constants and numbers are shared: trees are immutable.
     if isinstance(node, (Num, Const)):
         return node
     return rebuilt(node, [substitute(part, name, by) for part in children(node)])
@@ -174,4 +176,5 @@ def rebuilt(node: Node, below: Sequence[Node]) -> Node:
         return node
     if isinstance(node, Fn):
         return Fn(node.name, tuple(below))
+    # Sums and products have one field with all parts; the other nodes have one field per part.
     return type(node)(tuple(below)) if isinstance(node, (Add, Mul)) else type(node)(*below)

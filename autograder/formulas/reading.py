@@ -21,6 +21,7 @@ def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     Raises:
         Unreadable: it is not in the grammar.
     """
+    # The unit is removed last, because a remark in brackets may follow it.
     bare = without_remark(without_name(text, vocabulary), vocabulary)
     return parse_sides(without_unit(bare, vocabulary), vocabulary)
 

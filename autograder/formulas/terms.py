@@ -49,5 +49,6 @@ def _product(factors: tuple[Node, ...]) -> tuple[Node, ...] | None:
         parts = _expanded(factor)
         if parts is None or len(products) * len(parts) > MAX_TERMS:
             return None
+        # The product of the numbers of terms is bounded before it is formed.
         products = [(*product, part) for product in products for part in parts]
     return tuple(Mul(product) for product in products)

@@ -131,6 +131,7 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
     """
     first, second = (_without_idle(unfolded(one), points.domains) for one in (first, second))
     remembered = _Remembered(equal)
+    # Larger formulas are sampled at fewer points, so the cost of a comparison is bounded.
     count = min(LOOKED_AT, MAX_WORK // (work_of(first) + work_of(second)))
     seen: tuple[set[Decision], set[Decision]] = set(), set()
     is_open, rounded = False, rounds(first) or rounds(second)
@@ -279,7 +280,7 @@ def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...],
     if deciding is None:
         return None
     if not deciding or not all(equal(parts[deciding[0]], parts[other]) for other in deciding[1:]):
-        # Values that are equal or cannot be told apart: the point may lie on a boundary between two cases.
+        # Values that are equal or cannot be distinguished: the point may lie on a boundary between two cases.
         raise _Tie
     seen.update((place, number) for number in deciding)
     return parts[deciding[0]]

@@ -126,6 +126,7 @@ def _places(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool
         yield {name: Fraction(values[digit]) for name, values, digit in pairs}, True
     yield from ((points.inside(number), False) for number in range(SECRET))
     unbounded = [name for name in ordered if points.domains[name] not in ("probability", "unit")]
+    # A gap may begin only beyond a huge constant, as in sqrt(10^50 - n).
     for number, large in product(range(2), _LARGE):  # real numbers of either sign
         at = points.inside(number)
         yield {**at, **{name: large * at[name] for name in unbounded}}, False
@@ -150,6 +151,7 @@ def _requirements(node: Node) -> Iterator[Requirement]:
             yield Requirement(part, part.arguments[0])
         elif isinstance(part, Fn) and part.name in ("log", "ln", "lg"):
             for argument in part.arguments:
+                # Neither negative nor zero; the base is an argument of the logarithm, too.
                 yield Requirement(part, argument)
                 yield Requirement(part, argument, may_be_negative=True)
         elif isinstance(part, Div):

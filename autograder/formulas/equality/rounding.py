@@ -115,9 +115,11 @@ def _alike(node: Node, domains: Mapping[str, str]) -> Node:
     if not (is_whole(under, domains) and _is_above_zero(under, domains) and is_whole(above, domains)):
         return node
     if node.name == "ceil":
+        # Only floors remain, so that both spellings of a value become the same.
         lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
         return Add((lowered, Num(1)))
     summands = list(_summands(above))
+    # An inner floor in a numerator can be removed, see the second identity above.
     for place, part in enumerate(summands):
         if isinstance(part, Fn) and part.name == "floor":
             inner = Add((*summands[:place], part.arguments[0], *summands[place + 1 :]))

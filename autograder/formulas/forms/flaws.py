@@ -169,6 +169,7 @@ def _like_terms(node: Node) -> Flaw | None:
     """Find terms of one sum that differ only in their numeric factor."""
     if not isinstance(node, Add):
         return None
+    # A fresh ring per sum keeps the number of generators small.
     ring = Ring((node,))
     seen: dict[Hashable, Node] = {}
     for term in summands(node):
@@ -268,6 +269,7 @@ def _repeated(node: Node) -> Flaw | None:
         return None
     bases = [factor.base for factor in node.factors if isinstance(factor, Pow)]
     plain = [factor for factor in node.factors if not isinstance(factor, Pow)]
+    # d*d may stay, but sqrt(d)*sqrt(d) may not.
     roots = [factor for factor in plain if isinstance(factor, Fn)]
     repeated = any(len(set(parts)) < len(parts) for parts in (bases, roots)) or any(
         base in plain for base in bases
@@ -287,6 +289,7 @@ def _cancelling(node: Node) -> Flaw | None:
 def _nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
     """Yield a formula and its parts from the outside; those inside functions and exponents only if deep."""
     yield node
+    # A form describes the outer structure; only simplification looks inside functions.
     if deep or not isinstance(node, Fn):
         parts = (node.base,) if isinstance(node, Pow) and not deep else children(node)
         for part in parts:

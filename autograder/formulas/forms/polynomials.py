@@ -216,6 +216,7 @@ def _whole_power(node: Pow) -> int | None:
 def _added(
     first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
 ) -> tuple[Polynomial, Polynomial]:
+    # A common denominator is kept, which avoids needless growth of the polynomials.
     if first[1] == second[1]:
         return _checked(first[0] + second[0]), first[1]
     above = _times(first[0], second[1]) + _times(second[0], first[1])

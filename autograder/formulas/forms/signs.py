@@ -63,6 +63,7 @@ def _by_parts(  # noqa: C901 - one case for each kind of node
             return some and all(_by_parts(term, domains, strictly=False) for term in terms)
         case Mul() | Div():
             return all(map(known, children(node)))
+        # Even powers are never negative, whatever the base is.
         case Pow(base, Num(int(power))) if power % 2 == 0:
             return not strictly or known(base)
         case Pow(base, _):

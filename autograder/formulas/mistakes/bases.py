@@ -67,6 +67,7 @@ def changed(before: Monomial, after: Monomial) -> dict[str, int]:
 
 def small_ratio(first: Rational, second: Rational) -> Fraction | None:
     """Return the quotient of two nonzero values if it is a number that a misconception can produce."""
+    # Integers are the usual case, and faster than fractions.
     if type(first) is int and type(second) is int:
         common = gcd(first, second)
         if abs(first) > SMALL * common or abs(second) > SMALL * common:
@@ -118,6 +119,7 @@ class Recogniser:
         for name, point in self._points:
             power = -lowered
             quotient, remainder = divmod(rest, point)
+            # Divide by the same coordinate as often as possible; the number of divisions is its power.
             while not remainder:
                 rest, power = quotient, power + 1
                 if power > MOST_POWER:
@@ -170,6 +172,7 @@ class Base(Struct, frozen=True, eq=False):
         recogniser = Recogniser(comparer)
         parts = collected(terms(right), comparer, recogniser)
         without: dict[Rational, Node] = {}
+        # Terms as written come first, so that a missing term is named as in the formula.
         for part in (*terms(right), *(part.tree() for part, _ in parts)) if len(parts) > 1 else ():
             if (at := comparer.value(part)) is not None:
                 without.setdefault(value - at, part)

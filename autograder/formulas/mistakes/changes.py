@@ -70,6 +70,7 @@ def functions(node: Fn) -> Iterator[Change]:
     name, arguments = node.name, node.arguments
     first = arguments[0]
     if name in LOGARITHMS:
+        # The bases in use: natural, binary and decimal.
         for base in (0, 2, 10):
             yield Change("log-base", logarithm(first, base))
     for group in _GROUPS:
@@ -116,6 +117,7 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
             yield Change("sum-for-product", total((*terms[:index], both, *terms[index + 2 :])))
             for power in (Pow(first, second), Pow(second, first)):
                 yield Change("sum-for-power", total((*terms[:index], power, *terms[index + 2 :])))
+    # At least two terms on either side.
     for cut in range(2, len(terms) - 1):
         yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
     for index, term in enumerate(terms):
@@ -139,6 +141,7 @@ def in_brackets(node: Add) -> Iterator[Node]:
                 for place, factor in enumerate(factors):
                     left = product((*factors[:place], *factors[place + 1 :]))
                     yield Mul((factor, Add((*before, signed(left), *after))))
+                # Several factors may have been applied to one term, not only one.
                 for cut in range(2, len(factors)):
                     inner = Add((*before, signed(product(factors[cut:])), *after))
                     yield Mul((product(factors[:cut]), inner))
@@ -291,6 +294,7 @@ def variants(node: Node, names: Mapping[str, None], parent: Node | None = None) 
     """Yield the code of each change with the formula after that change in one place."""
     for change in chain(written(node), values(node, parent, names)):
         yield change.code, change.made
+    # The change is made inside one child, and the tree is rebuilt around it.
     below = children(node)
     for index, child in enumerate(below):
         for code, made in variants(child, names, node):

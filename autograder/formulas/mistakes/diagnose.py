@@ -150,6 +150,7 @@ class Diagnosis:
     def _explain(self, wrong: Node, values: Sequence[Rational | None]) -> Difference | None:
         known = len(values) == len(self._readings)
         written = symbols(wrong)
+        # A weak explanation is kept as a fallback, in case no better one is found.
         weak: Difference | None = None
         for place, bases in enumerate(self._prepared()):
             extra: Difference | None = None
@@ -253,6 +254,7 @@ class _Comparison(Struct, frozen=True):
         steps = changed(right, wrong)
         ratio = wrong.number / right.number
         note, about = "{} became {}", (right, wrong)
+        # The same powers of symbols: only the number differs.
         if not steps:
             return _multiple(ratio, wrong)
         if wrong.number * right.number == 1 and steps == {

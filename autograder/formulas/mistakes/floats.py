@@ -66,6 +66,7 @@ def _drawn(name: str, domain: str, number: int) -> float:
     """
     # A hash instead of a random generator: the same points in every process, without shared state.
     digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
+    # Uniform in [0, 1).
     share = int.from_bytes(digest) / 2**64
     if domain in ("probability", "unit"):
         return 0.03 + 0.94 * share

@@ -38,6 +38,7 @@ class RelationDiagnosis:
             if found is None:
                 continue
             found = msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            # Another arrangement may give a more specific explanation than "a symbol is missing".
             if found.code not in SYMBOL_CODES:
                 return found
             last = last or found

@@ -66,6 +66,7 @@ def search(target: Target, wrong: Node) -> Found | None:
         return None
     theirs = [floats.value(wrong, point) for point in target.points]
     usable = [place for place in target.order if not math.isnan(target.values[place])]
+    # One point could agree by chance.
     if len(usable) < 2:
         return None
     # Points where the answer has a value come first; the sort is stable, so the order is kept otherwise.
@@ -78,6 +79,7 @@ def search(target: Target, wrong: Node) -> Found | None:
         if one.repaired is not None and not target.fits(one.repaired, usable, theirs):
             continue
         tried += 1
+        # Giving up is safe: without a proven change, no explanation is shown.
         if tried > MOST_PROOFS:
             return None
         if target.proven(one, wrong):
@@ -217,6 +219,7 @@ class _Search:
         if isinstance(node, Num):
             yield from self._number(node, place)
             return
+        # In a maximum or inside a floor the needed value is unknown, so a few usual factors are tried.
         if not _settled(place):
             for tried in _FACTORS if math.isnan(place.need) else ():
                 if self._reaches(place, float(tried) * place.value):
@@ -286,6 +289,7 @@ class _Search:
                 called = {} if code in ("log-base", "rounding") else {"name": part.name}
                 yield from self._at_once(code, changed, called)
         for name in sorted(symbols(wrong)):
+            # A single occurrence is covered by the changes at that position.
             if self._count.get(Sym(name), 0) < 2:
                 continue
             shown = {"symbol": name}

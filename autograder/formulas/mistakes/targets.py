@@ -60,7 +60,7 @@ RANKS = {code: rank for rank, codes in enumerate(_BY_RANK) for code in codes}
 
 
 _OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
-"""Codes that rank lower if they are about a part: code → code whose rank applies."""
+"""Codes that rank lower if they are about a part: code → code with the rank that applies."""
 
 
 class Found(Struct, frozen=True):
@@ -130,9 +130,11 @@ class Target(Struct, frozen=True, eq=False):
             key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
         )
         names = dict.fromkeys((*own, *domains))
+        # Symbols of the formula come first, so the limit drops unrelated ones.
         names = dict.fromkeys(list(names)[:MOST_NAMES])
         parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
         material = tuple(dict.fromkeys(part for part in parts if isinstance(part, NODES)))[:MOST_MATERIAL]
+        # Computed once per correct formula: comparing an answer with them costs a few float comparisons.
         special = tuple(
             (found, tuple(floats.value(found.misconception, point) for point in points))
             for found in _special(right, own, list(names))
@@ -250,6 +252,7 @@ def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[
         misconception = applied(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
         yield Found(code, {"everywhere": name}, misconception=misconception)
+    # The number of selections grows exponentially with the number of terms.
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):

@@ -83,6 +83,7 @@ def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
     Raises:
         Unreadable: a character has no meaning in a formula, or the text becomes too long.
     """
+    # `origin` has one entry per rewritten character, so that offsets of errors can be mapped back.
     parts: list[str] = []
     origin: list[int] = []
     position = least = 0
@@ -150,6 +151,7 @@ def _folded(text: str, position: int) -> str:
     folded = unicodedata.normalize("NFKC", character)
     if len(folded) == 1 and ("\u0370" <= folded <= "\u03ff" or folded.isascii()):
         return folded
+    # NFKC writes a fraction character such as ½ with U+2044 FRACTION SLASH.
     above, stroke, below = folded.partition("\u2044")
     if stroke and above.isdecimal() and below.isdecimal() and folded.replace("\u2044", "").isascii():
         before = position - 1

@@ -218,6 +218,7 @@ class Reader:
     def _check_reach(self, base: Node, exponent: Node, start: int) -> None:
         """Reject an exponent without brackets if the next token may belong to it: ``2^2n``, ``d^1/2``."""
         kinds, place, places = self._kinds, self._position, self._tokens.places
+        # Brackets around the exponent make its extent clear.
         if kinds[start] in CLOSING:
             return
         if kinds[place - 1] == "!":
@@ -277,6 +278,7 @@ class Reader:
             place = self._position
             self._position += 1
             self._down()
+            # binom(n, k) as a function, not the LaTeX command with two groups.
             if kind == "binom" and self.kind == "(":
                 self._depth -= 1
                 return self._call("binomial", self._arguments("binomial"), place)
@@ -419,6 +421,7 @@ class Reader:
 
     def _down(self) -> None:
         self._depth += 1
+        # Canonical text has more brackets than the text that was written.
         if self._depth > (2 * MAX_DEPTH if self._own else MAX_DEPTH):
             raise self.error("too-deep", limit=str(MAX_DEPTH))
 

@@ -72,6 +72,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     text = _without_words(unwrapped(text), vocabulary)
+    # The text between two joints is a side; the joints themselves are dropped.
     bounds = [0]
     for joint in _JOINT.finditer(text):
         bounds.extend((joint.start(), joint.end()))
@@ -166,5 +167,6 @@ def _closed(text: str, opened: int, end: int) -> int:
 
 def _formula(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
     """Parse a part of the text; blanks before it keep the offsets of errors correct."""
+    # A closing \right or \big belongs to the bracket that was cut off.
     part = re.sub(r"\\right\s*\Z|\\[bB]igg?r?\s*\Z", "", text[start:end])
     return parse(" " * start + part, vocabulary)

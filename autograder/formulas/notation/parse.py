@@ -176,6 +176,7 @@ def _enclosing(tokens: Tokens) -> str:
     if not closing or tokens.kinds[-2] != closing:
         return ""
     depth = 0
+    # If the depth reaches zero before the end, the outer brackets do not belong together: (a)(b).
     for kind in tokens.kinds[:-2]:
         depth += (kind in CLOSING) - (kind in CLOSING.values())
         if depth == 0:
@@ -195,6 +196,7 @@ def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
         each = (_sides(tokenize(part, vocabulary, own=True), own=True) for part in parts)
         sides = tuple(side for part in each for side in part)
     except Unreadable as error:
+        # A comma is the sign of a tuple; any other error is final.
         if error.code not in ("comma", "ambiguous-comma"):
             raise
         return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))

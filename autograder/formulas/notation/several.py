@@ -67,6 +67,7 @@ def _choose_sign(text: str, upper: bool) -> str:  # noqa: FBT001 - the upper sig
 def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
     text = unwrapped(text)
     found = _BULLET.match(text)
+    # Removed text is replaced by blanks, so that offsets of errors stay correct.
     start = 0 if found is None else found.end()
     text = without_name(" " * start + text[start:], vocabulary)
     start = len(text) - len(text.lstrip())
@@ -105,6 +106,7 @@ def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    # sympy notation: Eq(a, b), Le(a, b), …
     called = _CALL.match(text)
     if called is not None:
         sides = parse_tuple(" " * called.end() + text[called.end() :], vocabulary).elements

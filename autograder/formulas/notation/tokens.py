@@ -250,6 +250,7 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: b
         tokens = _Cutter(plain, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
+    # Offsets refer to the text as it was submitted, not to the rewritten one.
     places = [origin[place] for place in tokens.places]
     return Tokens(tokens.kinds, tokens.values, places, vocabulary, text)
 
@@ -390,6 +391,7 @@ class _Cutter:
             for part in parts:
                 self._put("symbol", vocabulary.nodes[part], start)
                 start += len(part) if word == name else 0
+        # The order matters: a product of letters is certain, a guess at a misspelling is not.
         elif (meant := vocabulary.doubtful(name)) is not None:
             place = start + (word.index(meant[0]) if meant[0] in word else 0)
             product = "*".join(meant[0])

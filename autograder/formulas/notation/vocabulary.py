@@ -194,6 +194,7 @@ class Vocabulary:
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
         self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        # A run such as dk is ambiguous only if all of its letters are symbols themselves.
         self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
         self._alike: dict[str, set[str]] = {}
         for spelling, name in names.items():
@@ -211,6 +212,7 @@ class Vocabulary:
 
         Formulas in a rubric are parsed without this setting: they have decimal points, as in programs.
         """
+        # A shallow copy shares the tables, which never change after construction.
         known = copy.copy(self)
         known.decimal_comma = decimal_comma
         return known
@@ -253,6 +255,7 @@ class Vocabulary:
     def suggestion(self, word: str) -> str:
         """Return the declared spelling that was most likely meant; empty if none is close."""
         plain = plain_name(word)
+        # Comparing a long name with every spelling would be slow.
         if len(plain) > _LONGEST_NAME:
             return ""
         if plain in self._run_together:
@@ -282,6 +285,7 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
         for spelling in (name, *symbol.aliases):
             plain = plain_name(spelling)
             function = plain in FUNCTIONS and symbol.domain != "function"
+            # A symbol must not hide a function of the grammar.
             if not _SPELLING.fullmatch(plain) or function:
                 raise FormulaError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
             other = names.get(plain) or functions.get(plain)

@@ -95,6 +95,7 @@ def without_unit(text: str, vocabulary: Vocabulary) -> str:
     if found is None or not _ENDS.search(_BLANKS.sub("", text[: found.start()])):
         return text
     words = re.split(r"[\s/]+", str(found[str(found.lastgroup)]))
+    # A word that is a symbol is part of the formula.
     if any(word in vocabulary.names or vocabulary.misspelt(word) for word in words):
         return text
     return text[: found.start()] + " " * len(found.group()) + text[found.end() :]

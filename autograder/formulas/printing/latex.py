@@ -90,6 +90,7 @@ def _function(call: Fn) -> str:
 
 
 def _symbol(name: str) -> str:
+    # Everything after the first underscore becomes one subscript.
     base, _, below = name.partition("_")
     base = NAMES.get(base, base)
     if base in GREEK:

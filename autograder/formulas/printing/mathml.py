@@ -103,6 +103,7 @@ def _function(call: Fn) -> str:
         return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
     if call.name == "abs":
         return f"<mrow><mo>|</mo>{arguments[0]}<mo>|</mo></mrow>"
+    # Function names come from a fixed list, so they need no escaping.
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
         name = f"<msub>{name}{_row(arguments.pop())}</msub>"
@@ -111,6 +112,7 @@ def _function(call: Fn) -> str:
 
 def _symbol(name: str) -> str:
     base, _, below = name.partition("_")
+    # A symbol named alpha is shown as α.
     base = GREEK.get(base, base)
     if not below:
         return f"<mi>{escape(base)}</mi>"

@@ -59,6 +59,7 @@ def decimal(value: int | Fraction) -> str:
     if isinstance(value, int):
         return str(value)
     digits, denominator = 0, value.denominator
+    # Decimals end if a power of ten is a multiple of the denominator.
     while (10**digits) % denominator and digits < 1000:
         digits += 1
     if (10**digits) % denominator:

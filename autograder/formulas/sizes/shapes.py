@@ -69,6 +69,7 @@ def _check(axis: Node) -> None:
         value = axis.value if isinstance(axis, Num) else constant_value(axis)
     except (TooLarge, Undefined):
         raise Unreadable("no-size", 0) from None
+    # -1 means "infer this size" in reshape and view.
     if value == -1:
         raise Unreadable("placeholder", 0, sign="-1")
     if value is not None and (value.denominator != 1 or value < 0):

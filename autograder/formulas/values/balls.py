@@ -126,7 +126,7 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
         outcome = _compare(first, second, at, steps, points)
         spent += work * _price(steps, outcome)
         (inside if own else anywhere)[outcome] += 1
-        # A difference at fractional values does not count if symbols stand for whole numbers.
+        # A difference at fractional values does not count if symbols are whole numbers.
         if outcome == "differ" and (own or not whole):
             return False
         enough = anywhere["agree"] >= LEAST_AGREEMENT and inside["agree"] >= LEAST_INSIDE
@@ -188,6 +188,7 @@ def work_of(node: Node) -> int:
 
 def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
     """Return whether two formulas certainly differ at one of the points, within `MAX_WORK`."""
+    # The worst case per point: all precisions are needed.
     each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
     return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
@@ -396,6 +397,7 @@ def _power(node: Pow, at: Mapping[str, arb]) -> arb:
 
 def _size(value: arb) -> float:
     """Return a rough natural logarithm: at full precision it costs more than the power that it limits."""
+    # A float suffices for a limit, unless the value is beyond its range.
     rough = float(value)
     if 0 < rough < math.inf:
         return math.log(rough)

@@ -121,6 +121,7 @@ def _quotient(numerator: Rational, denominator: Rational) -> Rational:
 
 def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
     exponent = node.exponent.value if isinstance(node.exponent, Num) else exact(node.exponent, at)
+    # A symbolic exponent has 90 bits at a secret point, so it ends here and is compared by balls.
     if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
         raise Irrational
     base = at[node.base.name] if isinstance(node.base, Sym) else exact(node.base, at)

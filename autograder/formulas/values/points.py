@@ -84,6 +84,7 @@ class Points:
         """
         self.domains = dict(domains)
         self._seed = seed
+        # Each purpose has its own stream, so that drawing for one does not change the others.
         exact = self.stream("exact")
         self.exact = tuple({name: _whole(domains[name], exact) for name in domains} for _ in range(POINTS))
         self._anywhere: dict[int, Point] = {}
@@ -146,6 +147,7 @@ def _ended(value: Fraction, number: int, place: int, stream: SecretNumbers) -> F
     """Replace a value by zero, one or neither: every second point uses the patterns in turn."""
     if number % 2 == 0:
         return value
+    # Base 3: the first symbol changes at every second point, the second one at every sixth.
     kind = number // 2 // (1, 3)[place] % 3 if place < MOST_ENDED else stream.below(3)
     return value if kind == 2 else Fraction(kind)
 
@@ -157,6 +159,7 @@ def _drawn(domain: str, stream: SecretNumbers, span: int, *, inside: bool) -> Fr
         return Fraction(scale + stream.below(9 * scale))
     if domain in ("probability", "unit"):
         return _share(stream, scale)
+    # A mantissa between 1 and 10, times a power of ten.
     value = scale * (1 + Fraction(stream.below(9 * _SCALE), _SCALE))
     return value if domain == "positive integer" or stream.below(2) else 1 / value
 
@@ -170,5 +173,6 @@ def _share(stream: SecretNumbers, scale: int) -> Fraction:
 
 
 def _whole(domain: str, stream: SecretNumbers) -> int:
+    # The top bit is set, so that every coordinate has the full size.
     value = (1 << (BITS - 1)) + stream.below(1 << (BITS - 1))
     return -value if domain == "real" and stream.below(2) else value
