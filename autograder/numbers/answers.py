@@ -54,6 +54,7 @@ def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQua
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     pieces = list(_split(clean(text), is_rough=_is_about(text.strip(" $`*_"))))
+    # The usual case: no text around the number.
     if len(pieces) == 1:
         return _read_part(text, asked, mark)
     try:
@@ -74,6 +75,7 @@ def _split(text: str, *, is_rough: bool) -> Iterator[tuple[str, bool]]:
     """Yield the parts of an answer, each with a flag for a rounded number."""
     depth, start = 0, 0
     depths = []
+    # Signs inside brackets do not split an answer.
     for character in text:
         depth += (character in "([{") - (character in ")]}")
         depths.append(depth)

@@ -36,6 +36,7 @@ def plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
         numeral = pattern.fullmatch(found.group())
         if numeral is None:
             return None
+        # All grouping marks are removed; the pattern has checked that they are consistent.
         whole = re.sub("[^0-9]", "", numeral["whole"] or "0")
         parts += (text[end : found.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
         end = found.end()

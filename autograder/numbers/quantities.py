@@ -125,6 +125,7 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
     units = _fitting(read_unit(parts["unit"]), asked)
     readings = [_quantity(number, unit, asked) for number in numbers.values() for unit in units]
     readings = [one for one in readings if possible(one.amount, one.dimension)] or readings
+    # Reversed twice, so that of equal amounts the first reading is kept.
     distinct = tuple({one.amount: one for one in reversed(readings)}.values())[::-1]
     # 1.234 MB and 1.234e6 never mean thousands; 1,234 MB may.
     scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
@@ -235,6 +236,7 @@ def _fitting(readings: Sequence[UnitReading], asked: Unit) -> list[UnitReading]:
     bare = [one for one in readings if one.unit is None]
     if asked.dimension == (("second", 1),):  # 5 m does not mean five million seconds
         bare = [one for one in bare if one.scale_text != "m"]
+    # Only a scale that cannot be meant, such as "m" for seconds.
     if not fitting and not bare and readings[0].unit is None:
         raise Unreadable("unknown-unit", 0, name=readings[0].scale_text, suggestion="")
     return fitting or bare or [readings[0]]

@@ -47,6 +47,7 @@ def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
     off, number = abs(given.amount - right.amount), right.amount / given.factor
     if off == 0:
         return True
+    # Digits count in the unit of the answer: 1.2 MB has two digits, whatever the base unit is.
     if tolerance.digits:
         return abs(given.number - number) <= half_a_unit(number, tolerance.digits)
     if tolerance.relative or tolerance.absolute:
@@ -91,6 +92,7 @@ def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quanti
     yield "sign", replace(given, number=-given.number)
     ratio = abs(right.amount / given.amount)
     larger = max(ratio, 1 / ratio)
+    # Ratios too large for any misconception are skipped; 0.0 is in no range.
     near = float(larger) if larger < MOST_OFF else 0.0
     bytes_asked = can_differ("binary-prefix", given.dimension)
     for code, factor, least, most in (
@@ -132,6 +134,7 @@ def _rounded(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
     off, digits = abs(given.number - number), significant_digits(given.number)
     if digits >= 2 and off <= half_a_unit(number, digits):
         return "digits"
+    # Off by one in the last digit: truncated instead of rounded, for example.
     if tolerance.digits and off <= 2 * half_a_unit(number, tolerance.digits):
         return "rounding"
     return ""

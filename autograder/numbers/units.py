@@ -191,6 +191,7 @@ def _words(text: str) -> list[str]:
         plain = pattern.sub(by, plain)
     words = _WORD.findall(plain)
     unread = _WORD.sub("", plain).strip(" .\t\r\n")
+    # Any character that is not part of a word or sign makes the unit unknown.
     if unread or len(words) > MAX_WORDS:
         raise Unreadable("unknown-unit", 0, name=text.strip()[:40], suggestion="")
     return words[1:] if words[:1] == ["-"] else words  # 7-B, 124-million
@@ -298,6 +299,7 @@ def _symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
             if prefix == "k":
                 yield f"K{symbol}", prefixed
     for prefix, divisor in _SMALL_PREFIXES.items():
+        # Both u and µ are printed as µ.
         text = "µs" if prefix == "u" else f"{prefix}s"
         yield f"{prefix}s", (Unit(text, Fraction(1, divisor), (("second", 1),)),)
 
@@ -314,6 +316,7 @@ def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
             yield name, (Unit(text, Fraction(seconds), (("second", 1),)),)
     for spelling, prefix in _LONG_SMALL_PREFIXES.items():
         unit = Unit(f"{prefix}s", Fraction(1, _SMALL_PREFIXES[prefix]), (("second", 1),))
+        # All spellings of the second except "s": millis is not a unit.
         for name in _TIMES[0][2][1:]:
             yield spelling + name, (unit,)
     for text, parts, names in _RATIOS:
