@@ -76,6 +76,7 @@ def automatic(question: Entry) -> list[Entry]:
 
 def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
     """Return the question with these faults as its automatic items; manual items stay in place."""
+    # Strict: the number of drawn faults equals the number of automatic items.
     drawn = dict(zip((item["id"] for item in automatic(question)), faults, strict=True))
     items = [
         {

@@ -105,6 +105,7 @@ def _side(tree: ast.expr, values: Mapping[str, Value]) -> Value:
 
 
 def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
+    # Not isinstance: True and False are integers as well.
     if isinstance(tree, ast.Constant) and type(tree.value) is int:
         return tree.value
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):

@@ -140,12 +140,14 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
 
 
 def _entry(table: Mapping[str, Any], place: str) -> Entry:
+    # The kind of an entry follows from the key that it has.
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
         keys = {key for form in _FORMS.values() for key in field_names(form)}
         check_known_keys(table, keys, place)
         raise RubricError(f"nothing says what is drawn; expected one of {', '.join(_FORMS)}", place)
     if isinstance(table.get("integers"), dict):
+        # Checked separately, to suggest the key that was meant.
         check_known_keys(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
     return convert(table, form, place)
 
@@ -200,6 +202,7 @@ def _flaws_of_drawn(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _flaws_of_conditions(draws: Draws) -> Iterator[tuple[str, Place]]:
+    # Conditions refer to drawn values only; computed ones depend on the result of the draw.
     common = {name: drawn.common for name, drawn in draws.drawn.items()}
     for number, condition in enumerate(draws.where):
         where = Place("[variant] where", "variant", "where", number)
