@@ -75,6 +75,7 @@ class Explainer:
             data = path.read_bytes()
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        # Any other file is the source of the answer cell, planted into the answer key.
         if path.suffix != ".ipynb":
             data = self._plant(data.decode("utf-8", "replace"))
         return AnswerRow(StatedAnswer(path.name, "", ()), self._run(data))
@@ -101,6 +102,7 @@ class Explainer:
         with session, tests:
             session.run()
             found = tests.outcomes(session).get(self._question.id, {})
+        # A check without an outcome was not run, because the cell counts as unanswered.
         nothing = CellOutcome(error="NoAnswer", message="the cell is as it was handed out, or empty")
         return {
             name: _read_outcome(found.get(name, nothing))

@@ -114,7 +114,7 @@ class Verified(Struct, frozen=True):
     warnings: tuple[VerifyFinding, ...] = ()
     """Results that are allowed, but deserve attention."""
     mutated: tuple[MutatedCell, ...] = ()
-    """For an adopted assignment: the results of its own tests on mutants of the answer key."""
+    """For an adopted assignment: the results of the assignment's tests on mutants of the answer key."""
     automatic: Decimal = Decimal(0)
     """Points of the items that are graded automatically."""
     possible: Decimal = Decimal(0)

@@ -84,6 +84,7 @@ def row(
     loses = trial.loses
     if trial.loses_any:
         loses = tuple(item for item, found in marks.items() if found is Mark.LOST)
+        # A trial that may lose any item must lose at least one.
         if not loses:
             expected = "at least one item that is lost"
             findings.append(
@@ -150,6 +151,7 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
     for mark, got, remedy in _WITHOUT_WORK:
         found: dict[tuple[str, ...], list[str]] = {}
         for item in (item for item in matrix.items if item not in matrix.manual):
+            # Items with the same rows share one warning.
             found.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(item)
         for names, items in found.items():
             if names:

@@ -87,6 +87,7 @@ class _MutantRunner(Struct, frozen=True):
             for cell in release.cells:
                 answer = self.key.submissions[notebook].answers.get(cell.grade_id)
                 own = [question.id for question in judged if question.answer_cell == cell.grade_id]
+                # A graded cell without own tests is graded manually, so tests need not detect its mutants.
                 is_manual = cell.grade and not own
                 if answer is None or cell.cell_type != "code" or not cell.is_answer or is_manual:
                     continue
@@ -126,6 +127,7 @@ class _MutantRunner(Struct, frozen=True):
             name: with_sources(data, {plan.cell: mutant.source} if name == plan.notebook else {})
             for name, data in self.key.sources.items()
         }
+        # The results of the key are reused for all other questions.
         known = {name: tuple(results) for name, results in self.key.results().items() if name not in asked}
         graded = self.grader.grade(
             SubmittedFiles("a mutant of the answer key", notebooks, self.key.files), known

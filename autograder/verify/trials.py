@@ -158,6 +158,7 @@ class TrialGrader:
         sources = {question.id: own.source if own is not None else trial.source}
         for place, below in trial.earlier.items():
             key = self.answer(self._rubric.question(place))
+            # The planted code is appended to the key's answer to the earlier question.
             above = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""
             sources[place] = above + below
         return {
@@ -174,6 +175,7 @@ class TrialGrader:
         release = self._grader.assignment.releases[question.notebook]
         grade_id = release.answer_cell(question)
         stub = release.by_id[grade_id]
+        # The answer may have another cell type than the stub in the release.
         cell_type = answer.cell_type if answer is not None else stub.cell_type
         return Answer(grade_id, cell_type, source, changed=canonical(source) != canonical(stub.source))
 
