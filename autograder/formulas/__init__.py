@@ -1,4 +1,4 @@
-r"""Formulas: read, compared exactly, typeset, and diagnosed. No text is ever evaluated as code.
+r"""Read formulas, compare them exactly, diagnose mistakes and typeset. No text is ever evaluated as code.
 
 >>> from autograder.formulas import Symbol, Vocabulary, equal, parse, to_latex
 >>> vocabulary = Vocabulary({"n": Symbol(), "d_model": Symbol(aliases=("d",))})
@@ -8,7 +8,7 @@ True
 >>> to_latex(answer)
 '2 \\cdot d_{\\text{model}} \\cdot \\left(n + d_{\\text{model}}\\right) - d_{\\text{model}}^{2}'
 
-`README.md` in this folder says what the library promises.
+`README.md` in this folder describes the guarantees of the library.
 """
 
 from __future__ import annotations

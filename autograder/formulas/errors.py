@@ -1,19 +1,19 @@
-"""What can go wrong with a formula."""
+"""Errors about formulas."""
 
 from __future__ import annotations
 
 
 class FormulaError(Exception):
-    """Base of the errors about formulas, raised itself for declared symbols and relations that are no use."""
+    """Base of the errors about formulas; raised itself for unusable declarations of symbols and relations."""
 
 
 class Unreadable(FormulaError):
     """A formula is not in the grammar.
 
     Attributes:
-        code: stable name of the fault, e.g. ``"unknown-name"``; also the key of its sentence.
-        offset: where in the text, in characters; -1 when no place can be named.
-        params: what the sentence mentions, e.g. ``{"name": "dmodel", "suggestion": "d_model"}``.
+        code: stable name of the fault, e.g. ``"unknown-name"``; also the key of its message.
+        offset: position in the text, in characters; -1 if there is none.
+        params: values that the message mentions, e.g. ``{"name": "dmodel", "suggestion": "d_model"}``.
     """
 
     def __init__(self, code: str, offset: int = -1, **params: str) -> None:

@@ -1,4 +1,4 @@
-"""Greek letters and their names, for reading and for writing."""
+"""Greek letters and their names, for reading and for printing."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ GREEK: Mapping[str, str] = {
 """Name → letter: a symbol that is declared as one may be written as the other."""
 
 NAMES: Mapping[str, str] = {letter: name for name, letter in reversed(tuple(GREEK.items()))}
-"""Letter → the first of its names, which is its command in LaTeX."""
+"""Letter → its first name, which is its LaTeX command."""

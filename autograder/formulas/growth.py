@@ -1,13 +1,13 @@
-"""How formulas grow, and how two of them compare: ``O(n*d*(n + d))`` for a cost of ``12*n*d^2 + n^2*d``.
+"""Compute and compare growth of formulas: ``O(n*d*(n + d))`` for a cost of ``12*n*d^2 + n^2*d``.
 
-All symbols are positive and grow without bound, independently of one another; assumptions between them
-are put in first. A product is written by its logarithm, a sum of scales with rational coefficients:
+All symbols are positive and grow without bound, independently of one another; assumptions between them are
+substituted first. A product is represented by its logarithm, a sum of scales with rational coefficients:
 ``n^2 * log(n)`` is ``2*log n + log log n``, and ``2^n`` is ``log(2) * n``. A scale is itself a product of
 powers of atoms: of symbols, of constants, and of their logarithms. A growth is a quotient of two sums of
-products; so ``min(n, d)``, which is ``n*d/(n + d)`` up to a factor of two, has one. What is only known to
-stay between two positive numbers is a constant of its own, so that two of them never cancel.
+products; so ``min(n, d)``, which is ``n*d/(n + d)`` up to a factor of two, has one. A factor that is only
+known to stay between two positive numbers becomes a new constant, so that two of them never cancel.
 
-Two formulas are alike when each is at most a constant times the other, for all large values of the symbols.
+Two formulas are alike if each is at most a constant times the other, for all large values of the symbols.
 Whatever is not proven either way is `Undecided`.
 """
 
@@ -44,27 +44,27 @@ from autograder.formulas.notation.landau import body_of
 from autograder.formulas.values.balls import precision
 
 MAX_TERMS = 24  # of a sum; a power of a sum with more is not multiplied out
-MAX_LEADING = 8  # terms of which none outgrows another
+MAX_LEADING = 8  # terms of which none outgrows another; their pairs are compared
 MAX_WORK = 2000  # pairs of terms that are multiplied or compared for one formula
 MAX_CHOSEN = 8  # in a binomial that is written out
 MAX_POWER = 1000  # a constant exponent
 MAX_BITS = 4096  # of the numbers in front of products
-MAX_FACTORED_BITS = 64  # of a number that is taken apart into primes
-MAX_PATHS = 128  # ways for the symbols to grow that are looked at
-POWER_MARGIN = Fraction(1, 1000)  # a power of a symbol that is looked for in the place of its logarithms
-BITS = 512  # of precision, where the sign of a constant is looked for
+MAX_FACTORED_BITS = 64  # of a number that is factored into primes
+MAX_PATHS = 128  # ways for the symbols to grow that are tried
+POWER_MARGIN = Fraction(1, 1000)  # a power of a symbol that bounds its logarithm
+BITS = 512  # of precision for the sign of a constant
 
 Rational = int | Fraction
 Atom = tuple[str, int]
 """A symbol or constant, and how often its logarithm is taken. Constants: primes, as ``#2``, and ``#?1`` …"""
 Scale = tuple[tuple[Atom, Rational], ...]
-"""Atoms with powers other than zero, sorted."""
+"""Atoms with nonzero powers, sorted."""
 Product = tuple[tuple[Scale, Rational], ...]
-"""The logarithm of a product: scales with coefficients other than zero, sorted."""
+"""The logarithm of a product: scales with nonzero coefficients, sorted."""
 Sum = Mapping[Product, Rational]
-"""Products with the numbers in front of them, none of which is zero; the empty sum is zero."""
+"""Products with nonzero numeric factors; the empty sum is zero."""
 Growth = tuple[Sum, Sum]
-"""A sum, and the sum below it, which is positive from somewhere on."""
+"""Numerator and denominator; the denominator is eventually positive."""
 Order = tuple[tuple[Product, ...], tuple[Product, ...]]
 """An order of growth: the leading terms of a numerator, and those of a denominator."""
 _Part = tuple[tuple[Any, Rational], ...]
@@ -73,10 +73,11 @@ _Part = tuple[tuple[Any, Rational], ...]
 ONE: Product = ()
 UNIT: Sum = {ONE: 1}
 UNKNOWN = "#?"
+"""Prefix of constants with unknown values."""
 
 
 class GrowthComparison(Struct, frozen=True):
-    """How the growth asked for compares with an answer's: at most, or at least, a constant times as large."""
+    """How the expected growth compares with an answer: at most, or at least, a constant times as large."""
 
     at_most: bool
     at_least: bool
@@ -86,19 +87,19 @@ class GrowthComparison(Struct, frozen=True):
 
     @property
     def alike(self) -> bool:
-        """Both are of the same order."""
+        """Whether both are of the same order."""
         return self.at_most and self.at_least
 
 
 def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
-    """The order of growth of a statement's formula, or of a formula.
+    """Compute the order of growth of a formula, or of the formula in a statement.
 
     Args:
-        statement: what was read by `landau`.
-        assumptions: symbol → formula, in an order in which each uses only symbols settled before.
+        statement: a tree that `landau` parsed, or a formula.
+        assumptions: symbol → formula, ordered so that each uses only symbols that are resolved before it.
 
     Raises:
-        Undecided: its growth cannot be told.
+        Undecided: its growth cannot be determined.
     """
     node = body_of(statement)
     for name, formula in reversed(tuple(assumptions)):
@@ -126,7 +127,7 @@ def compared(asked: Order, answer: Order) -> GrowthComparison:
 
 
 def _collected(parts: Iterable[tuple[Any, Rational]]) -> _Part:
-    """Add up the numbers of equal keys."""
+    """Add up the numbers of equal keys, and drop zeros."""
     total: dict[Any, Rational] = {}
     for key, number in parts:
         total[key] = total.get(key, 0) + number
@@ -141,42 +142,42 @@ def _plus(*sums: Sum) -> Sum:
 
 
 def _times(first: _Part, second: _Part, by: Rational = 1) -> _Part:
-    """A product or scale times another one to a power."""
+    """Return a product or scale times a power of another one."""
     if not second:
         return first
     return _collected((*first, *((key, number * by) for key, number in second)))
 
 
 def _named(name: str) -> Product:
-    """A symbol or constant as a product."""
+    """Return a symbol or constant as a product."""
     return (((((name, 1), 1),), 1),)
 
 
 def _of_scale(scale: Scale) -> Product:
-    """A scale as a product: its own logarithm is taken."""
+    """Return a scale as a product, by taking its logarithm."""
     return _collected(((((name, times + 1), 1),), power) for (name, times), power in scale)
 
 
 def _to_scale(base: Product) -> Scale | None:
-    """The inverse of `_of_scale`; None for what is no product of rational powers, such as ``2^n``."""
+    """Return the inverse of `_from_scale`; None for anything but products of rational powers."""
     if any(len(scale) != 1 or scale[0][1] != 1 or not scale[0][0][1] for scale, _ in base):
         return None
     return _collected(((scale[0][0][0], scale[0][0][1] - 1), power) for scale, power in base)
 
 
 def _apart(scale: Scale) -> tuple[Scale, Scale]:
-    """What grows or shrinks in a scale, and its constants."""
+    """Split a scale into the part that grows or shrinks, and its constants."""
     moving = tuple(part for part in scale if part[0][0][0] != "#")
     return moving, tuple(part for part in scale if part[0][0][0] == "#") if len(moving) < len(scale) else ()
 
 
 def _known(scale: Scale) -> bool:
-    """Whether the constants of a scale have positive values that are known."""
+    """Return whether all constants of a scale have known positive values."""
     return not any(name.startswith(UNKNOWN) or (name[0] == "#" and times > 1) for (name, times), _ in scale)
 
 
 def _pulls(base: Product) -> dict[Scale, int]:
-    """The scales of a product that grow or shrink, and the signs of their coefficients, 0 if not seen."""
+    """Return the moving scales of a product with the signs of their coefficients, 0 if unknown."""
     groups: dict[Scale, list[tuple[Scale, Rational]]] = {}
     for scale, coefficient in base:
         moving, constants = _apart(scale)
@@ -186,7 +187,7 @@ def _pulls(base: Product) -> dict[Scale, int]:
 
 
 def _sign(parts: Sequence[tuple[Scale, Rational]]) -> int:
-    """The sign of a sum of constants with numbers before them."""
+    """Return the sign of a sum of constants with numeric factors, 0 if unknown."""
     if len({number > 0 for _, number in parts}) == 1:
         return 1 if parts[0][1] > 0 else -1
     if not all(_known(scale) for scale, _ in parts):
@@ -199,11 +200,12 @@ def _sign(parts: Sequence[tuple[Scale, Rational]]) -> int:
                 base = arb(int(name[1:]))
                 value *= (base.log() if times else base) ** (arb(power.numerator) / power.denominator)
             total += value
+        # A comparison of balls is true only if it is certain; a ball around zero stays unknown.
         return 1 if total > 0 else -1 if total < 0 else 0
 
 
 def _vanishes(scale: Scale) -> bool:
-    """Whether a scale goes to zero however the symbols grow: each symbol's leading power is negative."""
+    """Return whether a scale certainly goes to zero: the leading power of each symbol is negative."""
     leading: dict[str, Rational] = {}
     for (name, _), power in scale:  # sorted: a symbol comes before its logarithms
         leading.setdefault(name, power)
@@ -211,9 +213,9 @@ def _vanishes(scale: Scale) -> bool:
 
 
 def _trend(base: Product) -> int:
-    """-1 for a product that surely goes to zero, 0 for another that surely has an upper bound, else 1.
+    """Return -1 if a product certainly goes to zero, 0 if it certainly has an upper bound, else 1.
 
-    It has one when each part that grows is outgrown by one that shrinks.
+    It has an upper bound if each growing part is outgrown by a shrinking one.
     """
     pulls = _pulls(base)
     shrinking = [scale for scale, way in pulls.items() if way < 0]
@@ -226,14 +228,14 @@ def _trend(base: Product) -> int:
 
 
 def _outgrown(product: Product, others: Iterable[Product]) -> bool:
-    """Whether the quotient of a product and one of some others surely goes to zero."""
+    """Return whether the quotient of a product and one of several candidates certainly goes to zero."""
     return any(_trend(_times(product, other, -1)) < 0 for other in others)
 
 
 def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
-    """The group that takes a product to infinity, by its place; empty where none is seen to.
+    """Return the index of the group that takes a product to infinity, as text; empty if none is found.
 
-    The symbols of one group are equal, and each group outgrows any function of the next. What stands in two
+    The symbols of one group are equal, and each group outgrows any function of the next. A symbol in two
     groups belongs to the first.
     """
     place = {name: str(number) for number, group in reversed([*enumerate(groups)]) for name in group}
@@ -241,6 +243,7 @@ def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
         (_collected(((place.get(name, name), times), power) for (name, times), power in scale), coefficient)
         for scale, coefficient in base
     ))  # fmt: skip
+    # Scales are ordered by their leading powers; the highest one decides whether the product diverges.
     highest: Scale = ()
     for scale in pulls:
         difference = _times(scale, highest, -1)
@@ -250,11 +253,12 @@ def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
 
 
 def _names(several: Iterable[Product]) -> list[str]:
+    """Return the names of the symbols in some products, sorted."""
     return sorted({name for product in several for scale, _ in product for (name, _), _ in _apart(scale)[0]})
 
 
 def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, ...]:
-    """The symbols in which a sum of products grows faster than another, all others being fixed."""
+    """Return the symbols in which a sum of products grows faster than another, all others being fixed."""
     ratios = [[_times(one, other, -1) for other in right] for one in left]
     names = _names((*left, *right))
     return tuple(
@@ -265,7 +269,7 @@ def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, 
 
 
 def _bounded(left: Sequence[Product], right: Sequence[Product]) -> bool:
-    """Whether the sum of some products is at most a constant times the sum of others."""
+    """Return whether the sum of some products is at most a constant times the sum of others."""
     verdicts = [_bounds(right, product) for product in left]
     if None in verdicts and False not in verdicts:
         raise Undecided("the growth could not be compared")
@@ -273,11 +277,11 @@ def _bounded(left: Sequence[Product], right: Sequence[Product]) -> bool:
 
 
 def _bounds(several: Sequence[Product], product: Product) -> bool | None:
-    """Whether a sum is at least a constant times a product; None where neither is proven.
+    """Return whether a sum is at least a constant times a product; None if neither is proven.
 
-    No single term of ``n^2 + d^2`` bounds ``n*d``, but a mean of both does: the exponents of ``n*d`` lie in
-    the convex hull of theirs. For pure powers of symbols that decides. Where logarithms take part, it is
-    enough for a proof, as each of them is at most a small power; that there is none is seen otherwise.
+    No single term of ``n^2 + d^2`` bounds ``n*d``, but a mean of both does: the exponents of ``n*d`` are in
+    the convex hull of theirs. For pure powers of symbols that decides. With logarithms it is sufficient,
+    because each of them is at most a small power; that there is no bound is shown by other means.
     """
     ratios = [_times(product, other, -1) for other in several]
     if any(_trend(ratio) <= 0 for ratio in ratios) or not several:
@@ -289,6 +293,7 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
         slow = {
             atom for row in rows for name, times in row for atom in ((name, below) for below in range(times))
         }
+        # A small power of an atom outgrows its logarithm: n^0.001 bounds log n up to a constant.
         rows += [{(name, times): POWER_MARGIN, (name, times + 1): -1} for name, times in slow]
         if clash(rows):
             return True
@@ -297,7 +302,7 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
 
 
 def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Ways for symbols to grow: some are equal and outgrow the others, or one after the other."""
+    """Yield ways for symbols to grow: some are equal and outgrow the others, or one after the other."""
     first = ((chosen,) for size in range(1, len(names) + 1) for chosen in combinations(names, size))
     second = (((one,), (other,)) for one, other in permutations(names, 2))
     for chosen in islice(chain(first, second), MAX_PATHS):
@@ -305,7 +310,7 @@ def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
 
 
 def _primes(value: Rational) -> Product:
-    """A positive number as a product."""
+    """Return a positive number as a product of powers of primes."""
     if value <= 0:
         raise Undecided("a root or logarithm of a number that is not positive")
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_FACTORED_BITS:
@@ -318,7 +323,7 @@ def _primes(value: Rational) -> Product:
 
 
 class _Growing:
-    """Puts one growth together, and counts what that costs."""
+    """Computes the growth of one formula, within a budget of work."""
 
     __slots__ = ("_left", "_unknowns")
 
@@ -327,10 +332,10 @@ class _Growing:
         self._unknowns = 0
 
     def of(self, node: Node) -> Growth:
-        """The growth of a formula.
+        """Return the growth of a formula.
 
         Raises:
-            Undecided: it has none that can be told here, within `MAX_WORK`.
+            Undecided: it cannot be determined within `MAX_WORK`.
         """
         match node:
             case Sym(name):
@@ -362,18 +367,18 @@ class _Growing:
                 bases = [Num(10)] if name == "lg" else others
                 found, *below = ((self._logarithm(self.of(part)), UNIT) for part in (first, *bases))
                 return self._product(found, *map(self._inverse, below))
-            case "max":  # between the mean of positive values and their sum
+            case "max":  # between the mean of the positive values and their sum
                 return self._total(*map(self._positive, parts))
             case "min":  # between the harmonic sum of positive values and a multiple of it
                 return self._inverse(self._total(*map(self._inverse, map(self._positive, parts))))
-            case "ceil":  # what is positive is rounded up to 1 at least
+            case "ceil":  # positive values are rounded up to at least 1
                 return self._function("max", (first, Num(1)))
-            case "floor" if (found := self.of(first))[1] == UNIT:  # from 1 on it halves at most
+            case "floor" if (found := self.of(first))[1] == UNIT:  # from 1 on, rounding down at most halves
                 return self._vague(self._large(found[0])), UNIT
         return self._counted(name, first, *others)
 
     def _counted(self, name: str, first: Node, *others: Node) -> Growth:
-        """Factorials, by Stirling ``n^(n + 1/2) * e^-n`` up to a factor, and binomials of a few."""
+        """Handle small binomials and factorials: Stirling, ``n^(n + 1/2) * e^-n`` up to a factor."""
         if name == "factorial" and not symbols(first):
             return self._vague(), UNIT
         if name == "factorial" and (found := self.of(first))[1] == UNIT and len(found[0]) == 1:
@@ -387,12 +392,13 @@ class _Growing:
         raise Undecided(f"the growth of {name} is not known")
 
     def leading(self, one: Sum) -> tuple[Product, ...]:
-        """The terms that a positive sum is between constants times: those that no other outgrows.
+        """Return the terms of a positive sum that no other outgrows; the sum is their sum up to constants.
 
         Raises:
-            Undecided: the sum is not seen to become and stay positive.
+            Undecided: the sum is not proven to become and stay positive.
         """
         self._spend(len(one) * len(one))
+        # Constant factors do not change the order of growth.
         moving = {product: tuple(part for part in product if _apart(part[0])[0]) for product in one}
         positive = list(dict.fromkeys(moving[product] for product, number in one.items() if number > 0))
         if not all(number > 0 or _outgrown(product, positive) for product, number in one.items()):
@@ -407,7 +413,7 @@ class _Growing:
         return tuple(kept)
 
     def _large(self, one: Sum) -> tuple[Product, ...]:
-        """The leading terms of a sum that goes to infinity."""
+        """Return the leading terms of a sum that goes to infinity."""
         found = self.leading(one)
         if not found or not all(_outgrown(ONE, (product,)) for product in found):
             raise Undecided("the logarithm, rounding or factorial of what may stay small")
@@ -419,7 +425,7 @@ class _Growing:
             raise Undecided("a formula that takes too long")
 
     def _vague(self, several: Iterable[Product] = (ONE,)) -> Sum:
-        """A sum that is between constants times the sum of some products."""
+        """Return the sum of some products times a new constant of unknown value."""
         self._unknowns += 1
         return {_times(product, _named(f"{UNKNOWN}{self._unknowns}")): 1 for product in several}
 
@@ -446,11 +452,12 @@ class _Growing:
         return above, below
 
     def _inverse(self, one: Growth) -> Growth:
-        """One divided by it; a single term below is divided by at once."""
+        """Return 1 divided by a growth; a single term in the denominator is divided by at once."""
         above, below = one
         divisor = above if len(above) == 1 else self._vague(self.leading(above))
         if not divisor:
             raise Undecided("division by zero")
+        # A sum of several terms has no inverse among sums, so it becomes the denominator.
         if len(divisor) > 1:
             return below, divisor
         return self._times(
@@ -461,16 +468,18 @@ class _Growing:
         by, below = exponent
         if below != UNIT:
             raise Undecided("a fraction in an exponent")
+        # An exponent with a symbol: base^by = e^(by * log base).
         if by.keys() - {ONE}:
             return self._exponential(self._times(by, self._logarithm(base))), UNIT
         number: Rational = by.get(ONE, 0)
         if number < 0:
+            # Sums have no negative powers, so the quotient is inverted first.
             base, number = self._inverse(base), -number
         above, under = base
         return self._raised(above, number), self._raised(under, number)
 
     def _raised(self, base: Sum, exponent: Rational) -> Sum:
-        """A sum to a power from zero on."""
+        """Return a sum to a power that is not negative."""
         if exponent == 0 or base == UNIT:
             return UNIT
         if exponent > MAX_POWER:
@@ -490,7 +499,7 @@ class _Growing:
         return self._vague(_times((), product, exponent) for product in self.leading(base))
 
     def _logarithm(self, one: Growth) -> Sum:
-        """The natural logarithm."""
+        """Return the natural logarithm."""
         above, below = map(self._logarithm_of, one)
         return _plus(above, {product: -number for product, number in below.items()})
 
@@ -502,12 +511,12 @@ class _Growing:
                 return _plus(*({_of_scale(scale): coefficient} for scale, coefficient in parts))
         if not one:
             raise Undecided("the logarithm of zero")
-        # It is that of the largest term, up to an added constant, which is small beside what grows.
+        # It is the logarithm of the largest term, up to an added constant, which is negligible.
         found = [self._logarithm_of({product: 1}) for product in self.leading(one)]
         return self._vague([part for logarithm in found for part in self._large(logarithm)])
 
     def _exponential(self, exponent: Sum) -> Sum:
-        """e to the power of a sum that is known up to an added constant."""
+        """Return e to the power of a sum that is known up to an added constant."""
         parts: list[tuple[Scale, Rational]] = []
         for product, number in exponent.items():
             scale = _to_scale(product)

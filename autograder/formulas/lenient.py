@@ -1,6 +1,7 @@
-"""Readings of last resort: what stands behind a formula, commas between digits, and noise of floats.
+"""Lenient reading as a last resort: remarks behind a formula, commas between digits, and float noise.
 
-They are not certain. An answer read so may be accepted if it is right; it must not be called wrong.
+Such readings are not certain. An answer read this way may be accepted if it is right; it must not be called
+wrong.
 """
 
 from __future__ import annotations
@@ -25,34 +26,38 @@ _AGAIN = re.compile(
     r"|also|d\.\s?h\.|z\.\s?B\.|somit|daher|folglich)[,:]?\s+)?(?:=\s*)?",
     re.IGNORECASE,
 )
-"""What announces the same once more."""
+"""Words that announce a restatement."""
 _WORD = re.compile(r"(?<![\w\\])[^\W\d_]\w*")
 _WHOLE = re.compile(r"(?<![\w.,-])[0-9]{1,12}(?![\w.,]*[0-9])")
 _EXPONENT = re.compile(r"(?:\^|\*\*)\s*[{(]?\s*[0-9]+|_\{?[0-9]+")
 _TIGHT = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _DECIMALS = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![\w.,]*[0-9])")
 _NOISY, _KEPT, _PLAIN = 15, Context(prec=12), 9
-"""A float carries up to 17 digits, the last two of which a computation may get wrong: so many digits show
-one; it is rounded to so many; and it was meant so if no more than so many remain."""
+"""Least digits of a noisy float, precision to which it is rounded, and most digits of a plausible result.
+
+A float carries up to 17 digits, the last two of which a computation may get wrong.
+"""
 
 
 def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
-    """Read a text that `read_text` refuses, as it was most likely meant.
+    """Read a text that `read_text` rejects, as it was most likely meant.
 
-    A comma between digits separates. A remark is left out if it has only words, and numbers that are
-    in the formula, or whose sum or product is. A formula in it becomes a further side, which must be equal.
+    A comma between digits separates. A remark is ignored if it has only words, and numbers that are in the
+    formula, or have their sum or product in it. A formula in a remark becomes a further side, which must be
+    equal.
 
     Args:
-        text: as it was written.
+        text: the answer as it was written.
         form: ``"formula"``, ``"relation"`` or ``"tuple"``.
         vocabulary: the symbols.
 
     Returns:
-        As `read_text` does, what the remark says first.
+        The same as `read_text`, with the formula of the remark first.
 
     Raises:
-        Unreadable: it cannot be read so either, or the remark may change what is said.
+        Unreadable: it cannot be read this way either, or the remark may change the meaning.
     """
+    # A blank after the comma makes it a separator for the strict rules.
     text = _TIGHT.sub(", ", text)
     try:
         return read_text(text, form, vocabulary)
@@ -66,12 +71,13 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
         if _is_harmless(said, head, vocabulary):
             return trees
         if form == "tuple" or (form == "formula" and said == remark):
+            # Report the fault of the whole text, not one of its head.
             raise Unreadable(error.code, error.offset, **error.params) from None
         return (*read_text(said, form, vocabulary), *trees)
 
 
 def without_float_noise(text: str) -> str:
-    """The text with ``0.3`` for ``0.30000000000000004``, which floating-point arithmetic makes of it."""
+    """Return the text with ``0.3`` for ``0.30000000000000004``, a result of floating-point arithmetic."""
     return _DECIMALS.sub(_denoised, text)
 
 
@@ -83,13 +89,14 @@ def _denoised(found: re.Match[str]) -> str:
 
 
 def _remarks(text: str) -> Iterator[tuple[str, str]]:
-    """Ways to cut a text into a formula and what was written behind it."""
+    """Yield ways to split a text into a formula and the remark behind it."""
     found = _BRACKETED.search(text)
     if found is not None and found.start() > 0:
         yield text[: found.start()], found["remark"]
     depth, start = 0, 0
     for found in _BEHIND.finditer(text):
         between = text[start : found.start()]
+        # A separator inside brackets belongs to the formula, not to a remark.
         depth += sum(map(between.count, "([{")) - sum(map(between.count, ")]}"))
         start = found.start()
         if depth == 0 and text[:start].strip():
@@ -97,10 +104,11 @@ def _remarks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_harmless(remark: str, head: str, vocabulary: Vocabulary) -> bool:
-    """Whether a remark says nothing else than the formula before it."""
+    """Return whether a remark adds nothing to the formula before it."""
     words = _WORD.findall(remark)
     if not words or changes_value(remark):
         return False
+    # A symbol, a function or a misspelt name may change the meaning.
     if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
         return False
     if re.search(r"[=<>^*/]|\d[.,]\d", remark):

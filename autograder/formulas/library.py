@@ -1,4 +1,4 @@
-"""The functions of the library; `autograder.formulas` offers them under its own name."""
+"""The public functions of the library, which `autograder.formulas` exports."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from autograder.formulas.notation.several import parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.points import Points
 
+# Unlike `read_text`, these do not remove a name or unit around a formula or tuple.
 _PARSERS: Mapping[str, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse_formula,
     "relation": parse_single,
@@ -44,7 +45,7 @@ def parse(text: str, vocabulary: Vocabulary, form: str = "formula") -> Tree:
             or ``"asymptotic"`` (an order of growth).
 
     Raises:
-        Unreadable: it is not in the grammar, or may be meant in two ways.
+        Unreadable: it is not in the grammar, or it is ambiguous.
     """
     return _PARSERS[form](text, vocabulary)
 
@@ -52,7 +53,7 @@ def parse(text: str, vocabulary: Vocabulary, form: str = "formula") -> Tree:
 def equal(
     answer: Tree, right: Tree, vocabulary: Vocabulary, assume: Iterable[Relation] = (), *, secret: bytes = b""
 ) -> bool:
-    """Return whether an answer equals a right formula, and has a value wherever the right one has.
+    """Decide whether an answer equals the expected formula and has a value wherever that one has a value.
 
     >>> from autograder.formulas import Symbol, Vocabulary, equal, parse
     >>> vocabulary = Vocabulary(["d_model", "n_heads", "d_head"])
@@ -64,10 +65,10 @@ def equal(
 
     Args:
         answer: a formula, relation or tuple.
-        right: what it is compared with.
+        right: the expected formula, relation or tuple.
         vocabulary: the symbols of both.
-        assume: equations of the form ``symbol = formula`` that are granted. Relations are compared without.
-        secret: whoever knows it could write two formulas that only look equal.
+        assume: equations of the form ``symbol = formula`` that hold. They do not apply to relations.
+        secret: determines the points; with it one could construct unequal formulas that pass as equal.
 
     Raises:
         Undecided: it could be neither proven nor refuted.
@@ -80,7 +81,7 @@ def diagnose(
 ) -> Difference | None:
     """Return the one mistake that explains a wrong formula, or None if there is no such explanation.
 
-    The result names only what stands in the answer, so a student may read it.
+    The result mentions only parts of the answer, so it can be shown to students.
 
     >>> from autograder.formulas import Vocabulary, diagnose, parse
     >>> vocabulary = Vocabulary(["n", "d"])
@@ -90,11 +91,12 @@ def diagnose(
 
     Args:
         answer: a wrong formula or equation.
-        right: the right one.
+        right: the correct one.
         vocabulary: the symbols of both.
-        assume: equations that are granted, as for `equal`.
+        assume: equations that hold, as for `equal`.
         secret: see `equal`.
     """
+    # The reading without assumptions comes first: its explanations hold unconditionally.
     readings = [_comparer(vocabulary, (), secret)]
     if assumptions := list(assume):
         readings.append(readings[0].under(assumptions))

@@ -1,7 +1,7 @@
-"""The immutable trees that formulas are read into. A tree keeps the way a formula was written.
+"""Immutable trees of formulas. A tree preserves the way a formula was written.
 
-``gc=False``: a tree has no cycles, so the garbage collector need not track it; this halves the cost
-of building one.
+``gc=False``: a tree has no cycles, so the garbage collector need not track it; this halves the cost of
+building one.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "sin": (1, 1),
     "cos": (1, 1),
 }
-"""Name → least and largest number of arguments. ``log`` is natural unless a base is its second
-argument; ``lg`` has base 10."""
+"""Name → least and largest number of arguments.
+
+``log`` is natural unless a base is its second argument; ``lg`` has base 10."""
 
 
 _PARTS: Mapping[type, Callable[[Any], tuple[Node, ...]]] = {
@@ -125,17 +126,18 @@ _PARTS: Mapping[type, Callable[[Any], tuple[Node, ...]]] = {
     Relation: lambda node: (node.left, node.right),
     Tuple: lambda node: node.elements,
 }
-"""Looked up by type: trying one pattern after the other takes five times as long."""
+"""Type → its parts. A lookup by type is five times as fast as matching one pattern after the other."""
 
 
 def children(tree: Tree) -> tuple[Node, ...]:
-    """The parts directly below a tree's root, in the order they were written."""
+    """Return the parts directly below the root of a tree, in the order they were written."""
     return _PARTS[type(tree)](tree)
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """The tree and everything below it, each part before what is below it, in the order written."""
+    """Yield the tree and all its parts, each part before the parts below it, in the order written."""
     waiting = [tree]
+    # An explicit stack instead of recursion: generators would be nested once per level.
     while waiting:
         node = waiting.pop()
         yield node
@@ -143,13 +145,14 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 
 def symbols(tree: Tree) -> frozenset[str]:
-    """Names of the symbols that occur in a tree."""
+    """Return the names of the symbols that occur in a tree."""
     found: set[str] = set()
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Sym):
             found.add(node.name)
+        # A short cut for the most frequent nodes: this function runs for every answer.
         elif isinstance(node, Mul):
             waiting.extend(node.factors)
         elif not isinstance(node, Num):
@@ -158,18 +161,20 @@ def symbols(tree: Tree) -> frozenset[str]:
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:
-    """Put a formula in the place of a symbol."""
+    """Replace a symbol by a formula."""
     if isinstance(node, Sym):
         return by if node.name == name else node
+    # Constants and numbers are shared: trees are immutable.
     if isinstance(node, (Num, Const)):
         return node
     return rebuilt(node, [substitute(part, name, by) for part in children(node)])
 
 
 def rebuilt(node: Node, below: Sequence[Node]) -> Node:
-    """A node of the same kind with other parts."""
+    """Return a node of the same kind with other parts."""
     if isinstance(node, (Num, Const, Sym)):
         return node
     if isinstance(node, Fn):
         return Fn(node.name, tuple(below))
+    # Sums and products have one field with all parts; the other nodes have one field per part.
     return type(node)(tuple(below)) if isinstance(node, (Add, Mul)) else type(node)(*below)

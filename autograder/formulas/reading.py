@@ -1,4 +1,4 @@
-"""Reads a text in the form that a question asks for; the check that students run reads with it as well."""
+"""Parse an answer in the form that a question asks for; the check for students uses the same code."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from autograder.formulas.notation.wrapping import inside_space, without_name, wi
 
 
 def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
-    """One formula, or the sides of a chain of equations.
+    """Parse one formula, or the sides of a chain of equations.
 
-    The name of the result before it is dropped, such as ``N =``, and so are words behind it for what it
-    counts, such as ``parameters``.
+    The name of the result before it is dropped, such as ``N =``, and so are words after it for the counted
+    quantity, such as ``parameters``.
 
     Raises:
         Unreadable: it is not in the grammar.
     """
+    # The unit is removed last, because a remark in brackets may follow it.
     bare = without_remark(without_name(text, vocabulary), vocabulary)
     return parse_sides(without_unit(bare, vocabulary), vocabulary)
 
 
 def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
-    """A tuple, also as the exponent of a space: ``ℝ^{n×d}``.
+    """Parse a tuple, also as the exponent of a space: ``ℝ^{n×d}``.
 
     Raises:
         Unreadable: it is not in the grammar.
@@ -45,11 +46,11 @@ _READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
 
 
 def read_text(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
-    """What a text says.
+    """Parse an answer.
 
     Args:
-        text: as it was written.
-        form: one of a rubric's: formula, relation, tuple, list, set or asymptotic.
+        text: the answer as it was written.
+        form: the form in the rubric: formula, relation, tuple, list, set or asymptotic.
         vocabulary: the symbols.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The terms of a sum, with factors around a sum multiplied in. Bounded; nothing is collected."""
+"""Expand a formula into the terms of a sum. The number is bounded; like terms are not collected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_TERMS = 24
 
 
 def terms(node: Node) -> tuple[Node, ...]:
-    """The terms of a formula; the formula alone where it is no sum or has too many."""
+    """Return the terms of a formula; only the formula itself if it is not a sum or has too many."""
     expanded = _expanded(node)
     return (node,) if expanded is None else expanded
 
@@ -49,5 +49,6 @@ def _product(factors: tuple[Node, ...]) -> tuple[Node, ...] | None:
         parts = _expanded(factor)
         if parts is None or len(products) * len(parts) > MAX_TERMS:
             return None
+        # The product of the numbers of terms is bounded before it is formed.
         products = [(*product, part) for product in products for part in parts]
     return tuple(Mul(product) for product in products)

@@ -1,1 +1,1 @@
-"""Numbers with units: read as people write them, and compared within a tolerance."""
+"""Numbers with units: parsed as people write them, and compared within a tolerance."""

@@ -1,8 +1,8 @@
-"""Reads a number with what people write beside it: ``497.8 MB (475 MiB)``, ``0 (tied)``, ``768*3+3 = 2307``.
+"""Parse a number with the usual text around it: ``497.8 MB (475 MiB)``, ``0 (tied)``, ``768*3+3 = 2307``.
 
-An answer is cut at signs of equality, between sentences, and before a bracket behind a number. Its parts must
+An answer is split at equals signs, between sentences, and before a bracket after a number. Its parts must
 agree: one of them is the answer, and every other one is the same number or a rounding of it. Words without a
-number say nothing, unless they are the unit or make another number of it.
+number are ignored, unless they are the unit or change the number.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _NUMERAL = re.compile(r"(?<!\w)(?<![^\W\d_]-)[0-9]|[½¼¾]")
 """A digit, but not one of ``float32`` or ``GPT-2``."""
 _BEFORE_REMARK = re.compile(r"(?:[0-9]|[\w%)\]]\s)\Z")
 _ANOTHER = re.compile(r"\b(?:or|oder|bzw|plus|minus|times|mal)\b", re.IGNORECASE)
-"""Words that make another number of it."""
+"""Words that change the number."""
 
 
 def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
-    """Read a number with or without a unit, and what was written beside it.
+    """Parse a number with or without a unit, and the text around it.
 
     Args:
-        text: what was written.
-        asked: the unit that is asked for; a number alone counts in it.
+        text: the answer as it was written.
+        asked: the expected unit; a number without a unit counts in it.
         mark: the convention for decimals.
 
     Raises:
@@ -54,13 +54,14 @@ def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQua
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     pieces = list(_split(clean(text), is_rough=_is_about(text.strip(" $`*_"))))
+    # The usual case: no text around the number.
     if len(pieces) == 1:
         return _read_part(text, asked, mark)
     try:
         parts = list(_read_parts(pieces, asked, mark))
         agreed = _agreeing(parts, asked)
     except Unreadable as error:
-        with contextlib.suppress(Unreadable):  # 3 (768 + 1) is a product, as far as one can tell
+        with contextlib.suppress(Unreadable):  # 3 (768 + 1) is probably a product
             whole = read_quantity(text, asked, mark)
             doubt = "contradiction" if error.code == "contradiction" else whole.doubt
             return ReadQuantity(whole.readings, whole.settled, text, whole.rough, doubt)
@@ -71,9 +72,10 @@ def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQua
 
 
 def _split(text: str, *, is_rough: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of an answer, each with whether it is stated as a rounding."""
+    """Yield the parts of an answer, each with a flag for a rounded number."""
     depth, start = 0, 0
     depths = []
+    # Signs inside brackets do not split an answer.
     for character in text:
         depth += (character in "([{") - (character in ")]}")
         depths.append(depth)
@@ -85,7 +87,7 @@ def _split(text: str, *, is_rough: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _split_remark(text: str, is_rough: bool) -> Iterator[tuple[str, bool]]:  # noqa: FBT001 - as above
-    """Yield a part and what stands in brackets behind it."""
+    """Yield a part and the text in brackets after it."""
     text = text.strip(" .")
     opening = find_opening(text)
     before = text[: max(opening, 0)]
@@ -98,16 +100,16 @@ def _split_remark(text: str, is_rough: bool) -> Iterator[tuple[str, bool]]:  # n
 
 
 def _is_about(text: str) -> bool:
-    """Whether a text begins with a sign or a word for a rounded number."""
+    """Return whether a text begins with a sign or a word for a rounded number."""
     found = ABOUT.match(text)
     return found is not None and found.group().strip(" =") != ""
 
 
 def _read_parts(pieces: Sequence[tuple[str, bool]], asked: Unit, mark: DecimalMark) -> Iterator[ReadQuantity]:
-    """Yield the parts with a number as they are read.
+    """Yield the parsed parts that contain a number.
 
     Raises:
-        Unreadable: one cannot be read, there is none, or words make another number of it.
+        Unreadable: a part cannot be parsed, there is none, or words change the number.
     """
     numbers: list[tuple[str, bool]] = []
     for piece, is_rough in pieces:
@@ -129,7 +131,7 @@ def _read_parts(pieces: Sequence[tuple[str, bool]], asked: Unit, mark: DecimalMa
 
 
 def _read_part(text: str, asked: Unit, mark: DecimalMark) -> ReadQuantity:
-    """Read one number; if none has a unit, words for what is counted may stand behind a whole one."""
+    """Parse one number; if none has a unit, words for the counted quantity may follow a whole one."""
     bare = text if asked.text else without_unit(text, _NO_SYMBOLS)
     if bare != text:
         read = keep_whole(read_quantity(bare, asked, mark))
@@ -148,7 +150,7 @@ def _agreeing(parts: Sequence[ReadQuantity], asked: Unit) -> tuple[Quantity, ...
     readings = [
         [
             *part.readings,
-            # In 124439808*4 = 497759232 bytes the first number counts in the unit of the second one.
+            # In 124439808*4 = 497759232 bytes the first number has the unit of the second one.
             *(
                 Quantity(one.number, *unit, has_unit=True)
                 for one in part.readings
@@ -160,7 +162,7 @@ def _agreeing(parts: Sequence[ReadQuantity], asked: Unit) -> tuple[Quantity, ...
     ]
     agreeing: dict[object, Quantity] = {}
     for own in readings:
-        pairs = zip(parts, readings)  # noqa: B905 - travels to old versions of Python
+        pairs = zip(parts, readings)  # noqa: B905 - also runs on old versions of Python
         others = [(part, theirs) for part, theirs in pairs if theirs is not own]
         for one in own:
             if all(
@@ -168,6 +170,7 @@ def _agreeing(parts: Sequence[ReadQuantity], asked: Unit) -> tuple[Quantity, ...
                 for part, theirs in others
             ):
                 known = agreeing.setdefault((one.amount, one.dimension), one)
+                # Of equal readings, the one with an explicit unit is kept.
                 if one.has_unit and not known.has_unit:
                     agreeing[one.amount, one.dimension] = one
     if not agreeing:
@@ -176,7 +179,7 @@ def _agreeing(parts: Sequence[ReadQuantity], asked: Unit) -> tuple[Quantity, ...
 
 
 def _is_rounding(rounded: Quantity, exact: Quantity, *, is_rough: bool) -> bool:
-    """Whether a quantity is another one, or the same with fewer digits."""
+    """Return whether a quantity is another one, or the same with fewer digits."""
     if rounded.dimension != exact.dimension:
         return False
     off = abs(rounded.number - exact.amount / rounded.factor)

@@ -1,4 +1,4 @@
-"""Numbers as people write them: digits in groups, decimals by either convention, powers and products."""
+"""Parse numbers as people write them: grouped digits, both decimal conventions, powers and products."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
 
 MAX_BITS = 4096
-"""Of the numerator and the denominator of a number."""
+"""Size of the numerator and the denominator of a number."""
 
 _NO_SYMBOLS = Vocabulary({})
 _NUMERAL = re.compile(r"[.,]?[0-9](?:[0-9.,_']| (?=[0-9]))*")
@@ -23,19 +23,20 @@ NUMERALS: Mapping[str, re.Pattern[str]] = {
     )
     for mark, point, group in (("point", ".", ","), ("comma", ",", "."))
 }
-"""The convention for decimals → a number by it."""
+"""Convention for decimals → pattern of a number."""
 _TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
 _TOO_LARGE = frozenset(("number-too-long", "number-too-large", "exponent-too-large", "too-deep"))
 
 
 def plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
-    """The text with every numeral as a program writes it; None where one does not fit the convention."""
+    """Return the text with every numeral in program notation; None if one does not fit the convention."""
     parts: list[str] = []
     end = 0
     for found in _NUMERAL.finditer(text):
         numeral = pattern.fullmatch(found.group())
         if numeral is None:
             return None
+        # All grouping marks are removed; the pattern has checked that they are consistent.
         whole = re.sub("[^0-9]", "", numeral["whole"] or "0")
         parts += (text[end : found.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
         end = found.end()
@@ -43,7 +44,7 @@ def plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
 
 
 def value_of(text: str) -> Fraction:
-    """The value of a number, or of a formula of numbers.
+    """Return the value of a number, or of a formula of numbers.
 
     Raises:
         Unreadable: ``not-a-number`` or ``number-too-large``.
@@ -65,13 +66,14 @@ def value_of(text: str) -> Fraction:
 
 
 def half_a_unit(number: Fraction, digits: int) -> Fraction:
-    """Half a unit in the last of so many significant digits of a number."""
+    """Return half a unit in the last of the given number of significant digits."""
     return Fraction(10) ** (_leading(number) - digits + 1) / 2 if number else Fraction(0)
 
 
 def significant_digits(number: Fraction) -> int:
-    """How many digits a number has without zeros at either end; 0 when its decimals do not end."""
+    """Return the number of digits without zeros at either end; 0 if the decimals do not end."""
     numerator, denominator = abs(number.numerator), number.denominator
+    # Decimals end if the denominator has no prime factors other than 2 and 5.
     twos = (denominator & -denominator).bit_length() - 1
     odd, fives = denominator >> twos, 0
     while odd % 5 == 0:
@@ -83,7 +85,7 @@ def significant_digits(number: Fraction) -> int:
 
 
 def _leading(number: Fraction) -> int:
-    """The power of ten of the first digit."""
+    """Return the power of ten of the first digit."""
     size = abs(number)
     power = len(str(size.numerator)) - len(str(size.denominator))
     return power if size >= Fraction(10) ** power else power - 1

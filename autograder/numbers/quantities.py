@@ -1,7 +1,7 @@
-"""Reads numbers with units, exactly: ``124M parameters``, ``497.8 MB``, ``1,24 · 10^8``, ``12.5 %``.
+"""Parse numbers with units exactly: ``124M parameters``, ``497.8 MB``, ``1,24 · 10^8``, ``12.5 %``.
 
-A mark between digits may be a decimal mark or separate thousands. Both conventions are tried; where both
-give a number (``1.234``) and nothing settles which is meant, both readings are handed back.
+A mark between digits may be a decimal mark or separate thousands. Both conventions are tried; if both give a
+number (``1.234``) and nothing determines which one is meant, both readings are returned.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from autograder.numbers.units import (
 
 MAX_CHARS = 300
 MOST_WRITTEN_BITS = 200
-"""Numbers above this are written by their size."""
+"""Larger numbers are printed as powers of two."""
 
 DecimalMark = Literal["either", "point", "comma"]
-"""Which mark stands before decimals; the other one separates thousands."""
+"""Which mark precedes decimals; the other one separates thousands."""
 
 
 class Quantity(Struct, frozen=True):
     """A number with its unit.
 
     Attributes:
-        number: in the unit, with words such as "million" multiplied in.
-        factor: how many base quantities the unit stands for.
-        dimension: what the unit measures.
-        unit: the unit as it is written back; where none was written, the one the number counts in.
+        number: the number in the unit, with words such as "million" multiplied in.
+        factor: the number of base quantities in the unit.
+        dimension: the dimension of the unit.
+        unit: the unit as it is printed; if none was written, the unit that the number counts in.
         has_unit: whether a unit was written.
-        from_float: whether the number comes from a float, which carries some 15 digits.
+        from_float: whether the number comes from a float, which carries about 15 digits.
     """
 
     number: Fraction
@@ -62,14 +62,14 @@ class Quantity(Struct, frozen=True):
 
 
 class ReadQuantity(Struct, frozen=True):
-    """An answer that was read.
+    """A parsed answer.
 
     Attributes:
-        readings: every quantity it may stand for, the likeliest first; at least one.
-        settled: whether the first may be taken for what was meant.
-        text: what was written, where it was a text.
-        rough: whether zeros at the end may come from rounding, as in ``124M`` and ``1.2e9``.
-        doubt: why it may mean something else altogether, which a person must decide unless it is right.
+        readings: every quantity that it may mean, the likeliest first; at least one.
+        settled: whether the first one may be taken as the meaning.
+        text: the text as it was written, if it was a text.
+        rough: whether trailing zeros may come from rounding, as in ``124M`` and ``1.2e9``.
+        doubt: the reason why it may mean something different; it then needs manual review unless it is right.
     """
 
     readings: tuple[Quantity, ...]
@@ -106,11 +106,11 @@ _LATEX = (
 
 
 def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
-    """Read a number with or without a unit.
+    """Parse a number with or without a unit.
 
     Args:
-        text: what was written.
-        asked: the unit that is asked for; a number alone counts in it.
+        text: the answer as it was written.
+        asked: the expected unit; a number without a unit counts in it.
         mark: the convention for decimals.
 
     Raises:
@@ -125,8 +125,9 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
     units = _fitting(read_unit(parts["unit"]), asked)
     readings = [_quantity(number, unit, asked) for number in numbers.values() for unit in units]
     readings = [one for one in readings if possible(one.amount, one.dimension)] or readings
+    # Reversed twice, so that of equal amounts the first reading is kept.
     distinct = tuple({one.amount: one for one in reversed(readings)}.values())[::-1]
-    # Nobody writes 1.234 MB or 1.234e6 for thousands; whether 1,234 MB are thousands is open.
+    # 1.234 MB and 1.234e6 never mean thousands; 1,234 MB may.
     scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
     likely = scientific and len(units) == 1 and "," not in parts["number"]
     doubt = "not-a-number" if _RANGE.search(parts["number"]) else ""
@@ -134,17 +135,17 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
 
 
 def keep_whole(read: ReadQuantity) -> ReadQuantity:
-    """Leave out the readings that are no whole numbers, if others remain."""
+    """Drop the readings that are not whole numbers, if others remain."""
     whole = tuple(one for one in read.readings if one.amount.denominator == 1)
     settled = len(whole) == 1 or read.settled
     return ReadQuantity(whole, settled, read.text, read.rough, read.doubt) if whole else read
 
 
 def read_whole(text: str) -> int:
-    """Read a whole number without a unit.
+    """Parse a whole number without a unit.
 
     Raises:
-        Unreadable: see `read_quantity`; ``not-a-number`` if it is no whole number, or may be two of them.
+        Unreadable: see `read_quantity`; ``not-a-number`` if it is not whole, or may be two numbers.
     """
     read = keep_whole(read_quantity(text, only_unit("")))
     amount, *others = (one.amount for one in read.readings)
@@ -154,15 +155,17 @@ def read_whole(text: str) -> int:
 
 
 def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
-    """A number alone, in the unit that is asked for.
+    """Return a number as a quantity in the expected unit.
 
     Raises:
         Unreadable: ``not-finite`` or ``number-too-large``.
     """
     if isinstance(number, float | Decimal) and not math.isfinite(number):
         raise Unreadable("not-finite")
+    # Converting a huge exponent to a fraction would take too long.
     if isinstance(number, Decimal) and abs(number.adjusted()) > MAX_BITS // 4:
         raise Unreadable("number-too-large")
+    # The shortest decimal text of a float is the number that was meant: 0.1, not its binary value.
     exact = Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
         raise Unreadable("number-too-large")
@@ -170,7 +173,7 @@ def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
 
 
 def write_quantity(quantity: Quantity) -> str:
-    """The quantity as it was read: ``124,000,000 parameters``. Reading that gives it again, alone."""
+    """Format a quantity, e.g. ``124,000,000 parameters``; parsing the result gives only this quantity."""
     return f"{_written(quantity.number)} {quantity.unit}".strip()
 
 
@@ -179,7 +182,7 @@ def _written(number: Fraction) -> str:
         bits = number.numerator.bit_length() - number.denominator.bit_length()
         return f"{'-' if number < 0 else ''}(≈ 2^{bits})"
     sign, number = "-" if number < 0 else "", abs(number)
-    if number.denominator == 1:  # one mark alone might as well stand before decimals
+    if number.denominator == 1:  # a single mark might be a decimal mark
         return f"{sign}{number.numerator:,}" if number >= 10**6 else f"{sign}{number.numerator}"
     if pow(10, MOST_WRITTEN_BITS, number.denominator):  # its decimals never end
         return f"{sign}({number.numerator}/{number.denominator})"
@@ -189,7 +192,7 @@ def _written(number: Fraction) -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text without what stands around the number: a name, a word for about, markup, brackets."""
+    """Remove text around the number: a name, a word for "about", markup, brackets."""
     plain = text.strip(" \t\r\n$`*_")
     left = _LEFT_SIDE.match(plain)
     if left is not None:
@@ -204,7 +207,7 @@ def clean(text: str) -> str:
 
 
 def find_opening(text: str) -> int:
-    """Return where the bracket opens that closes at the end of the text; -1 if there is none."""
+    """Return the position of the bracket that the end of the text closes; -1 if there is none."""
     depth = 0
     for position in range(len(text) - 1, -1, -1):
         depth += (text[position] in _CLOSING) - (text[position] in _OPENING)
@@ -214,7 +217,7 @@ def find_opening(text: str) -> int:
 
 
 def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
-    """The number by each convention that fits."""
+    """Return the number by each convention that fits."""
     if _LONG_EXPONENT.search(text):
         raise Unreadable("number-too-large")
     numbers: dict[str, Fraction] = {}
@@ -228,11 +231,12 @@ def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
 
 
 def _fitting(readings: Sequence[UnitReading], asked: Unit) -> list[UnitReading]:
-    """The readings that can be meant where one unit is asked for; the first one where none fits."""
+    """Return the readings that fit the expected unit; the first one if none does."""
     fitting = [one for one in readings if one.unit is not None and one.unit.dimension == asked.dimension]
     bare = [one for one in readings if one.unit is None]
-    if asked.dimension == (("second", 1),):  # 5 m are no five million seconds
+    if asked.dimension == (("second", 1),):  # 5 m does not mean five million seconds
         bare = [one for one in bare if one.scale_text != "m"]
+    # Only a scale that cannot be meant, such as "m" for seconds.
     if not fitting and not bare and readings[0].unit is None:
         raise Unreadable("unknown-unit", 0, name=readings[0].scale_text, suggestion="")
     return fitting or bare or [readings[0]]
@@ -248,5 +252,5 @@ def _quantity(number: Fraction, reading: UnitReading, asked: Unit) -> Quantity:
 
 
 def _scaled(reading: UnitReading) -> bool:
-    """Whether a prefix or a word for a large number follows."""
+    """Return whether a prefix or a word for a large number follows."""
     return reading.scale != 1 or (reading.unit is not None and reading.unit.factor != 1)

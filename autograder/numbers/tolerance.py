@@ -1,4 +1,4 @@
-"""Whether a quantity agrees with the right one within a tolerance, and how it differs if not. Exact."""
+"""Compare a quantity with the expected one within a tolerance, and classify a difference. Exact."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from autograder.numbers.quantities import Quantity
 from autograder.numbers.units import PREFIXES, Dimension
 
 FLOAT = Fraction(1, 1 << 50)
-"""How far, relatively, a float may be from what it was computed to be: some units in its last place."""
+"""Relative error that a float may have: a few units in its last place."""
 LARGEST = 1 << 1000
+"""Numbers from here on are not compared as floats."""
 CLOSE = Fraction(1, 200)
 """A correction explains an answer only if it leads this close, however wide the tolerance is."""
 MOST_PREFIXES = 6
@@ -23,17 +24,17 @@ DIFFERENCES = (
     "dimension", "sign", "percent", "binary-prefix", "bits-for-bytes", "thousand", "power-of-ten",
     "inverse", "digits", "rounding", "wrong",
 )  # fmt: skip
-"""Every way in which a quantity may differ, in the order in which they are looked for."""
+"""Every way in which a quantity may differ, in the order in which they are tried."""
 _INFORMATION = ("binary-prefix", "bits-for-bytes")
 
 
 class Tolerance(Struct, frozen=True):
-    """How far an answer may be off; all zero: not at all.
+    """How far an answer may be off; if all are zero, it must be exact.
 
     Attributes:
-        relative: as a part of the right amount.
+        relative: as a fraction of the expected amount.
         absolute: in base quantities.
-        digits: significant digits that must be right, in the unit the answer is written in.
+        digits: number of significant digits that must be right, in the unit of the answer.
     """
 
     relative: Fraction = Fraction(0)
@@ -42,10 +43,11 @@ class Tolerance(Struct, frozen=True):
 
 
 def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
-    """Whether an answer of the right dimension is right."""
+    """Return whether an answer of the expected dimension is correct."""
     off, number = abs(given.amount - right.amount), right.amount / given.factor
     if off == 0:
         return True
+    # Digits count in the unit of the answer: 1.2 MB has two digits, whatever the base unit is.
     if tolerance.digits:
         return abs(given.number - number) <= half_a_unit(number, tolerance.digits)
     if tolerance.relative or tolerance.absolute:
@@ -54,7 +56,7 @@ def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
 
 
 def _as_floats(first: Fraction, second: Fraction) -> bool:
-    """Whether two numbers, one of them a float, are equal as far as floats can tell."""
+    """Return whether two numbers, one of them a float, are equal within the precision of floats."""
     if max(abs(first), abs(second)) >= LARGEST:
         return False
     if first.denominator == second.denominator == 1:
@@ -63,7 +65,7 @@ def _as_floats(first: Fraction, second: Fraction) -> bool:
 
 
 def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
-    """The first of `DIFFERENCES` that explains a wrong answer; empty for a right one."""
+    """Return the first of `DIFFERENCES` that explains a wrong answer; empty for a correct one."""
     if given.dimension != right.dimension:
         return "dimension"
     if agrees(given, right, tolerance):
@@ -76,19 +78,21 @@ def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
 
 
 def can_differ(code: str, dimension: Dimension) -> bool:
-    """Whether answers to a question about this dimension can differ so."""
+    """Return whether answers to a question with this dimension can differ in this way."""
     if code == "percent":
         return not dimension
     return code not in _INFORMATION or ("byte", 1) in dimension
 
 
 def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quantity]]:
-    """Misconceptions that may have been made, each undone."""
+    """Yield possible misconceptions, each with the corrected answer."""
+    # Zero has no ratio, so no factor can explain it.
     if given.number == 0 or right.amount == 0:
         return
     yield "sign", replace(given, number=-given.number)
     ratio = abs(right.amount / given.amount)
     larger = max(ratio, 1 / ratio)
+    # Ratios too large for any misconception are skipped; 0.0 is in no range.
     near = float(larger) if larger < MOST_OFF else 0.0
     bytes_asked = can_differ("binary-prefix", given.dimension)
     for code, factor, least, most in (
@@ -101,19 +105,22 @@ def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quanti
 
 
 def _misconception(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
-    """A mistake, with how far off an answer is when it may explain it; whether it does is decided exactly."""
+    """Return a misconception with the range of ratios for which it is tried.
+
+    The range is a quick filter in floats; the decision is exact.
+    """
     return code, factor, float(factor * (1 - 2 * CLOSE)), float(factor * (1 + 2 * CLOSE))
 
 
 _POWERS = range(1, MOST_PREFIXES + 1)
 MOST_OFF = 1 << 70
-"""More than any factor below."""
+"""Larger than any factor below."""
 _MISCONCEPTIONS = (
     _misconception("percent", Fraction(100)),
     *(_misconception("thousand", Fraction(1000) ** power) for power in _POWERS),
     *(_misconception("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
 )
-"""Factors by which an answer may be off, either way, by the names of the misconceptions."""
+"""Factors by which an answer may be off in either direction, with the codes of the misconceptions."""
 _BYTE_MISCONCEPTIONS = (
     *(_misconception("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
     _misconception("bits-for-bytes", Fraction(8)),
@@ -122,17 +129,18 @@ _BYTE_MISCONCEPTIONS = (
 
 
 def _rounded(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
-    """Right as far as it goes, but with too few digits; or one off in the last digit that counts."""
+    """Classify answers with too few correct digits, or with an error in the last digit that counts."""
     number = right.amount / given.factor
     off, digits = abs(given.number - number), significant_digits(given.number)
     if digits >= 2 and off <= half_a_unit(number, digits):
         return "digits"
+    # Off by one in the last digit: truncated instead of rounded, for example.
     if tolerance.digits and off <= 2 * half_a_unit(number, tolerance.digits):
         return "rounding"
     return ""
 
 
 def right_in_some_unit(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
-    """Whether a number without a unit is right in one of the units that may be meant."""
+    """Return whether a number without a unit is correct in one of the units that may be meant."""
     factors = {given.factor, right.factor, Fraction(1), *map(Fraction, PREFIXES.values())}
     return any(agrees(replace(given, factor=factor), right, tolerance) for factor in factors)

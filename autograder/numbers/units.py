@@ -1,8 +1,8 @@
 """Units of measurement: parameters, tokens, bytes and bits, floating point operations, seconds, ratios.
 
-SI prefixes (k = 1000) and binary prefixes (Ki = 1024) are told apart, and so are bits and bytes. A
-spelling that people use for two things (``mb``, ``FLOPS``, ``Billion``) gives both readings; whoever
-reads a quantity knows which of them can be meant.
+SI prefixes (k = 1000) and binary prefixes (Ki = 1024) are distinguished, and so are bits and bytes. A
+spelling with two usual meanings (``mb``, ``FLOPS``, ``Billion``) gives both readings; the code that parses a
+quantity knows which of them can be meant.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from autograder.formulas.notation.vocabulary import is_typo
 
 MAX_CHARS = 80
 MAX_WORDS = 8
-"""Words and signs in one unit."""
+"""Limit on words and signs in one unit."""
 
 Dimension = tuple[tuple[str, int], ...]
 """Base quantities with their exponents, sorted: ``(("flop", 1), ("second", -1))``. Empty: a pure number."""
 
 _SMALLEST: Mapping[str, int] = {"parameter": 1, "token": 1, "flop": 1, "byte": 8}
-"""What is counted one by one: how many parts one of them has (a byte has bits)."""
+"""Countable base quantity → number of indivisible parts (a byte has bits)."""
 _BASE_TEXTS: Mapping[str, str] = {
     "byte": "B", "flop": "FLOP", "parameter": "parameters", "second": "s", "token": "tokens",
 }  # fmt: skip
@@ -35,9 +35,9 @@ class Unit(Struct, frozen=True):
     """A unit, exact.
 
     Attributes:
-        text: as it is written back, e.g. ``"MB"``.
-        factor: how many of the base quantities it stands for; that of information is the byte.
-        dimension: what it measures.
+        text: the unit as it is printed, e.g. ``"MB"``.
+        factor: number of base quantities; that of information is the byte.
+        dimension: the measured dimension.
     """
 
     text: str
@@ -46,11 +46,11 @@ class Unit(Struct, frozen=True):
 
 
 class UnitReading(Struct, frozen=True):
-    """One way of reading what stands behind a number.
+    """One interpretation of the text after a number.
 
     Attributes:
-        unit: None where there is only a word such as "million", a bare prefix, or nothing at all.
-        scale: the number that such a word or prefix stands for.
+        unit: None if there is only a word such as "million", a bare prefix, or no text at all.
+        scale: the number that such a word or prefix denotes.
         scale_text: that word.
     """
 
@@ -79,7 +79,7 @@ _TOKENS = (Unit("tokens", Fraction(1), (("token", 1),)),)
 _BYTES = (Unit("B", Fraction(1), _BYTE),)
 _BITS = (Unit("bit", Fraction(1, 8), _BYTE),)
 _OPERATIONS = (Unit("FLOP", Fraction(1), _FLOP),)
-# FLOPS are operations by one convention and operations per second by another: the question decides.
+# FLOPS are operations in one convention and operations per second in another: the question decides.
 _FLOPS = (*_OPERATIONS, Unit("FLOP/s", Fraction(1), _RATE))
 
 _BASES: tuple[tuple[tuple[str, ...], tuple[Unit, ...]], ...] = (
@@ -92,7 +92,7 @@ _BASES: tuple[tuple[tuple[str, ...], tuple[Unit, ...]], ...] = (
 )
 """Words, written in any case."""
 _SYMBOLS = (("B", _BYTES), ("b", _BITS), ("F", _FLOPS))
-"""Letters; ``F`` stands in PF-days."""
+"""Letters; ``F`` occurs in PF-days."""
 _TIMES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("s", 1, ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden", "sek")),
     ("min", 60, ("min", "mins", "minute", "minutes", "minuten")),
@@ -113,7 +113,7 @@ SCALES: Mapping[str, tuple[int, ...]] = {
 """Words for large numbers, in any case, in English and German."""
 _GERMAN_BILLION = ("Billion", (10**9, 10**12))
 _INFORMAL: Mapping[str, int] = {"B": 10**9, "b": 10**9, "m": 10**6}
-"""Letters for large numbers of things that are counted: ``1.5B parameters``."""
+"""Letters for large numbers of counted things: ``1.5B parameters``."""
 
 _PHRASES = (
     (re.compile(r"floating[ -]?point[ -]?operations?|gleitkomma-?operation(en)?", re.IGNORECASE), " FLOP "),
@@ -125,10 +125,10 @@ _TIMES_SIGNS = frozenset(("*", "·", "⋅", "×", "-"))
 
 
 def read_unit(text: str) -> tuple[UnitReading, ...]:
-    """Read what stands behind a number, or a unit of a rubric.
+    """Parse the text after a number, or a unit in a rubric.
 
     Returns:
-        Every way of reading it, at least one, the most literal first.
+        Every interpretation, at least one, the most literal first.
 
     Raises:
         Unreadable: ``unknown-unit`` with ``name`` and ``suggestion``.
@@ -149,10 +149,10 @@ def read_unit(text: str) -> tuple[UnitReading, ...]:
 
 
 def only_unit(text: str) -> Unit:
-    """The unit that a rubric names, which must have one meaning; ``"million parameters"`` is one, too.
+    """Parse the unit in a rubric, which must have one meaning; ``"million parameters"`` is a unit, too.
 
     Raises:
-        Unreadable: ``unknown-unit``, or ``two-units`` with the spelling's ``first`` and ``second`` meaning.
+        Unreadable: ``unknown-unit``, or ``two-units`` with the ``first`` and ``second`` meaning.
     """
     readings = read_unit(text)
     units = []
@@ -160,6 +160,7 @@ def only_unit(text: str) -> Unit:
         unit = reading.unit or Unit("", Fraction(1))
         name = f"{reading.scale_text} {unit.text}".strip()
         units.append(Unit(name, unit.factor * reading.scale, unit.dimension))
+    # A reading with a unit takes precedence over a bare scale.
     named = [unit for unit, one in zip(units, readings, strict=True) if one.unit is not None] or units
     same = [unit for unit in named if unit.dimension == named[0].dimension]
     if any(unit.factor != same[0].factor for unit in same):
@@ -168,13 +169,14 @@ def only_unit(text: str) -> Unit:
 
 
 def base_text(dimension: Dimension) -> str:
-    """How the unit of which every factor is one is written."""
+    """Format the unit of a dimension in which every factor is 1."""
     above = "·".join(_BASE_TEXTS[base] for base, power in dimension if power > 0)
     return "/".join((above, *(_one(_BASE_TEXTS[base]) for base, power in dimension if power < 0)))
 
 
 def possible(amount: Fraction, dimension: Dimension) -> bool:
-    """Whether there can be so much of it: of what is counted one by one, there are no fractions."""
+    """Return whether an amount is possible: countable things have no fractions."""
+    # Rates and durations may have fractions.
     bases = dict(dimension)
     if "second" in bases:
         return True
@@ -189,6 +191,7 @@ def _words(text: str) -> list[str]:
         plain = pattern.sub(by, plain)
     words = _WORD.findall(plain)
     unread = _WORD.sub("", plain).strip(" .\t\r\n")
+    # Any character that is not part of a word or sign makes the unit unknown.
     if unread or len(words) > MAX_WORDS:
         raise Unreadable("unknown-unit", 0, name=text.strip()[:40], suggestion="")
     return words[1:] if words[:1] == ["-"] else words  # 7-B, 124-million
@@ -206,7 +209,7 @@ def _scales(word: str) -> tuple[int, ...]:
 
 
 def _units(words: list[str]) -> list[Unit]:
-    """Every unit that a row of words may mean: factors joined by a sign, ``per`` or nothing."""
+    """Return every unit that a sequence of words may mean: factors joined by a sign, ``per`` or nothing."""
     factors: list[tuple[Unit, ...]] = []
     signs: list[int] = []
     sign, complete = 1, False
@@ -229,12 +232,12 @@ def _units(words: list[str]) -> list[Unit]:
 
 
 def _one(text: str) -> str:
-    """The singular: ``B/token``."""
+    """Return the singular: ``B/token``."""
     return text.removesuffix("s") if len(text) > 4 else text
 
 
 def _sensible(dimension: Dimension) -> bool:
-    """One thing, alone or per another: neither operations times seconds nor bytes times parameters."""
+    """Return whether a dimension is one quantity, alone or per another: no products of quantities."""
     return all(abs(power) == 1 for _, power in dimension) and sum(power > 0 for _, power in dimension) < 2
 
 
@@ -250,7 +253,7 @@ def _joined(units: tuple[Unit, ...], signs: list[int]) -> Unit:
 
 
 def _atoms(word: str) -> tuple[Unit, ...]:
-    """The units that one word may stand for, the most literal first."""
+    """Return the units that one word may denote, the most literal first."""
     exact = _EXACT.get(word)
     if exact is not None:
         return exact
@@ -263,12 +266,12 @@ def _known(word: str) -> bool:
 
 
 def _suggestion(word: str) -> str:
-    """The nearest word there is; empty when none is near."""
+    """Return the most similar known word; empty if none is close."""
     return next((known for known in _suggested() if is_typo(word.lower(), known)), "")
 
 
 def _suggested() -> Iterator[str]:
-    """Words that are written out: an abbreviation looks like too many others."""
+    """Yield words that are written out; abbreviations resemble too many other words."""
     for names, _ in _BASES:
         yield from names
         yield from (prefix + name for prefix in _LONG_PREFIXES for name in names)
@@ -286,7 +289,7 @@ def _with_prefix(prefix: str, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
 
 
 def _symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
-    """Spellings whose letters' case matters."""
+    """Yield spellings in which the case of letters matters."""
     for symbol, units in _SYMBOLS:
         if symbol != "F":
             yield symbol, units
@@ -296,12 +299,13 @@ def _symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
             if prefix == "k":
                 yield f"K{symbol}", prefixed
     for prefix, divisor in _SMALL_PREFIXES.items():
+        # Both u and µ are printed as µ.
         text = "µs" if prefix == "u" else f"{prefix}s"
         yield f"{prefix}s", (Unit(text, Fraction(1, divisor), (("second", 1),)),)
 
 
 def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
-    """Spellings in any case."""
+    """Yield spellings in any case."""
     for names, units in _BASES:
         for name in names:
             yield name, units
@@ -312,6 +316,7 @@ def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
             yield name, (Unit(text, Fraction(seconds), (("second", 1),)),)
     for spelling, prefix in _LONG_SMALL_PREFIXES.items():
         unit = Unit(f"{prefix}s", Fraction(1, _SMALL_PREFIXES[prefix]), (("second", 1),))
+        # All spellings of the second except "s": millis is not a unit.
         for name in _TIMES[0][2][1:]:
             yield spelling + name, (unit,)
     for text, parts, names in _RATIOS:
@@ -320,7 +325,7 @@ def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
 
 
 def _folded() -> dict[str, tuple[Unit, ...]]:
-    """Lower-case spellings; ``mb`` may be a megabyte or a megabit."""
+    """Return lower-case spellings; ``mb`` may be a megabyte or a megabit."""
     table: dict[str, tuple[Unit, ...]] = {}
     for spelling, units in _words_of_units():
         table.setdefault(spelling, units)
@@ -331,7 +336,7 @@ def _folded() -> dict[str, tuple[Unit, ...]]:
 
 
 _EXACT: Mapping[str, tuple[Unit, ...]] = {
-    # In lower case nobody minds the difference between b and B, so kb, too, may be either.
+    # In lower case, b and B are often confused, so kb may be either.
     spelling: units
     for spelling, units in _symbols()
     if not (spelling.islower() and units[0].dimension == _BYTE)

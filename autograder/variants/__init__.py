@@ -1,1 +1,1 @@
-"""Personal variants: what is drawn for each student, from what, and how drawn values come into texts."""
+"""Personal variants: the values drawn for each student, and their placement in texts."""

@@ -1,7 +1,7 @@
-"""Draws a variant: HMAC-SHA256 of the course secret over assignment and student, and nothing else.
+"""Draw variants from an HMAC-SHA256 of the course secret over assignment and student only.
 
-The same on every machine and in every process. Everything is drawn by rejection, so each combination that
-satisfies the rubric's conditions is equally likely.
+The result is the same on every machine and in every process. All values are drawn by rejection, so each
+combination that satisfies the conditions of the rubric is equally likely.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from autograder.variants.expressions import Value
 from autograder.variants.options import Draws, Planted
 
 MOST_ATTEMPTS = 20_000
+"""Number of draws before the conditions of a rubric count as unsatisfiable."""
 
 
 class Fault(Struct, frozen=True):
-    """A fault that can be planted: its item's id and text."""
+    """A fault that can be planted: the id and the text of its item."""
 
     id: str
     text: dict[str, str]
@@ -34,26 +35,26 @@ Catalogues = Mapping[str, Sequence[Fault]]
 
 
 class Variant(Struct, frozen=True):
-    """What one student is asked."""
+    """The drawn values and faults of one student."""
 
     values: dict[str, Value] = field(default_factory=dict)
     faults: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids in the catalogue's order, by the name they are drawn under."""
+    """Ids in the order of the catalogue, by the name of the draw."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that is drawn: by it, and not by `label`, variants are told apart."""
+        """SHA-256 of all drawn values; it identifies a variant, whereas `label` does not."""
         canonical = json.dumps([self.values, self.faults], sort_keys=True).encode()
         return hashlib.sha256(canonical).hexdigest()
 
     @property
     def label(self) -> str:
-        """A short name, the same for equal variants. It is for people: nothing is concluded from it."""
+        """A short name for display, the same for equal variants; no code depends on it."""
         return self.digest[:10]
 
 
 def canonical_id(student: str) -> str:
-    """A student's id in Unicode's composed form: file systems change between the forms."""
+    """Return a student's id in Unicode's composed form, because file systems convert between the forms."""
     return unicodedata.normalize("NFC", student)
 
 
@@ -66,21 +67,22 @@ def draw(
     catalogues: Catalogues,
     counts: Mapping[str, int],
 ) -> Variant:
-    """The variant of one student. Pure: equal arguments give equal variants, always and everywhere.
+    """Draw the variant of one student. Pure: equal arguments always give equal variants.
 
-    Values that the reference computes are not part of it; see `Variant.values`.
+    Values that the reference computes are added later; see `Variant.values`.
 
     Args:
-        secret: the course's.
+        secret: the secret of the course.
         assignment: its name; two assignments draw independently.
-        student: the id.
-        draws: what the rubric says.
-        catalogues: of every question that ``draws.planted`` names.
-        counts: how many faults are planted, by the name they are drawn under.
+        student: the id of the student.
+        draws: the validated draws of the rubric.
+        catalogues: those of every question that ``draws.planted`` names.
+        counts: number of faults to plant, by the name of the draw.
 
     Raises:
         RubricError: no draw satisfied the conditions, or a catalogue is missing.
     """
+    # Secret, purpose, assignment and student are the only inputs; a resubmission gets the same variant.
     key = derived(secret, "variant", assignment, canonical_id(student))
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
@@ -98,6 +100,7 @@ def draw(
 
 
 def _values(key: bytes, draws: Draws) -> dict[str, Value]:
+    # One independent stream per name, so that the order of entries does not matter.
     streams = {name: Stream(key, name) for name in draws.drawn}
     conditions = draws.conditions()
     for _ in range(MOST_ATTEMPTS):

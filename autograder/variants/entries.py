@@ -1,4 +1,4 @@
-"""The questions of a rubric as tables: where placeholders may stand, and which items are drawn."""
+"""Questions of a rubric as tables: where placeholders are allowed, and which items are drawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIXED = frozenset(
         *("title", "symbols", "form", "credit", "key", "visible"),
     )
 )
-"""Keys whose values are the same for every student: marks, cells, and what students' own check knows."""
+"""Keys with the same value for every student: marks, cells, and values that the students' check uses."""
 
 _SAME = "is the same for every student; no placeholder here"
 _OF_A_FAULT = frozenset({"id", "points", "text", "cell"})
@@ -26,7 +26,7 @@ Entry = Mapping[str, Any]
 
 
 def check(table: Entry, draws: Draws, place: str) -> None:
-    """Refuse placeholders where they would change marks or cells, and questions whose faults cannot be drawn.
+    """Reject placeholders that would change marks or cells, and faults that cannot be drawn.
 
     Raises:
         RubricError: names the place.
@@ -63,18 +63,20 @@ def _check_items(planted: Planted, question: Entry, where: str) -> None:
                 "when the item is drawn; its id is the fault's",
                 where,
             )
+    # Any fault may take the place of any item, so all items must be interchangeable.
     alike = {(item.get("points"), item.get("cell")) for item in items}
     if len(alike) > 1:
         raise RubricError("items that are drawn have the same points and the same cell", where)
 
 
 def automatic(question: Entry) -> list[Entry]:
-    """The items of a question that no person decides."""
+    """Return the items of a question that are graded automatically."""
     return [item for item in _tables(question.get("item")) if not item.get("manual")]
 
 
 def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
-    """The question with these faults as its automatic items, in order; items for a person stay in place."""
+    """Return the question with these faults as its automatic items; manual items stay in place."""
+    # Strict: the number of drawn faults equals the number of automatic items.
     drawn = dict(zip((item["id"] for item in automatic(question)), faults, strict=True))
     items = [
         {
@@ -95,7 +97,7 @@ def _tables(entries: Any) -> list[Entry]:
 
 
 def _fixed_places(tree: Any, where: Place) -> Iterator[tuple[Place, str]]:
-    """Where a fixed key holds a placeholder: the place, and the key."""
+    """Yield each placeholder under a fixed key, as its place and the key."""
     if isinstance(tree, Mapping):
         for key, entry in tree.items():
             if key in FIXED and has_placeholder(entry):

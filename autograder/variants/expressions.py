@@ -1,9 +1,9 @@
-"""Drawn values in rubrics and notebooks: arithmetic and conditions over them, and their places in texts.
+"""Drawn values in rubrics and notebooks: arithmetic, conditions, and placeholders in texts.
 
-Only what is listed here is read (``d_model // n_heads``), so an expression can name nothing but values;
-Python's own evaluation is never used. In a text it stands as ``⟦d_model // n_heads⟧``. The brackets are
-U+27E6 and U+27E7: neither Python, TOML, Markdown nor LaTeX has a use for them, so no text is mistaken for a
-placeholder.
+Only the operations listed here are supported (``d_model // n_heads``), so an expression can refer to drawn
+values only; Python's own evaluation is never used. A placeholder in a text is written ``⟦d_model //
+n_heads⟧``. The brackets are U+27E6 and U+27E7: Python, TOML, Markdown and LaTeX do not use them, so no text
+is mistaken for a placeholder.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from autograder.errors import RubricError, inside
 from autograder.tables import hint
 
 Value = int | str
-"""What can be drawn: a whole number or a word."""
+"""A value that can be drawn: a whole number or a word."""
 
 MOST_EXPONENT = 64
+"""Largest exponent; it bounds the cost of a power."""
 _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -42,26 +43,27 @@ _PLACEHOLDER = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 
 
 class ExpressionError(ValueError):
-    """An expression is not one; the message says what stands there and what may."""
+    """An invalid expression; the message gives the text and the expectation."""
 
 
 def parsed(text: str) -> ast.expr:
-    """The syntax tree of an expression.
+    """Return the syntax tree of an expression.
 
     Raises:
-        ExpressionError: it is not one.
+        ExpressionError: the text is not an expression.
     """
     try:
+        # Only parsed, never compiled or evaluated.
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise ExpressionError(f"{text!r} is not an expression") from error
 
 
 def value(tree: ast.expr, values: Mapping[str, Value]) -> Value:
-    """The value of a name, or of whole numbers with ``+ - * // % **`` and brackets.
+    """Return the value of a name, or of whole numbers with ``+ - * // % **`` and brackets.
 
     Raises:
-        ExpressionError: a name is not known (with a suggestion), or something else stands there.
+        ExpressionError: a name is not known (with a suggestion), or the expression is not supported.
     """
     if isinstance(tree, ast.Name):
         if tree.id not in values:
@@ -71,13 +73,14 @@ def value(tree: ast.expr, values: Mapping[str, Value]) -> Value:
 
 
 def holds(tree: ast.expr, values: Mapping[str, Value]) -> bool:
-    """Whether a condition holds: comparisons of values, joined by ``and``, ``or`` and ``not``.
+    """Return whether a condition holds: comparisons of values, joined by ``and``, ``or`` and ``not``.
 
     Raises:
-        ExpressionError: it is no condition, or a name is not known.
+        ExpressionError: it is not a condition, or a name is not known.
     """
     if isinstance(tree, ast.BoolOp):
         joined = all if isinstance(tree.op, ast.And) else any
+        # A list, not a generator: every part is checked for errors, even if the first one decides.
         return joined([holds(part, values) for part in tree.values])
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return not holds(tree.operand, values)
@@ -102,6 +105,7 @@ def _side(tree: ast.expr, values: Mapping[str, Value]) -> Value:
 
 
 def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
+    # Not isinstance: True and False are integers as well.
     if isinstance(tree, ast.Constant) and type(tree.value) is int:
         return tree.value
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
@@ -123,7 +127,7 @@ def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
 
 
 def has_placeholder(tree: Any) -> bool:
-    """Whether a text, or any text inside a table or list, holds a placeholder or half of one."""
+    """Return whether a text, or any text inside a table or list, contains a placeholder or half of one."""
     if isinstance(tree, str):
         return OPEN in tree or CLOSE in tree
     if isinstance(tree, Mapping):
@@ -132,11 +136,11 @@ def has_placeholder(tree: Any) -> bool:
 
 
 def fill(text: str, values: Mapping[str, Value], place: str) -> str:
-    """The text with every placeholder replaced by its value.
+    """Return the text with every placeholder replaced by its value.
 
     Raises:
-        RubricError: a placeholder names nothing that is drawn (with a suggestion), or is not closed; names
-            the place.
+        RubricError: a placeholder names a value that is not drawn (with a suggestion), or is not closed;
+            names the place.
     """
     filled = _PLACEHOLDER.sub(lambda found: str(_value(found[1], values, place)), text)
     if OPEN in filled or CLOSE in filled:
@@ -145,10 +149,10 @@ def fill(text: str, values: Mapping[str, Value], place: str) -> str:
 
 
 def fill_table(tree: Any, values: Mapping[str, Value], place: str) -> Any:
-    """The same for every text of a table. A text that is a placeholder and nothing else becomes the value.
+    """Replace placeholders in every text of a table. A text that is only a placeholder becomes the value.
 
     Raises:
-        RubricError: as for `fill`; or a key holds a placeholder.
+        RubricError: as for `fill_text`; or a key contains a placeholder.
     """
     if isinstance(tree, str):
         whole = _PLACEHOLDER.fullmatch(tree)

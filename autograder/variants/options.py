@@ -1,4 +1,4 @@
-"""What a rubric says about variants: the tables ``[variant]`` and ``[variant.draw.<name>]``."""
+"""Options for variants in a rubric: the tables ``[variant]`` and ``[variant.draw.<name>]``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from autograder.variants import expressions
 from autograder.variants.expressions import ExpressionError, Value, has_placeholder
 
 MOST_VALUES = 10_000
+"""Largest distance between the ends of a span."""
 REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::([A-Za-z_]\w*))?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -30,34 +31,34 @@ class Span(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Integers(Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole number out of a list or a span."""
+    """A whole number drawn from a list or a span."""
 
     integers: tuple[int, ...] | Span
     common: int
-    """What stands in the common variant."""
+    """The value in the common variant."""
 
     @property
     def values(self) -> tuple[int, ...]:
-        """All that can be drawn."""
+        """All values that can be drawn."""
         if isinstance(self.integers, Span):
             return tuple(range(self.integers.first, self.integers.last + 1, max(self.integers.step, 1)))
         return self.integers
 
 
 class Choices(Struct, frozen=True, forbid_unknown_fields=True):
-    """A word out of a list."""
+    """A word drawn from a list."""
 
     choices: tuple[str, ...]
     common: str
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All that can be drawn."""
+        """All values that can be drawn."""
         return self.choices
 
 
 class Computed(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a function of the reference gives for drawn values."""
+    """The result of a reference function for drawn values."""
 
     reference: str
     """``module:function`` in the course's reference folder."""
@@ -70,7 +71,8 @@ class Planted(Struct, frozen=True, forbid_unknown_fields=True):
     """Some of the faults that the checks of a ``repair`` question plant."""
 
     faults: str
-    """The question's id. Its automatic items are the faults of the common variant; as many are drawn."""
+    """The id of the question. Its automatic items are the faults of the common variant; the same number is
+    drawn."""
 
 
 Drawn = Integers | Choices
@@ -85,13 +87,13 @@ _FORMS: Mapping[str, type[Entry]] = {
 
 
 class Draws(Struct, frozen=True):
-    """All that is drawn for a student, validated."""
+    """All draws for a student, validated."""
 
     drawn: Mapping[str, Drawn]
     computed: Mapping[str, Computed]
     planted: Mapping[str, Planted]
     where: tuple[str, ...] = ()
-    """Conditions on drawn values; a draw that breaks one is drawn again."""
+    """Conditions on drawn values; a draw that violates one is repeated."""
 
     @property
     def common(self) -> dict[str, Value]:
@@ -103,7 +105,7 @@ class Draws(Struct, frozen=True):
         return any(planted.faults == question for planted in self.planted.values())
 
     def conditions(self) -> tuple[ast.expr, ...]:
-        """The conditions, read."""
+        """Return the parsed conditions."""
         return tuple(expressions.parsed(condition) for condition in self.where)
 
 
@@ -116,8 +118,8 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
     """Read and validate the table ``[variant]`` of a rubric.
 
     Raises:
-        RubricError: a key is unknown or missing, a value is of the wrong type or not among those that can be
-            drawn, or a condition is none or does not hold for the common variant; names the place.
+        RubricError: a key is unknown or missing, a value has the wrong type or cannot be drawn, or a
+            condition is invalid or does not hold for the common variant; names the place.
     """
     options = convert(table, _VariantTable, inside(place, ": [variant]", "variant"))
     entries: dict[str, Entry] = {}
@@ -138,12 +140,14 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
 
 
 def _entry(table: Mapping[str, Any], place: str) -> Entry:
+    # The kind of an entry follows from the key that it has.
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
         keys = {key for form in _FORMS.values() for key in field_names(form)}
         check_known_keys(table, keys, place)
         raise RubricError(f"nothing says what is drawn; expected one of {', '.join(_FORMS)}", place)
     if isinstance(table.get("integers"), dict):
+        # Checked separately, to suggest the key that was meant.
         check_known_keys(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
     return convert(table, form, place)
 
@@ -153,7 +157,7 @@ def _drawn_at(name: str) -> Place:
 
 
 def _flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
-    """What is wrong with entries that have the right types, and where."""
+    """Yield the errors in entries of the right types, each with its place."""
     for name, drawn in draws.drawn.items():
         yield from _flaws_of_drawn(drawn, _drawn_at(name))
     for name, computed in draws.computed.items():
@@ -198,6 +202,7 @@ def _flaws_of_drawn(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _flaws_of_conditions(draws: Draws) -> Iterator[tuple[str, Place]]:
+    # Conditions refer to drawn values only; computed ones depend on the result of the draw.
     common = {name: drawn.common for name, drawn in draws.drawn.items()}
     for number, condition in enumerate(draws.where):
         where = Place("[variant] where", "variant", "where", number)

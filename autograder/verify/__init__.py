@@ -1,8 +1,8 @@
-"""The answer key sits the exam, and so does everything that is planted in it.
+"""Grade the answer key, the release and deliberately wrong answers to verify an assignment.
 
-The key must score full marks, and the untouched release none. Every trial must lose what it says and
-keep the rest, every automatic item must be lost by a trial, and all must stay well within the limits.
-What a rubric, a reference or a notebook has wrong shows here, before a student meets it.
+The key must earn full marks, and the untouched release none. Every trial must lose exactly the points that it
+states, every automatic item must be lost by a trial, and all must stay well within the limits. Errors in a
+rubric, a reference or a notebook are found here, before a student meets them.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def verify(
 
     Args:
         assignment: loaded; one drawn for a student is verified like the common one.
-        pool: gives the sandboxes.
-        workers: how many papers are graded at the same time; default: one per core.
+        pool: provides the sandboxes.
+        workers: number of papers that are graded at the same time; default: one per core.
         quick: grade only the source notebooks and the release: no trials, no mutants.
-        watch: sees the trials' rows as they come.
+        watch: receives the rows of the trials as they are finished.
 
     Raises:
         RubricError: a module that the rubric preloads is not installed.
@@ -70,8 +70,9 @@ def verify(
     key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
-    if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
+    if headroom.over(spent, limits):  # on a busy machine a second run may be faster
         spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
+    # Limits that the key itself exceeds are reported once, not for every trial.
     slow = headroom.over(spent, limits)
     findings = [*_check_papers(grader, key), *headroom.findings(KEY, assignment.name, spent, limits, slow)]
     parallel = workers or os.cpu_count() or 1
@@ -99,7 +100,7 @@ def verify(
 def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Trial, ...]]:
     with assignment.preloading():
         if any(question.trials for question in assignment.rubric.questions):
-            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+            # All at once: importing the preloaded modules takes seconds, and there are several cores.
             notebooks = assignment.rubric.assignment.notebooks
             pool.warm(
                 dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
@@ -108,7 +109,7 @@ def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Tria
 
 
 def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
-    """Check what needs no planted mistakes: the answer key and the release."""
+    """Check the parts that need no trials: the answer key and the release."""
     yield from check_key(key)
     yield from of_visible(grader, key)
     yield from check_release(grader)

@@ -1,4 +1,4 @@
-"""Runs all checks of one question on answers, in the sandbox, for `autograder.checking.table`."""
+"""Run all checks of one question on answers, in the sandbox, for `autograder.checking.table`."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from autograder.verify.papers import KEY, grade_answer_key, with_sources
 
 @runtime_checkable
 class _ShowsValues(Protocol):
-    """A check whose tests can tell what was drawn and compared."""
+    """A check that can report drawn and compared values."""
 
     shows_values: bool
 
 
 class Explainer:
-    """Runs the checks of one question, whose notebook is otherwise the answer key."""
+    """Runs the checks of one question in a notebook that is otherwise the answer key."""
 
     def __init__(self, assignment: Assignment, pool: Pool, question: str, *, show_values: bool) -> None:
         """Grade the answer key.
 
         Args:
             assignment: loaded.
-            pool: gives the sandboxes.
+            pool: provides the sandboxes.
             question: its id.
-            show_values: tell what was drawn and compared.
+            show_values: report drawn and compared values.
 
         Raises:
             CourseError: there is no such question, or it has no checks.
@@ -57,24 +57,25 @@ class Explainer:
         self._key = grade_answer_key(self._grader)
 
     def run_stated(self) -> Iterator[AnswerRow]:
-        """Yield what comes of each answer that the file of checks states."""
+        """Yield the result for each answer in the file of checks."""
         for answer in list_answers(self.file):
             yield AnswerRow(answer, self._run(self._plant(answer.source)))
 
     def run_file(self, path: Path) -> AnswerRow:
-        """Return what comes of an answer.
+        """Return the result for an answer in a file.
 
         Args:
-            path: a notebook, or a Python file that stands in the answer's cell.
+            path: a notebook, or a Python file with the content of the answer cell.
 
         Raises:
             CourseError: it cannot be read.
-            NotebookError: it is no notebook.
+            NotebookError: it is not a notebook.
         """
         try:
             data = path.read_bytes()
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        # Any other file is the source of the answer cell, planted into the answer key.
         if path.suffix != ".ipynb":
             data = self._plant(data.decode("utf-8", "replace"))
         return AnswerRow(StatedAnswer(path.name, "", ()), self._run(data))
@@ -101,6 +102,7 @@ class Explainer:
         with session, tests:
             session.run()
             found = tests.outcomes(session).get(self._question.id, {})
+        # A check without an outcome was not run, because the cell counts as unanswered.
         nothing = CellOutcome(error="NoAnswer", message="the cell is as it was handed out, or empty")
         return {
             name: _read_outcome(found.get(name, nothing))
@@ -110,7 +112,7 @@ class Explainer:
 
 
 def _read_outcome(outcome: CellOutcome) -> CheckOutcome:
-    """Return what a check said without a sandbox for what it said in one."""
+    """Convert the outcome of a check in the sandbox into one without a sandbox."""
     status: Status = "wrong"
     message = outcome.message
     if outcome.ending is not None:

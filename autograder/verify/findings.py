@@ -1,4 +1,4 @@
-"""What verifying brings to light: what is not as it must be, and which trial lost what."""
+"""Results of verification: findings, and the items that each trial lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.records import Spent
 
 
 class VerifyFinding(Struct, frozen=True):
-    """One thing that is not as it must be."""
+    """A deviation from the expected result."""
 
     paper: str
     """``"answer key"``, ``"untouched release"``, ``"rubric"``, ``"course"``, or a trial."""
@@ -25,31 +25,31 @@ class VerifyFinding(Struct, frozen=True):
 
 
 class Mark(enum.StrEnum):
-    """What became of one item of one trial."""
+    """The result of one item in one trial."""
 
     KEPT = "kept"
     LOST = "lost"
     OPEN = "open"
-    """Nobody could judge it, which is our fault."""
+    """It could not be judged, which is our fault."""
 
 
 class Row(Struct, frozen=True):
-    """One trial beside what came of it."""
+    """One trial and its result."""
 
     name: str
     family: str
     loses: tuple[str, ...]
-    """What it must lose; none: an accepted alternative."""
+    """Items that it must lose; none for an accepted alternative."""
     marks: Mapping[str, Mark]
     """By item of the question."""
     wrong: tuple[str, ...] = ()
-    """Those of the items that are not as the trial says."""
+    """Items with a result other than the trial states."""
     findings: tuple[VerifyFinding, ...] = ()
     """About these items, and about items of other questions."""
     warnings: tuple[VerifyFinding, ...] = ()
-    """What is allowed, and worth a look."""
+    """Results that are allowed, but deserve attention."""
     spent: Spent | None = None
-    """What it used; None where its text was enough, so that nothing was run."""
+    """Resources used; None if its text was sufficient, so that no code was run."""
 
 
 class Matrix(Struct, frozen=True):
@@ -58,35 +58,35 @@ class Matrix(Struct, frozen=True):
     question: str
     items: tuple[str, ...]
     manual: tuple[str, ...]
-    """Those of the items that a person decides on."""
+    """The items that need manual review."""
     rows: tuple[Row, ...]
 
     @property
     def mistakes(self) -> tuple[Row, ...]:
-        """The trials that must lose something."""
+        """The trials that must lose at least one item."""
         return tuple(row for row in self.rows if row.loses)
 
     @property
     def alternatives(self) -> tuple[Row, ...]:
-        """The trials that must lose nothing."""
+        """The trials that must not lose any item."""
         return tuple(row for row in self.rows if not row.loses and row.family != TRIVIAL)
 
 
 class Survivor(Struct, frozen=True):
-    """A mutant of the answer key that the tests of its cell let pass."""
+    """A mutant of the answer key that passes the tests of its cell."""
 
     line: int
-    """Of the answer cell, from 1."""
+    """Line in the answer cell, from 1."""
     before: str
     after: str
     mistake: str
-    """What was changed, in a few words."""
+    """A short description of the change."""
     elsewhere: tuple[str, ...] = ()
     """Questions about other cells that lose points."""
 
 
 class MutatedCell(Struct, frozen=True):
-    """One answer cell of an adopted assignment, and how its tests deal with mutants."""
+    """One answer cell of an adopted assignment, and the results of its tests on mutants."""
 
     notebook: str
     cell: str
@@ -99,23 +99,23 @@ class MutatedCell(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """What came of verifying one assignment."""
+    """The result of verifying one assignment."""
 
     assignment: str
     findings: tuple[VerifyFinding, ...]
     matrices: tuple[Matrix, ...] = ()
     key: Spent = Spent()
-    """What the answer key used."""
+    """Resources used by the answer key."""
     most: Spent = Spent()
-    """The most that key or trial used, for each limit."""
+    """The most that the key or a trial used, for each limit."""
     boxes: int = 0
-    """Trials for which a whole notebook was run."""
+    """Number of trials for which a whole notebook was run."""
     seconds: float = 0.0
     warnings: tuple[VerifyFinding, ...] = ()
-    """What is allowed, and worth a look."""
+    """Results that are allowed, but deserve attention."""
     mutated: tuple[MutatedCell, ...] = ()
-    """Of an adopted assignment: how its own tests deal with mutants of the answer key."""
+    """For an adopted assignment: the results of the assignment's tests on mutants of the answer key."""
     automatic: Decimal = Decimal(0)
-    """Points that are decided without a person."""
+    """Points of the items that are graded automatically."""
     possible: Decimal = Decimal(0)
     """Points of all items."""

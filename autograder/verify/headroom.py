@@ -1,4 +1,4 @@
-"""Whether what was used stays well within the limits of the rubric."""
+"""Check that the resources used stay well within the limits of the rubric."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from autograder.sandbox import limit_notes
 from autograder.verify.findings import VerifyFinding
 
 HEADROOM = 2
-"""The answer key and each trial may use at most one part in so many of each limit.
+"""The answer key and each trial may use at most 1/HEADROOM of each limit.
 
-A student's right solution may be slower than the key, and graders are busy.
-"""
+A correct solution of a student may be slower than the key, and graders are busy."""
 
 
 _STOPPED = frozenset((limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET))
+"""Codes of notes about cells and calls that were stopped, or met a limit."""
 
 
 def over(spent: Spent, limits: Limits) -> frozenset[str]:
-    """The limits of which more was used than leaves headroom."""
+    """Return the limits of which too much was used to leave headroom."""
     names = Spent.__struct_fields__
     return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
 
@@ -27,7 +27,7 @@ def over(spent: Spent, limits: Limits) -> frozenset[str]:
 def findings(
     paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]
 ) -> Iterator[VerifyFinding]:
-    """What came too close to the named limits, in words."""
+    """Report usage that is too close to the named limits."""
     for name in sorted(names):
         allowed = float(getattr(limits, name))
         unit = "MB" if name.endswith("_mb") else "s"
@@ -41,9 +41,9 @@ def findings(
 
 
 def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFinding]:
-    """Cells and calls that were stopped, or that met a limit and went on.
+    """Report cells and calls that were stopped, or that met a limit and continued.
 
-    Losing points for that says nothing about the check.
+    Points that are lost for that reason do not show that the check works.
     """
     for note in notes:
         if note.code in _STOPPED:
@@ -57,5 +57,5 @@ def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFin
 
 
 def least(one: Spent, other: Spent) -> Spent:
-    """For each limit the smaller use, of two runs of the same paper."""
+    """Return the smaller usage for each limit, of two runs of the same paper."""
     return Spent(**{name: min(getattr(one, name), getattr(other, name)) for name in Spent.__struct_fields__})

@@ -1,4 +1,4 @@
-"""Compares what a trial must lose with what it lost. Pure; runs nothing."""
+"""Compare the items that a trial must lose with those that it lost. Pure; runs no code."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a n
 
 
 def mark(item: Item, result: ItemResult) -> Mark:
-    """What became of an item.
+    """Return the mark of an item.
 
-    An item that a person decides on is kept as long as it waits for one. One with negative points is lost
-    when it fails, even where nothing is left to take away.
+    A manual item is kept as long as it needs review. An item with negative points is lost if it fails, even
+    if no points are left to deduct.
     """
     if item.manual:
         return Mark.KEPT if result.status is Status.NEEDS_REVIEW else Mark.LOST
@@ -47,14 +47,15 @@ def row(
     score: Score,
     key: Mapping[str, Mark],
 ) -> Row:
-    """One trial beside what came of it.
+    """Compare a trial with its result.
 
     Args:
-        trial: of the question.
-        question: whose answer was planted.
-        rubric: of the assignment.
-        score: what the paper with the planted answer earned.
-        key: what became of each item (``question.item``) of the key itself; a trial is not blamed for that.
+        trial: the trial.
+        question: the question of the planted answer.
+        rubric: the rubric of the assignment.
+        score: the score of the paper with the planted answer.
+        key: the mark of each item (``question.item``) of the key itself; items that the key does not keep are
+            skipped.
     """
     marks: dict[str, Mark] = {}
     findings: list[VerifyFinding] = []
@@ -66,11 +67,14 @@ def row(
         if own:
             marks[item.id] = found
             findings += _speechless(trial, question, result)
+        # The trial changes the answer to this question as well, so its result is open.
         elif result.question in trial.earlier:
             continue
         must_lose = own and item.id in trial.loses
+        # Items of other questions must be kept: the planted answer is the only change.
         wanted = Mark.LOST if must_lose else Mark.OPEN if own and item.id in trial.review else Mark.KEPT
         is_stated = not own or (item.id not in trial.unstated and not trial.loses_any)
+        # A trial is not blamed for an item that the key itself does not keep.
         if key.get(place, Mark.KEPT) is not Mark.KEPT or not is_stated:
             continue
         if found is not wanted:
@@ -80,6 +84,7 @@ def row(
     loses = trial.loses
     if trial.loses_any:
         loses = tuple(item for item, found in marks.items() if found is Mark.LOST)
+        # A trial that may lose any item must lose at least one.
         if not loses:
             expected = "at least one item that is lost"
             findings.append(
@@ -96,7 +101,7 @@ def row(
 
 
 def _lost_otherwise(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
-    """An item that is lost, but with another code or points than the trial says."""
+    """Report an item that is lost, but with another code or points than the trial states."""
     told = f"told as {result.code!r}; {got(result)}"
     name, place = paper(trial, question), f"{result.question}.{result.item}"
     stated, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
@@ -108,7 +113,7 @@ def _lost_otherwise(trial: Trial, question: Question, result: ItemResult) -> Ite
 
 
 def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
-    """The automatic items that no trial lost as it must: checks that nobody has seen fail."""
+    """Report the automatic items that no trial lost as it must: checks that were never seen to fail."""
     lost = {
         item
         for row in matrix.rows
@@ -132,12 +137,13 @@ _WITHOUT_WORK = (
     (Mark.KEPT, "earned by", "compare with the reference there, or state needs= with a check that does"),
     (Mark.OPEN, "manual review for", "look at the value with assert_close or assert_equal first"),
 )
+"""Mark of an item for an answer without any work, verb of the warning, and remedy."""
 
 
 def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
-    """Warn of what rows say, and of automatic items that an answer without any work keeps.
+    """Yield warnings of the rows and about automatic items that an answer without any work keeps.
 
-    Also of those that need manual review for such an answer.
+    Items that need manual review for such an answer are included.
     """
     for row in matrix.rows:
         yield from row.warnings
@@ -145,6 +151,7 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
     for mark, got, remedy in _WITHOUT_WORK:
         found: dict[tuple[str, ...], list[str]] = {}
         for item in (item for item in matrix.items if item not in matrix.manual):
+            # Items with the same rows share one warning.
             found.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(item)
         for names, items in found.items():
             if names:
@@ -154,7 +161,7 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
 
 
 def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
-    """All trials of one question."""
+    """Collect all trials of one question."""
     return Matrix(
         question.id,
         tuple(item.id for item in question.items),
@@ -164,7 +171,7 @@ def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
 
 
 def most(spent: Iterable[Spent]) -> Spent:
-    """For each limit the most that was used."""
+    """Return the largest usage for each limit."""
     used = list(spent) or [Spent()]
     names = Spent.__struct_fields__
     return Spent(**{name: max(getattr(one, name) for one in used) for name in names})
@@ -184,7 +191,7 @@ def _finding(
 
 
 def _speechless(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
-    """A kind whose sentences are not found would show students a code."""
+    """Report a result without a message: students would see only its code."""
     if not result.student.text and result.student.code not in sentences():
         place = f"{result.question}.{result.item}"
         told = f"the bare code {result.student.code!r}"
@@ -192,21 +199,21 @@ def _speechless(trial: Trial, question: Question, result: ItemResult) -> Iterato
 
 
 def _named(trial: Trial, item: Item) -> bool:
-    """Whether a trial plants what the rubric itself names as a mistake of the item."""
+    """Return whether a trial plants a mistake that the rubric itself names for the item."""
     return trial.codes.get(item.id) in [mistake.get("code") for mistake in item.options.get("mistake", ())]
 
 
 def paper(trial: Trial, question: Question) -> str:
-    """How findings name a trial."""
+    """Return the name of a trial in findings."""
     return f"trial {trial.name!r} of {question.id}"
 
 
 def got(result: ItemResult) -> str:
-    """A result in words, for staff."""
+    """Describe a result for staff."""
     points = f"{written(result.points)} of {written(result.possible)} points"
     return f"{points} ({result.status.value}): {result.staff}"
 
 
 def written(points: Decimal) -> str:
-    """Points without zeros at their end."""
+    """Format points without trailing zeros."""
     return f"{points.normalize():f}"

@@ -1,4 +1,4 @@
-"""Test the tests of an adopted assignment: which mutants of its answer key do they let pass?"""
+"""Test the tests of an adopted assignment: find mutants of its answer key that they let pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from autograder.verify.findings import Mark, MutatedCell, Survivor
 from autograder.verify.papers import AnswerKey, with_sources
 
 MUTANTS_PER_CELL = 20
-# A mutant may loop for ever: its tests get five times what the whole answer key took, at least two seconds.
+"""Limit on mutants per answer cell."""
+# A mutant may loop forever: its tests get five times the time of the whole answer key, at least two seconds.
 _LEAST_SECONDS = 2.0
 _TIME_FACTOR = 5
 
@@ -34,6 +35,8 @@ class _Plan(Struct, frozen=True):
 
 
 class _Verdict(Struct, frozen=True):
+    """Whether a mutant was judged automatically, and the survivor if it passed."""
+
     is_decided: bool
     survivor: Survivor | None = None
 
@@ -42,15 +45,16 @@ def run_mutants(grader: Grader, key: AnswerKey, workers: int) -> tuple[MutatedCe
     """Grade mutants of the answer key with the assignment's own test cells.
 
     Args:
-        grader: of the assignment; one without adopted tests has nothing to report.
+        grader: the grader of the assignment; without adopted tests the result is empty.
         key: its graded answer key.
-        workers: mutants graded at the same time.
+        workers: number of mutants that are graded at the same time.
     """
     if not any(question.kind == "tests" for question in grader.assignment.rubric.questions):
         return ()
     runner = _MutantRunner(Grader(_limit_time(grader.assignment, key), grader.pool), key)
     plans = runner.plan_cells()
     with ThreadPoolExecutor(workers) as threads:
+        # All mutants of all cells share one pool of threads; their verdicts keep the order of the jobs.
         jobs = [partial(runner.judge, plan, mutant) for plan in plans for mutant in plan.mutants]
         verdicts = iter(list(threads.map(lambda job: job(), jobs)))
     cells = []
@@ -65,11 +69,13 @@ def run_mutants(grader: Grader, key: AnswerKey, workers: int) -> tuple[MutatedCe
 
 
 class _MutantRunner(Struct, frozen=True):
+    """Grades mutants of the answer key."""
+
     grader: Grader
     key: AnswerKey
 
     def plan_cells(self) -> tuple[_Plan, ...]:
-        """Return the answer cells that can be mutated; a cell without tests of its own is tested by all."""
+        """Return the answer cells that can be mutated; without own tests, all questions test a cell."""
         plans = []
         rubric = self.grader.assignment.rubric
         for notebook, release in self.grader.assignment.releases.items():
@@ -81,6 +87,7 @@ class _MutantRunner(Struct, frozen=True):
             for cell in release.cells:
                 answer = self.key.submissions[notebook].answers.get(cell.grade_id)
                 own = [question.id for question in judged if question.answer_cell == cell.grade_id]
+                # A graded cell without own tests is graded manually, so tests need not detect its mutants.
                 is_manual = cell.grade and not own
                 if answer is None or cell.cell_type != "code" or not cell.is_answer or is_manual:
                     continue
@@ -91,7 +98,7 @@ class _MutantRunner(Struct, frozen=True):
         return tuple(plans)
 
     def judge(self, plan: _Plan, mutant: Mutant) -> _Verdict:
-        """Grade one mutant; if its own tests let it pass, look for another test that does not."""
+        """Grade one mutant; if its own tests let it pass, look for another test that detects it."""
         lost, is_open = self._lost_questions(plan, mutant, plan.tests)
         if lost or is_open:
             return _Verdict(is_decided=bool(lost))
@@ -120,6 +127,7 @@ class _MutantRunner(Struct, frozen=True):
             name: with_sources(data, {plan.cell: mutant.source} if name == plan.notebook else {})
             for name, data in self.key.sources.items()
         }
+        # The results of the key are reused for all other questions.
         known = {name: tuple(results) for name, results in self.key.results().items() if name not in asked}
         graded = self.grader.grade(
             SubmittedFiles("a mutant of the answer key", notebooks, self.key.files), known
@@ -140,6 +148,7 @@ class _MutantRunner(Struct, frozen=True):
 
 
 def _limit_time(assignment: Assignment, key: AnswerKey) -> Assignment:
+    """Return the assignment with time limits for mutants, which may loop forever."""
     seconds = max(_LEAST_SECONDS, _TIME_FACTOR * key.graded.spent.submission_seconds)
     rubric = assignment.rubric
     questions = tuple(

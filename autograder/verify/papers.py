@@ -1,4 +1,4 @@
-"""The two papers that everybody can hand in: the answer key, and the release as it was given out."""
+"""Two papers that every assignment has: the answer key, and the release as it was published."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comment
 
 
 class AnswerKey(Struct, frozen=True, eq=False):
-    """The source notebooks as a submission, and what they earned."""
+    """The source notebooks as a submission, and their grade."""
 
     sources: Mapping[str, bytes]
     """By notebook."""
     submissions: Mapping[str, Submission]
     """By notebook."""
     files: Mapping[str, bytes]
-    """What is handed in beside them, by path."""
+    """Files that are submitted with them, by path."""
     graded: Graded
     marks: Mapping[str, Mark]
-    """What became of each item, by ``question.item``."""
+    """The mark of each item, by ``question.item``."""
 
     def answers(self, question: Question) -> Mapping[str, Answer]:
-        """All answers of the question's notebook, by grade_id."""
+        """Return all answers of the question's notebook, by grade_id."""
         return self.submissions[question.notebook].answers
 
     def results(self) -> dict[str, Sequence[ItemResult]]:
-        """The judged items by question."""
+        """Return the judged items by question."""
         found: dict[str, list[ItemResult]] = {}
         for result in self.graded.score.items:
             found.setdefault(result.question, []).append(result)
@@ -50,13 +50,13 @@ class AnswerKey(Struct, frozen=True, eq=False):
 
 
 def grade_answer_key(grader: Grader) -> AnswerKey:
-    """Grade the source notebooks as if a student had handed them in.
+    """Grade the source notebooks as if a student had submitted them.
 
     Raises:
         CourseError: a source is not a notebook.
     """
     assignment = grader.assignment
-    # Given cells are as students have them: hidden tests in a source are no code of whoever answers.
+    # Locked cells are used as students have them: hidden tests in a source are not part of an answer.
     sources = {
         name: with_sources(
             data, {cell.grade_id: cell.source for cell in assignment.releases[name].cells if cell.is_locked}
@@ -78,15 +78,15 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
     }
     for question in rubric.questions:
         given = assignment.releases[question.notebook].by_id.get(question.answer_cell)
-        if given is not None and given.task:  # nbgrader's sources hold no answer to a task
+        if given is not None and given.task:  # nbgrader's sources have no answer to a task
             marks |= {f"{question.id}.{item.id}": Mark.KEPT for item in question.items}
     return AnswerKey(sources, submissions, files, graded, marks)
 
 
 def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
-    """What the answer key does not earn, and the cells of it that raise.
+    """Report items that the answer key does not earn, and cells of it that raise.
 
-    An error in a locked cell would meet every student.
+    An error in a locked cell would affect every student.
     """
     for notebook in key.graded.notebooks:
         for number, run in enumerate(notebook.runs, start=1):
@@ -107,11 +107,12 @@ def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
 
 
 def check_release(grader: Grader) -> Iterable[VerifyFinding]:
-    """What somebody would get for handing the release in again, as it is or with a comment in each cell.
+    """Report points for submitting the release again, as it is or with a comment in each cell.
 
-    A comment makes of a stub an answer, so that a solution that was left standing there earns its points.
+    A comment turns a stub into an answer, so that a solution that was left in the release earns its points.
     """
     assignment = grader.assignment
+    # The release must count as unanswered, not merely earn zero points.
     untouched = grader.grade(SubmittedFiles(RELEASE, assignment.release_bytes, assignment.starters)).score
     for result in untouched.items:
         if result.status is not Status.NO_ANSWER:
@@ -135,12 +136,13 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
 
 
 def _touched(data: bytes, release: Release) -> bytes:
+    """Return a notebook with a comment added to each answer cell."""
     cells = (cell for cell in release.cells if cell.is_answer and cell.cell_type == "code")
     return with_sources(data, {cell.grade_id: f"{cell.source}\n# touched" for cell in cells})
 
 
 def with_sources(data: bytes, sources: Mapping[str, str]) -> bytes:
-    """A notebook with other texts in the cells of these grade_ids."""
+    """Return a notebook with other texts in the cells of these grade_ids."""
     tree = load_tree(data, [])
     for cell in tree["cells"] if sources else ():
         metadata = cell.get("metadata", {}).get("nbgrader") or {}

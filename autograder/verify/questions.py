@@ -1,4 +1,4 @@
-"""Runs the visible checks of a rubric, which must pass for the answer key in the notebook's own box."""
+"""Run the visible checks of a rubric, which the answer key must pass in the notebook's own sandbox."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
+"""Variable in the sandbox that holds the failed checks."""
 
 
 def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
-    """What the visible checks of the rubric say about the answer key, other than that all is well."""
+    """Report visible checks of the rubric that the answer key does not pass."""
     rubric = grader.assignment.rubric
     for notebook in rubric.assignment.notebooks:
         asked = [one.id for one in rubric.questions if one.notebook == notebook.name and one.visible]
@@ -36,10 +37,11 @@ def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
 def _failing(
     grader: Grader, key: AnswerKey, notebook: NotebookFile, questions: Sequence[str]
 ) -> Sequence[str]:
-    """What the file that students get finds, after all cells of the key have run."""
+    """Run the students' check file after all cells of the key, and return its complaints."""
     assignment = grader.assignment
     limits = assignment.rubric.assignment.limits
     environment = assignment.environment(notebook)
+    # The released check file replaces the one of the grading environment.
     others = tuple(file for file in environment.files if file[0] != FILE_NAME)
     file = (FILE_NAME, assignment.course.release(assignment.name) / FILE_NAME)
     own = {path: data for path, data in key.files.items() if path in notebook.own}

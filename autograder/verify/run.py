@@ -1,4 +1,4 @@
-"""All trials of one assignment: texts are judged at once, code in boxes, several at the same time."""
+"""Grade all trials of one assignment: texts immediately, code in sandboxes, several at the same time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from autograder.verify.papers import AnswerKey
 from autograder.verify.trials import TrialGrader
 
 ADOPTED_KINDS = ("tests", "written")
-"""The kinds of questions that `autograder adopt` writes."""
+"""Kinds of questions that `autograder adopt` writes."""
 
 ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
-"""Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
+"""Passes on the rows of an assignment as they are finished, and may show progress; their number is given."""
 
 
 class Run:
-    """Lets the trials of one assignment sit the exam."""
+    """Grades the trials of one assignment."""
 
     def __init__(self, grader: Grader, key: AnswerKey, workers: int, slow: frozenset[str]) -> None:
-        """Make ready.
+        """Prepare the grading.
 
         Args:
-            grader: of the assignment.
+            grader: the grader of the assignment.
             key: its answer key, graded.
-            workers: how many papers are graded at the same time.
-            slow: limits that the key itself comes too close to; no trial is blamed for them.
+            workers: number of papers that are graded at the same time.
+            slow: limits that the key itself comes too close to; trials are not blamed for them.
         """
         self._grader = grader
         self._key = key
@@ -46,7 +46,7 @@ class Run:
         self._limits = grader.assignment.rubric.assignment.limits
 
     def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
-        """Let all trials sit the exam: texts here, code in boxes at the same time."""
+        """Grade all trials: texts in this thread, code in sandboxes at the same time."""
         questions = self._questions()
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
         rows: dict[str, list[Row]] = {question.id: [] for question in questions}
@@ -57,8 +57,8 @@ class Run:
     def _questions(self) -> Sequence[Question]:
         """Return the questions that trials are planted for.
 
-        Cells of an adopted assignment share names, so a trial in one is a fault in others too; mutants take
-        the place of trials there.
+        Cells of an adopted assignment share names, so a trial in one would be a fault in others as well;
+        mutants replace trials there.
         """
         rubric = self._grader.assignment.rubric
         if not rubric.assignment.adopted:
@@ -68,6 +68,7 @@ class Run:
     def _rows(self, trials: Mapping[str, tuple[Trial, ...]]) -> Iterator[tuple[str, Row]]:
         with ThreadPoolExecutor(self._workers) as threads:
             try:
+                # All jobs are started before the first one is awaited.
                 begun = [
                     (place, finish)
                     for place, ones in trials.items()
@@ -76,7 +77,7 @@ class Run:
                 for place, finish in begun:
                     yield place, finish()
             finally:
-                threads.shutdown(cancel_futures=True)  # interrupted: what waits is not begun
+                threads.shutdown(cancel_futures=True)  # if interrupted, do not start the waiting trials
 
     def _trials(self, question: Question, planted: tuple[Trial, ...]) -> tuple[Trial, ...]:
         answer = self._grading.answer(question)
@@ -88,12 +89,13 @@ class Run:
     def _begun(
         self, question: Question, trials: Sequence[Trial], threads: ThreadPoolExecutor
     ) -> Iterator[Callable[[], Row]]:
-        """Trials that are judged, or that wait for a box."""
+        """Start all trials of a question and yield a function that returns the row of each."""
         scores = {trial.name: self._grading.on_paper(question, trial) for trial in trials}
         left = [trial for trial in trials if scores[trial.name] is None]
         read = [trial for trial in left if self._grading.is_read(question, trial)]
         reading = threads.submit(self._grading.in_one_box, question, read)
         together = dict.fromkeys((trial.name for trial in read), reading)
+        # One trial of each question checks all questions; the others only the planted answers.
         whole = True
         for trial in trials:
             score = scores[trial.name]
@@ -107,7 +109,7 @@ class Run:
                 yield partial(self._of_box, question, trial, running)
 
     def _of_many(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:
-        """What became of a trial that was run in a box with others; what is odd there is run alone."""
+        """Return the row of a trial that shared a sandbox with others; if it has findings, run it alone."""
         score = reading.result().get(trial.name)
         if score is not None:
             judged = self._row(question, trial, score)
@@ -118,10 +120,11 @@ class Run:
         return self._of_box(question, trial, alone)
 
     def _of_box(self, question: Question, trial: Trial, running: Future[Graded]) -> Row:
-        """What became of a trial for which code was run; the time it took counts as well."""
+        """Return the row of a trial that ran code; the time it took counts as well."""
         graded = running.result()
         spent = graded.spent
-        if headroom.over(spent, self._limits) - self._slow:  # other trials ran at the same time
+        # Other trials ran at the same time and may have slowed it down, so it gets a second run.
+        if headroom.over(spent, self._limits) - self._slow:
             spent = headroom.least(spent, self._grading.in_box(question, trial).spent)
         judged = self._row(question, trial, graded.score)
         names = headroom.over(spent, self._limits) - self._slow

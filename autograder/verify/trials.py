@@ -1,9 +1,8 @@
-"""Lets planted answers sit the exam in the place of the key's.
+"""Grade planted answers in place of those of the answer key.
 
-Each trial is one paper: the answer key with one answer changed. So whatever is lost was lost for that
-answer. Where texts are enough nothing is run, and only the changed questions are judged again. Code is run
-like any submission's; one paper of each question is asked about everything, the others about what was
-planted.
+Each trial is one paper: the answer key with one answer changed. All lost points are therefore lost for that
+answer. If texts are sufficient no code is run, and only the changed questions are judged again. Code is run
+as for any submission; one paper of each question checks everything, the others only the planted answers.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
 
 RunCalls = Callable[[tuple[Call, ...]], Sequence[Observation]]
+"""Runs calls in a sandbox and returns their results."""
 
 
 class TrialGrader:
-    """The answer key of one assignment, ready to have answers planted in it. Thread safe."""
+    """The answer key of one assignment, prepared for planting answers. Thread-safe."""
 
     def __init__(self, grader: Grader, key: AnswerKey) -> None:
         self._grader = grader
@@ -34,15 +34,15 @@ class TrialGrader:
         self._results = key.results()
 
     def answer(self, question: Question) -> Answer | None:
-        """The answer key's answer; None when the release has no cell for it."""
+        """Return the answer in the key; None if the release has no cell for it."""
         submission = self._key.submissions[question.notebook]
         return self._grader.assignment.answer(question, submission)
 
     def on_paper(self, question: Question, trial: Trial) -> Score | None:
-        """The score of a paper with a planted answer; None when code would have to be run for it.
+        """Return the score of a paper with a planted answer; None if code would have to be run.
 
-        The other questions keep the key's results: their answers are the same, and what they make of an
-        earlier result that is wrong is for trials of their own (`Trial.earlier`).
+        The other questions keep the results of the key: their answers are the same, and the effect of a wrong
+        earlier result on them is tested by separate trials (`Trial.earlier`).
         """
         planted = self._planted(question, trial)
         checks = self._grader.assignment.checks
@@ -54,15 +54,15 @@ class TrialGrader:
         return self._scored(trial, planted, _nobody)
 
     def is_read(self, question: Question, trial: Trial) -> bool:
-        """Whether nothing but variables of the planted answer has to be read."""
+        """Return whether only variables of the planted answer have to be read."""
         answer = self._planted(question, trial)[question.id]
         check = self._grader.assignment.checks[question.id]
         if question.file or trial.files or check.runs_tests:
-            return False  # what is asked then calls what was planted
+            return False  # the plan then calls the planted code
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
     def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
-        """The scores of trials of which only variables are read, by name; see `read_all`."""
+        """Score trials that only need variables to be read, by name; see `read_variables`."""
         if not trials:
             return {}
         assignment = self._grader.assignment
@@ -89,14 +89,14 @@ class TrialGrader:
         }
 
     def _before(self, question: Question) -> list[Cell]:
-        """The answer key's code cells before a question's answer."""
+        """Return the answer key's code cells before the answer to a question."""
         cells = self._key.submissions[question.notebook].cells
         grade_id = self._grader.assignment.releases[question.notebook].answer_cell(question)
         place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
         return [cell for cell in cells[:place] if isinstance(cell, Cell) and cell.source.strip()]
 
     def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunCalls) -> Score:
-        """Judge the changed answers, in the rubric's order."""
+        """Judge the changed answers, in the order of the rubric."""
         results = dict(self._results)
         earlier: dict[str, Sequence[ItemResult]] = {}
         for one in self._rubric.questions:
@@ -111,11 +111,12 @@ class TrialGrader:
                     sitting=self._grader.sittings.common,
                 )
                 results[one.id] = judged.results
+            # Later questions may build on the result of an earlier one, so the order of the rubric matters.
             earlier[one.id] = results[one.id]
         return scoring.score(trial.name, self._rubric, results)
 
     def _in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
-        """The planted answers of one notebook, by grade_id."""
+        """Return the planted answers of one notebook, by grade_id."""
         return {
             answer.grade_id: answer
             for place, answer in planted.items()
@@ -123,13 +124,13 @@ class TrialGrader:
         }
 
     def in_box(self, question: Question, trial: Trial, *, whole: bool = True) -> Graded:
-        """Grade a submission with a planted answer, as any student's.
+        """Grade a submission with a planted answer, like that of a student.
 
         Args:
-            question: what is answered.
+            question: the question of the planted answer.
             trial: the planted answer.
-            whole: ask about all answers; otherwise about the planted ones alone, though all cells are run,
-                and the other questions keep the key's results.
+            whole: judge all answers; otherwise only the planted ones, although all cells are run, and the
+                other questions keep the results of the key.
         """
         planted = self._planted(question, trial)
         changes: dict[str, dict[str, str]] = {}
@@ -152,11 +153,12 @@ class TrialGrader:
         return self._grader.grade(SubmittedFiles(trial.name, notebooks, files), known)
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
-        """The answers that a trial changes, by question."""
+        """Return the answers that a trial changes, by question."""
         own = self.answer(question) if trial.files and not trial.source else None
         sources = {question.id: own.source if own is not None else trial.source}
         for place, below in trial.earlier.items():
             key = self.answer(self._rubric.question(place))
+            # The planted code is appended to the key's answer to the earlier question.
             above = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""
             sources[place] = above + below
         return {
@@ -164,6 +166,7 @@ class TrialGrader:
         }
 
     def _replaced(self, question: Question, source: str) -> Answer:
+        """Return an answer with another source, marked as changed if it differs from the release."""
         answer = self.answer(question)
         if question.file:
             starter = self._grader.assignment.starters.get(question.file, b"").decode(errors="replace")
@@ -172,6 +175,7 @@ class TrialGrader:
         release = self._grader.assignment.releases[question.notebook]
         grade_id = release.answer_cell(question)
         stub = release.by_id[grade_id]
+        # The answer may have another cell type than the stub in the release.
         cell_type = answer.cell_type if answer is not None else stub.cell_type
         return Answer(grade_id, cell_type, source, changed=canonical(source) != canonical(stub.source))
 
@@ -182,16 +186,18 @@ class TrialGrader:
 
 
 def _known(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:
+    """Return results that were observed earlier."""
     del plan
     return observed
 
 
 def _nobody(plan: tuple[Call, ...]) -> tuple[Observation, ...]:
+    """Fail, because a paper without a sandbox makes no calls."""
     raise AssertionError(f"{len(plan)} calls are made for a paper without a box")
 
 
 def only_reads(plan: Sequence[Call]) -> bool:
-    """Whether a plan reads variables and calls nothing of the student's."""
+    """Return whether a plan only reads variables and calls no student code."""
     return all(call.read for call in plan)
 
 
@@ -201,17 +207,17 @@ def read_all(
     sources: Mapping[str, tuple[str, tuple[Call, ...]]],
     limits: Limits,
 ) -> dict[str, Sequence[Observation]]:
-    """What each trial's variables hold; trials that are missing could not be read this way.
+    """Return the variables of each trial; trials that could not be read this way are missing.
 
-    Starting a box and running a whole notebook for each would cost most of the time of a verification. Before
-    each trial the variables that will be read are taken away, so that none is left over from the trial
-    before; and a trial that is not as it must be is run again as a paper of its own, which alone counts.
+    Starting a sandbox and running a whole notebook for each trial would take most of the time of a
+    verification. Before each trial its variables are deleted, so that none is left over from the previous
+    trial; a trial with an unexpected result is run again as a separate paper, and only that result counts.
 
     Args:
-        box: fresh; closed here.
+        box: fresh; it is closed here.
         before: the code cells of the notebook before the answer cell.
-        sources: by the trial's name, the answer cell and the plan.
-        limits: how long a cell and a call may take.
+        sources: name of the trial → answer cell and plan.
+        limits: time limits for a cell and a call.
     """
     found: dict[str, Sequence[Observation]] = {}
     try:
@@ -222,7 +228,7 @@ def read_all(
             box.run_cell(f"for _ in {names!r}: globals().pop(_, None)", seconds=limits.cell_seconds)
             box.run_cell(source, seconds=limits.cell_seconds)
             found[name] = box.ask(plan, seconds=limits.call_seconds)
-    except SandboxError:  # whatever is missing is run as a paper of its own
+    except SandboxError:  # missing trials are run as separate papers
         pass
     finally:
         box.close()

@@ -1,1 +1,1 @@
-"""Whether two formulas, equations or inequalities say the same."""
+"""Decide whether two formulas, equations or inequalities are equivalent."""

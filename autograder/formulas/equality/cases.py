@@ -1,9 +1,9 @@
-"""Formulas with ``max``, ``min`` and roots of squares, compared case by case.
+"""Compare formulas with ``max``, ``min`` and roots of squares case by case.
 
-At a point one argument of every maximum decides, so two formulas without any are left to compare. A point of
-the domain where their values differ proves that the formulas do. They are equal if they agree wherever that
-was looked at, and every argument was seen to decide somewhere; arguments that never can are left out before.
-Everything else is `Undecided`.
+At a given point one argument of every maximum decides its value, so two formulas without maxima remain to be
+compared. If their values differ at a point of the domain, the formulas are different. They are equal if they
+agree at every sampled point and every argument was seen to decide somewhere; arguments that can never decide
+are removed first. Everything else is `Undecided`.
 """
 
 from __future__ import annotations
@@ -40,23 +40,24 @@ from autograder.formulas.values.evaluate import (
 from autograder.formulas.values.points import Point, Points
 
 LOOKED_AT = 200
-"""Points of the domain at which a difference is looked for, and of real numbers at which arguments decide."""
+"""Number of sampled points: of the domain, to find a difference, and of the real numbers, to see each
+argument decide."""
 MAX_WORK = 40_000
-"""What all these points cost, see `work_of`: about twenty milliseconds."""
+"""Limit on the cost of all these points, in units of `estimate_work`: about twenty milliseconds."""
 
 Equal = Callable[[Node, Node], bool]
 """Compares two formulas without maxima."""
 Decision = tuple[tuple[int, ...], int]
-"""The place of a maximum in a formula, and the argument that decides."""
+"""The path to a maximum in a formula, and the index of the argument that decides."""
 
 
 def has_cases(node: Node) -> bool:
-    """Whether a maximum, a minimum, an absolute value or the root of a square occurs."""
+    """Return whether a maximum, a minimum, an absolute value or the root of a square occurs."""
     return any(_is_case(part) for part in walk(node))
 
 
 def has_maxima(node: Node) -> bool:
-    """Whether a maximum or a minimum occurs."""
+    """Return whether a maximum or a minimum occurs."""
     return any(map(_is_maximum, walk(node)))
 
 
@@ -65,17 +66,17 @@ def _is_case(node: object) -> bool:
 
 
 def _is_maximum(node: object) -> bool:
-    """Whether it is a maximum or a minimum."""
+    """Return whether a node is a maximum or a minimum of several arguments."""
     return isinstance(node, Fn) and node.name in ("max", "min") and len(node.arguments) > 1
 
 
 def _is_size(node: object) -> bool:
-    """Whether it is an absolute value."""
+    """Return whether a node is an absolute value."""
     return isinstance(node, Fn) and node.name == "abs"
 
 
 def _rooted(node: object) -> tuple[Node, Fraction] | None:
-    """A base and a power when a node is a root of an even power, such as ``sqrt(x^2)``."""
+    """Return base and total power of a root of an even power, such as ``sqrt(x^2)``; otherwise None."""
     if isinstance(node, Fn) and node.name == "sqrt":
         base, power = node.arguments[0], Fraction(1, 2)
     elif isinstance(node, Pow) and isinstance(outer := _number(node.exponent), Fraction):
@@ -84,6 +85,7 @@ def _rooted(node: object) -> tuple[Node, Fraction] | None:
         return None
     if isinstance(base, Mul) and len(base.factors) == 2 and base.factors[0] == base.factors[1]:
         base = Pow(base.factors[0], Num(2))
+    # An even root of an even power is a power of the absolute value: (x^2)^(1/2) = |x|.
     inner = _number(base.exponent) if isinstance(base, Pow) else None
     if not isinstance(base, Pow) or not isinstance(inner, int) or inner % 2 or power.denominator % 2:
         return None
@@ -91,6 +93,7 @@ def _rooted(node: object) -> tuple[Node, Fraction] | None:
 
 
 def _number(node: Node) -> Rational | None:
+    """Return the value of a rational constant; None for any other formula."""
     try:
         return constant_value(node)
     except (TooLarge, Undefined):
@@ -98,7 +101,7 @@ def _number(node: Node) -> Rational | None:
 
 
 def unfolded(node: Node) -> Node:
-    """The formula with absolute values as maxima: ``max(x, -x)`` for ``|x|`` and ``sqrt(x^2)``."""
+    """Replace absolute values by maxima: ``max(x, -x)`` for ``|x|`` and ``sqrt(x^2)``."""
     if isinstance(node, Fn) and _is_size(node):
         base = unfolded(node.arguments[0])
         return Fn("max", (base, Neg(base)))
@@ -115,23 +118,26 @@ def unfolded(node: Node) -> Node:
 
 
 def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
-    """Whether two formulas are equal for all values of the symbols.
+    """Decide whether two formulas are equal for all values of the symbols.
 
     Args:
         first: a formula.
-        second: another.
-        points: the symbols' domains, and what is drawn.
+        second: another formula.
+        points: the domains of the symbols, and the sampled points.
         equal: compares formulas without maxima.
 
     Raises:
-        Undecided: neither could be proven.
+        Undecided: neither equality nor difference could be proven.
     """
     first, second = (_without_idle(unfolded(one), points.domains) for one in (first, second))
     remembered = _Remembered(equal)
+    # Larger formulas are sampled at fewer points, so the cost of a comparison is bounded.
     count = min(LOOKED_AT, MAX_WORK // (work_of(first) + work_of(second)))
     seen: tuple[set[Decision], set[Decision]] = set(), set()
     is_open, rounded = False, rounds(first) or rounds(second)
     for number in range(count):
+        # Points inside the domain can prove a difference. Points anywhere among the real numbers only show
+        # which arguments decide, and around them the formulas must agree as well.
         for at, inside in ((points.inside(number), True), (points.anywhere(number), False)):
             try:
                 left = _settled(first, at, seen[0], (), remembered)
@@ -151,6 +157,7 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
 
 
 def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[Node]:
+    """Yield the arguments of maxima that were never seen to decide."""
     for number, part in enumerate(children(node)):
         if _is_maximum(node) and (place, number) not in seen:
             yield part
@@ -158,7 +165,7 @@ def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[N
 
 
 class _Remembered:
-    """Compares formulas without maxima, each pair once. What is undecided is not equal."""
+    """Compares formulas without maxima, each pair once. An undecided pair counts as different."""
 
     def __init__(self, equal: Equal) -> None:
         self._equal = equal
@@ -176,7 +183,7 @@ class _Remembered:
 
 
 def _differ(left: Node, right: Node, at: Point) -> bool:
-    """Whether two formulas without maxima certainly differ at a point."""
+    """Return whether two formulas without maxima certainly differ at a point."""
     try:
         return exact(left, at) != exact(right, at)
     except (Irrational, TooLarge):
@@ -186,7 +193,7 @@ def _differ(left: Node, right: Node, at: Point) -> bool:
 
 
 def _is_reordered(first: Node, second: Node, equal: Equal) -> bool:
-    """Whether two formulas are the same but for the order of what is added, multiplied or compared."""
+    """Return whether two formulas differ only in the order of terms, factors or arguments of maxima."""
     if not any(map(_is_maximum, (*walk(first), *walk(second)))):
         return equal(first, second)
     if type(first) is not type(second) or (
@@ -207,10 +214,11 @@ def _is_reordered(first: Node, second: Node, equal: Equal) -> bool:
 
 
 def _without_idle(node: Node, domains: Mapping[str, str]) -> Node:
-    """An equal formula with fewer arguments: maxima within maxima opened, and none that never decides."""
+    """Return an equal formula with nested maxima flattened and arguments that never decide removed."""
     node = rebuilt(node, [_without_idle(part, domains) for part in children(node)])
     if isinstance(node, Neg) and isinstance(node.operand, Neg):
         return node.operand.operand
+    # -max(a, b) = min(-a, -b), so that nested maxima meet and can be flattened.
     if isinstance(node, Neg) and isinstance(node.operand, Fn) and _is_maximum(node.operand):
         other = "min" if node.operand.name == "max" else "max"
         return _without_idle(Fn(other, tuple(Neg(part) for part in node.operand.arguments)), domains)
@@ -227,7 +235,10 @@ def _without_idle(node: Node, domains: Mapping[str, str]) -> Node:
 
 
 def _never_decides(one: Node, other: Node, name: str, domains: Mapping[str, str]) -> bool:
-    """Whether a formula surely never decides beside another one; of equal ones the first does not."""
+    """Return whether an argument of a maximum never decides because of another argument.
+
+    Of two equal arguments, the first one counts as never deciding.
+    """
     opposite = "min" if name == "max" else "max"
     if isinstance(one, Fn) and one.name == opposite:  # no larger than any of its arguments
         return one == other or any(_never_decides(part, other, name, domains) for part in one.arguments)
@@ -240,17 +251,19 @@ def _never_decides(one: Node, other: Node, name: str, domains: Mapping[str, str]
 
 
 class _Tie(Exception):
-    """Which argument decides is open at a point."""
+    """At a point it is open which argument decides."""
 
 
 def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...], equal: Equal) -> Node | None:
-    """The formula that holds around a point: each maximum is the argument that decides there.
+    """Return the formula that holds around a point.
+
+    Each maximum is replaced by the argument that decides there.
 
     Returns:
-        None where an argument has no value.
+        None if an argument has no value at the point.
 
     Raises:
-        _Tie: see there.
+        _Tie: several different arguments may have the extreme value.
     """
     below = children(node)
     if not below:
@@ -267,13 +280,17 @@ def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...],
     if deciding is None:
         return None
     if not deciding or not all(equal(parts[deciding[0]], parts[other]) for other in deciding[1:]):
+        # Values that are equal or cannot be distinguished: the point may lie on a boundary between two cases.
         raise _Tie
     seen.update((place, number) for number in deciding)
     return parts[deciding[0]]
 
 
 def _deciding(parts: Sequence[Node], at: Point, *, smallest: bool) -> list[int] | None:
-    """The places of the largest (or smallest) value, see `certainly_largest`."""
+    """Return the indices of the largest (or smallest) values, see `find_certain_extremes`.
+
+    None if an argument has no value.
+    """
     try:
         values = [exact(part, at) for part in parts]
     except (Irrational, TooLarge):
@@ -285,11 +302,13 @@ def _deciding(parts: Sequence[Node], at: Point, *, smallest: bool) -> list[int] 
 
 
 def always(relation: Relation, domains: Mapping[str, str]) -> bool:
-    """Whether an inequality surely holds for all values of the symbols, such as ``0 < n`` for a whole ``n``.
+    """Decide whether an inequality certainly holds for all values of the symbols.
+
+    For example, ``0 < n`` holds for every positive integer ``n``.
 
     Args:
         relation: an inequality.
-        domains: name → domain, of its symbols at least.
+        domains: name → domain, at least for the symbols of the relation.
     """
     smaller, larger = relation.left, relation.right
     if relation.sign in (">", "≥"):

@@ -1,14 +1,14 @@
-"""Decides whether two formulas are equal, by a ladder of methods; never by manipulating them.
+"""Decide whether two formulas are equal, by a ladder of methods; never by manipulating them.
 
 1. the same tree;
-2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
-   probability below degree / 2^89, and the degree is below 2^6;
+2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a probability
+   below degree / 2^89, and the degree is below 2^6;
 3. maxima, minima and absolute values: case by case, each by the other methods (`cases`); radicals,
    logarithms, symbolic exponents and large values: balls (`balls`); ceilings and floors: `rounding`;
-4. `Undecided`: a human's job.
+4. `Undecided`: manual review.
 
-`Comparer.equal` compares formulas wherever both have values. An answer must have one, besides, wherever the
-right answer has one: `Comparer.find_gap`, by `definedness`.
+`Comparer.is_equal` compares formulas wherever both have values. In addition, an answer must have a value
+wherever the expected answer has one: `Comparer.find_gap`, by `definedness`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, 
 from autograder.formulas.values.points import Point, Points, is_in_domain
 
 RECENT = 64
-"""Formulas whose value a comparer remembers."""
+"""Number of formulas for which a comparer caches values."""
 
 
 class _Settled(NamedTuple):
-    """A formula with the assumptions put in, and how it has to be compared."""
+    """A formula with the assumptions substituted, and how it has to be compared."""
 
     node: Node
     has_cases: bool
@@ -39,11 +39,11 @@ class _Settled(NamedTuple):
 
 
 class Comparer:
-    """Compares under given assumptions, at the secret points it was made with.
+    """Compares formulas under given assumptions, at the secret points it was created with.
 
     Attributes:
-        points: the secret points, to be shared between comparers of one vocabulary.
-        assumptions: symbol → formula, in an order in which each uses only symbols settled before.
+        points: the secret points, shared between comparers of one vocabulary.
+        assumptions: symbol → formula, ordered so that each uses only symbols that are resolved before it.
     """
 
     __slots__ = ("_exact", "_irrational", "_recent", "assumptions", "points")
@@ -66,22 +66,23 @@ class Comparer:
             raise FormulaError(f"an assumption must be a rational formula: {self.assumptions}") from error
 
     def under(self, assumptions: Iterable[Relation]) -> Comparer:
-        """A comparer at the same points, under these assumptions instead."""
+        """Return a comparer at the same points, under these assumptions instead."""
         return Comparer(self.points, assumptions)
 
     def value(self, node: Node, point: int = 0) -> Rational | None:
-        """The exact value at one of the points: equal formulas have equal values.
+        """Return the exact value at one of the points: equal formulas have equal values.
 
         Returns:
-            None where there is no exact value within the limits.
+            None if there is no exact value within the limits.
         """
         try:
+            # Only the first point is cached: the others are evaluated for the few formulas that agree there.
             return exact(node, self._exact[point]) if point else self._first_value(node)
         except (Irrational, TooLarge, Undefined):
             return None
 
     def fingerprint(self, tree: Tree) -> Hashable | None:
-        """Return what is equal for equal formulas or tuples; None where only comparing can tell."""
+        """Return a value that equal formulas or tuples share; None if only a comparison can decide."""
         if isinstance(tree, Relation):
             return None
         if isinstance(tree, Tuple):
@@ -90,27 +91,28 @@ class Comparer:
         return self.value(tree)
 
     def _first_value(self, node: Node) -> Rational:
-        """The value at the first point; an answer is asked for it several times, and a right one always."""
+        """Return the value at the first point, cached because each formula needs it several times."""
         known = self._recent.get(id(node))
         if known is not None and known[0] is node:
             return known[1]
         value = exact(node, self._exact[0])
         if len(self._recent) >= RECENT:
             self._recent.clear()
+        # The entry keeps a reference to the node: otherwise its id could be reused for another node.
         self._recent[id(node)] = node, value
         return value
 
     def equal(self, first: Tree, second: Tree) -> bool:
-        """Whether two formulas, tuples or relations are equal for all values of the symbols.
+        """Decide whether two formulas, tuples or relations are equal for all values of the symbols.
 
-        Relations are equal when one is a rearrangement of the other; assumptions are not applied.
+        Relations are equal if one is a rearrangement of the other; assumptions are not applied to them.
 
         Args:
-            first: one of them.
-            second: the other.
+            first: a formula, tuple or relation.
+            second: another one.
 
         Raises:
-            Undecided: neither could be proven.
+            Undecided: neither equality nor difference could be proven.
         """
         if isinstance(first, Relation) or isinstance(second, Relation):
             return (
@@ -133,7 +135,7 @@ class Comparer:
             return self._equal_otherwise(first, second)
 
     def accepts(self, answer: Tree, right: Tree) -> bool:
-        """Whether an answer equals a right one, and has a value wherever that one has.
+        """Decide whether an answer equals the expected one, and has a value wherever that one has a value.
 
         Raises:
             Undecided: neither could be proven.
@@ -141,7 +143,7 @@ class Comparer:
         return self.equal(answer, right) and self.find_gap(answer, right) is None
 
     def find_gap(self, answer: Tree, right: Tree) -> Node | None:
-        """Return a part of an answer without a value where an equal right answer has one.
+        """Return a part of an answer that is undefined where an equal expected answer has a value.
 
         Single points do not count, such as ``n = 1`` of ``(n^2 - 1)/(n - 1)``. None if there is no gap.
 
@@ -157,13 +159,14 @@ class Comparer:
         return next((gap for gap in gaps if gap is not None), None)
 
     def expanded(self, node: Node) -> Node:
-        """Return a formula with the assumptions put in."""
+        """Return a formula with the assumptions substituted."""
+        # Later assumptions use only earlier symbols, so one pass from the end resolves all of them.
         for name, formula in reversed(self.assumptions):
             node = substitute(node, name, formula)
         return node
 
     def _allows(self, at: Point) -> bool:
-        """Whether the assumptions give their symbols values of their domains, as far as these are known."""
+        """Return whether the assumptions keep their symbols in their domains, as far as is known."""
         values: dict[str, Rational] = dict(at)
         for name, formula in self.assumptions:
             try:
@@ -180,6 +183,7 @@ class Comparer:
         left, right = self._defined(first), self._defined(second)
         if left is None and right is None:
             raise Undecided("both formulas divide by zero")
+        # The first point rejects nearly all wrong answers; the others make a chance agreement negligible.
         return left == right and all(exact(first, at) == exact(second, at) for at in self._exact[1:])
 
     def _defined(self, node: Node) -> Rational | None:
@@ -189,6 +193,7 @@ class Comparer:
             return None
 
     def _equal_otherwise(self, first: Node, second: Node) -> bool:
+        """Compare two formulas of which at least one has no exact rational value."""
         left, right = self._settled(first), self._settled(second)
         if left.has_cases or right.has_cases:
             try:
@@ -197,13 +202,13 @@ class Comparer:
             except Undecided:
                 if has_maxima(left.node) or has_maxima(right.node):
                     raise
-                # Roots of squares: points of every pattern of signs tell as well.
+                # Roots of squares: points with every pattern of signs decide as well.
         if left.rounds or right.rounds:
             return equal_rounded(left.node, right.node, self.points)
         return equal_at(left.node, right.node, self.points)
 
     def _settled(self, node: Node) -> _Settled:
-        """A formula with the assumptions put in; a class is compared with the same ones again and again."""
+        """Substitute the assumptions into a formula, cached because a class repeats the same formulas."""
         known = self._irrational.get(id(node))
         if known is not None and known[0] is node:
             return known[1]
@@ -222,7 +227,7 @@ def _formulas(tree: Tree) -> tuple[Node, ...]:
 
 
 def _ordered(assumptions: Iterable[Relation]) -> tuple[Assumption, ...]:
-    """Assumptions in an order in which each uses only symbols that are settled."""
+    """Order assumptions so that each uses only symbols that are resolved before it."""
     waiting: dict[str, Node] = {}
     for relation in assumptions:
         assumption = solved(relation)

@@ -1,11 +1,11 @@
-"""Finds out whether a formula has a value wherever another one has.
+"""Decide whether a formula has a value wherever another formula has one.
 
 Two formulas that agree wherever both have values may still differ in their domains: over the real numbers
-``sqrt(x)^2`` agrees with ``x`` and with ``abs(x)``, and has no value for negative ``x``. Isolated points do
+``sqrt(x)^2`` agrees with ``x`` and with ``abs(x)``, but is undefined for negative ``x``. Isolated points do
 not count, such as ``n = 1`` of ``(n^2 - 1)/(n - 1)``: the gap there is removable.
 
-What a formula requires is collected from its roots, logarithms, powers and quotients. What is not met for
-sure is looked at at many points of the domain, small, secret and very large ones.
+The requirements of a formula are collected from its roots, logarithms, powers and quotients. Requirements
+that are not certainly met are checked at many points of the domain: small, secret and very large ones.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, c
 from autograder.formulas.values.points import Point, Points
 
 SECRET = 24
-"""Secret points: every pattern of signs of three real symbols, thrice."""
+"""Number of secret points: every pattern of signs of three real symbols, three times."""
 _SMALL_DIGITS = 3
 MAX_SMALL = 5**_SMALL_DIGITS
-"""Small points, which are looked at first: gaps such as those of ``sqrt(n - 5)`` lie there."""
+"""Number of small points, which are checked first: they reveal gaps such as those of ``sqrt(n - 5)``."""
 _LARGE = tuple(Fraction(10**power) for power in (60, 160, 260, 360))
-"""Beside one of these, every number that can be written in a formula is small, and can still be seen."""
+"""Compared with one of these, every number that can be written in a formula is small, but still visible."""
 _SMALL: Mapping[str, tuple[Rational, ...]] = {
     "positive integer": (1, 2, 3, 4, 7),
     # Powers of negative numbers have values at whole exponents, which are isolated among real numbers.
@@ -41,20 +41,21 @@ _SMALL: Mapping[str, tuple[Rational, ...]] = {
     "unit": (0, Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), 1),
 }
 _MAY_BE_FLAT = frozenset(("max", "min", "abs", "ceil", "floor", "sqrt"))
-"""Functions with which a formula may be constant, and so zero, on a part of the domain."""
+"""Functions that can make a formula constant, and therefore zero, on a part of the domain."""
 
 Substitute = Callable[[Node], Node]
+"""Puts assumptions into a formula."""
 
 
 class Requirement(Struct, frozen=True):
-    """What an argument must be so that a part of a formula has a value.
+    """A condition on an argument, without which a part of a formula has no value.
 
     Attributes:
         part: the root, logarithm, power or quotient, as its author wrote it.
-        argument: the formula that must not be negative, or not be zero.
-        exponent: of a power: where its value is whole, the argument may be negative.
-        may_be_negative: the argument must not be zero.
-        is_odd_root: some define the part for negative arguments, too.
+        argument: the formula that must not be negative, or must not be zero.
+        exponent: the exponent of a power: if its value is whole, the argument may be negative.
+        may_be_negative: the argument only must not be zero.
+        is_odd_root: an odd root, which some conventions define for negative arguments as well.
     """
 
     part: Node
@@ -71,12 +72,12 @@ def find_gap(
     substitute: Substitute = lambda node: node,
     allows: Callable[[Point], bool] = lambda _: True,
 ) -> Node | None:
-    """Return a part of an answer without a value where the right answer has one, or None if there is none.
+    """Return a part of an answer that is undefined where the expected answer has a value, or None.
 
     Args:
-        answer: a formula that agrees with the right one wherever both have values.
-        right: the right one.
-        points: the symbols' domains, and where a violation is looked for.
+        answer: a formula that agrees with the expected one wherever both have values.
+        right: the expected formula.
+        points: the domains of the symbols, and the points at which violations are looked for.
         substitute: puts the assumptions into a formula.
         allows: whether the assumptions give every symbol a value of its domain at a point.
 
@@ -97,6 +98,7 @@ def find_gap(
     if not left:
         return None
     right = substitute(right)
+    # A requirement that the expected formula has as well cannot cause a gap.
     granted = list(_requirements(right))
     left = [one for one in left if not any(_implies(other, one) for other in granted)]
     for one in left:
@@ -114,7 +116,7 @@ def find_gap(
 
 
 def _places(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool]]:
-    """Points of the symbols' domains, and whether they are small ones."""
+    """Yield points of the symbols' domains, and whether they are small ones."""
     ordered = sorted(names)
     small = [_SMALL[points.domains[name]] for name in ordered]
     for number in range(min(MAX_SMALL, 5 ** len(ordered))):
@@ -124,13 +126,14 @@ def _places(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool
         yield {name: Fraction(values[digit]) for name, values, digit in pairs}, True
     yield from ((points.inside(number), False) for number in range(SECRET))
     unbounded = [name for name in ordered if points.domains[name] not in ("probability", "unit")]
+    # A gap may begin only beyond a huge constant, as in sqrt(10^50 - n).
     for number, large in product(range(2), _LARGE):  # real numbers of either sign
         at = points.inside(number)
         yield {**at, **{name: large * at[name] for name in unbounded}}, False
 
 
 def is_rational(node: Node) -> bool:
-    """Whether a formula has only isolated gaps because it is a quotient of polynomials."""
+    """Return whether a formula is a quotient of polynomials, so that its gaps are isolated points."""
     return not any(
         isinstance(part, Fn) or (isinstance(part, Pow) and not _is_integer(part.exponent))
         for part in walk(node)
@@ -148,6 +151,7 @@ def _requirements(node: Node) -> Iterator[Requirement]:
             yield Requirement(part, part.arguments[0])
         elif isinstance(part, Fn) and part.name in ("log", "ln", "lg"):
             for argument in part.arguments:
+                # Neither negative nor zero; the base is an argument of the logarithm, too.
                 yield Requirement(part, argument)
                 yield Requirement(part, argument, may_be_negative=True)
         elif isinstance(part, Div):
@@ -163,6 +167,7 @@ def _requirements_of_power(power: Pow) -> Iterator[Requirement]:
         exponent = None
     if exponent is None:
         yield Requirement(power, power.base, power.exponent)
+    # x^(1/3) for negative x depends on the convention, so odd roots are marked.
     elif exponent.denominator != 1:
         yield Requirement(power, power.base, is_odd_root=exponent.denominator % 2 == 1)
     if exponent is not None and exponent < 0:
@@ -170,8 +175,9 @@ def _requirements_of_power(power: Pow) -> Iterator[Requirement]:
 
 
 def _is_met(one: Requirement, domains: Mapping[str, str]) -> bool:
-    """Whether a requirement is surely met on the whole domain, but for isolated points."""
+    """Return whether a requirement is certainly met on the whole domain, except for isolated points."""
     if one.may_be_negative:
+        # The zeros of any other formula are isolated, so the gap is removable or a single point.
         return not _may_be_flat(one.argument)
     if one.exponent is not None and is_whole(one.exponent, domains):
         return True
@@ -179,7 +185,7 @@ def _is_met(one: Requirement, domains: Mapping[str, str]) -> bool:
 
 
 def _may_be_flat(node: Node) -> bool:
-    """Whether a formula may be zero on a part of the domain without being zero everywhere: ``abs(x) - x``."""
+    """Return whether a formula such as ``abs(x) - x`` may be zero on a part of the domain only."""
     return any(
         (isinstance(part, Fn) and part.name in _MAY_BE_FLAT)
         or (isinstance(part, Pow) and symbols(part.base) and not _is_integer(part.exponent))
@@ -188,14 +194,14 @@ def _may_be_flat(node: Node) -> bool:
 
 
 def _implies(known: Requirement, one: Requirement) -> bool:
-    """Whether a requirement is the same as a known one."""
+    """Return whether two requirements ask the same of the same argument."""
     return (known.argument, known.exponent, known.may_be_negative) == (
         one.argument, one.exponent, one.may_be_negative,
     )  # fmt: skip
 
 
 def _is_violated(one: Requirement, at: Point, *, is_small: bool) -> bool:
-    """Whether an argument certainly has a value that it must not have at a point."""
+    """Return whether an argument certainly has a forbidden value at a point."""
     if one.may_be_negative:  # small whole numbers are not far apart, so a zero there may be an isolated one
         return not is_small and balls.is_zero(one.argument, at)
     return balls.is_negative(one.argument, at) and (

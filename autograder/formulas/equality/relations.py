@@ -1,9 +1,9 @@
-"""Equations and inequalities, compared.
+"""Compare equations and inequalities.
 
-A relation may be turned round, multiplied through with what is positive, and solved for another symbol. That
-two of them are the same is proven by such a step, that they are not by values of which only one holds;
-anything else is `Undecided`. Such values are looked for where both sides are equal, too: ``x < 5`` and
-``x <= 5`` differ at 5 alone, and two equations at solutions alone.
+A relation may be turned round, multiplied by a positive formula, or solved for another symbol. Such a step
+proves that two relations are the same; values for which only one of them holds prove that they are not.
+Anything else is `Undecided`. Values at which both sides are equal are tried as well: ``x < 5`` and ``x <= 5``
+differ only at 5, and two equations only at solutions.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, 
 from autograder.formulas.values.points import Points, is_in_domain
 
 MAX_MONOMIAL = 8
-"""Largest power of a symbol that a relation is multiplied through with."""
+"""Largest power of a symbol by which a relation may have been multiplied."""
 SMALL = (1, 2, 3)
-"""Small values at which two inequalities may be seen to differ, e.g. where both sides are equal."""
+"""Small values at which two inequalities may differ, for example where both sides are equal."""
 MAX_SMALL = 243
 SECRET = 16
-"""Secret values inside the symbols' domains."""
+"""Number of secret points inside the symbols' domains."""
 AROUND = 3
-"""Small points, and secret ones, from which boundaries are looked for along each symbol."""
+"""Number of small points, and of secret ones, from which boundaries are searched along each symbol."""
 MAX_WORK = 10_000
-"""Parts of formulas that are evaluated to see a difference: a few milliseconds."""
+"""Number of nodes that are evaluated to find a difference: a few milliseconds."""
 
 Assumption = tuple[str, Node]
-"""A symbol and the formula that stands for it."""
+"""A symbol and the formula that replaces it."""
 
 _SMALL_SHARES: Mapping[str, tuple[Rational, ...]] = {
     "probability": (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3)),
     "unit": (0, Fraction(1, 2), 1),
 }
-"""The same for the domains that reach from 0 to 1."""
+"""The small values for the domains that reach from 0 to 1."""
 _TURNED: Mapping[str, str] = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "="}
 _POWERS: Mapping[Fraction, int] = {
     Fraction(2) ** power: power for power in range(-MAX_MONOMIAL, MAX_MONOMIAL + 1)
@@ -46,28 +46,28 @@ _POWERS: Mapping[Fraction, int] = {
 
 
 def turned(relation: Relation) -> Relation:
-    """The same sides with the sign the other way round: ``a > b`` for ``a < b``."""
+    """Return the same sides with the sign reversed: ``a > b`` for ``a < b``."""
     return Relation(relation.left, relation.right, _TURNED[relation.sign])
 
 
 def with_sign(relation: Relation, sign: str) -> Relation:
-    """The same sides with another sign, ``"<"`` or ``"≤"``, in the direction they have."""
+    """Return the same sides with another sign, ``"<"`` or ``"≤"``, keeping the direction."""
     return Relation(*_ascending(relation), sign)
 
 
 def is_strict(relation: Relation) -> bool:
-    """Whether the two sides must differ."""
+    """Return whether the two sides must differ."""
     return relation.sign in ("<", ">")
 
 
 def excess(relation: Relation) -> Node:
-    """What is below zero (or not above) where an inequality holds, and zero where an equation does."""
+    """Return smaller side - larger side: not positive if the inequality holds, zero if the equation does."""
     smaller, larger = _ascending(relation)
     return Add((smaller, Neg(larger)))
 
 
 def solved(relation: Relation) -> Assumption | None:
-    """The equation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
+    """Return an equation as ``symbol = formula`` if one side is a symbol that the other side lacks."""
     if relation.sign != "=":
         return None
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
@@ -79,12 +79,12 @@ def solved(relation: Relation) -> Assumption | None:
 def same_relation(
     first: Relation, second: Relation, points: Points, equal: Callable[[Node, Node], bool]
 ) -> bool:
-    """Whether two relations hold for the same values of the symbols.
+    """Decide whether two relations hold for the same values of the symbols.
 
     Args:
         first: a relation.
-        second: another.
-        points: the symbols' domains, and what is drawn.
+        second: another relation.
+        points: the domains of the symbols, and the sampled points.
         equal: compares formulas.
 
     Raises:
@@ -107,7 +107,8 @@ def same_relation(
         verdicts = _holds(first, at), _holds(second, at)
         if None not in verdicts and verdicts[0] is not verdicts[1]:
             return False
-    if strict is is_strict(second) and equal(left, right):  # with maxima, say
+    # The multiple test needs rational values; formulas with maxima, for example, are left to the comparer.
+    if strict is is_strict(second) and equal(left, right):
         return True
     raise Undecided("two inequalities that may be the same")
 
@@ -115,6 +116,7 @@ def same_relation(
 def _same_equation(
     first: Relation, second: Relation, points: Points, equal: Callable[[Node, Node], bool]
 ) -> bool:
+    """Decide whether two equations have the same solutions; see `is_same_relation`."""
     left, right = excess(first), excess(second)
     if _is_multiple(left, right, points, signed=False):
         return True
@@ -122,7 +124,7 @@ def _same_equation(
         for relation, other in ((first, right), (second, left)):
             for name in sorted(symbols(excess(relation))):
                 root = _root(relation, name, at)
-                # Multiplying by a symbol that may be zero adds solutions, but not such that people mean.
+                # Multiplying by a symbol that may be zero adds solutions, but none that anyone intends.
                 if root and _value(other, {**at, name: root}):
                     return False
             if _value(other, at) == 0:  # ``0 = 0`` is no relation
@@ -133,14 +135,14 @@ def _same_equation(
 
 
 def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = True) -> bool:
-    """Whether the quotient of two formulas is a number times powers of positive symbols.
+    """Return whether the quotient of two formulas is a number times powers of positive symbols.
 
-    That it is such a product is seen from how it grows when one symbol is doubled.
+    This is inferred from the growth of the quotient when one symbol is doubled.
 
     Args:
         first: a formula.
-        second: another.
-        points: the symbols' domains, and what is drawn.
+        second: another formula.
+        points: the domains of the symbols, and the sampled points.
         signed: whether the number must be positive.
     """
     try:
@@ -153,6 +155,8 @@ def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = Tr
                 doubled = {**at, name: 2 * at[name]}
                 above, below = exact(first, doubled), exact(second, doubled)
                 power = _POWERS.get(Fraction(above) / Fraction(below) / ratio) if below else None
+                # A symbol that may be negative would reverse an inequality, so no power of it may be a
+                # factor.
                 if power is None or (power and points.domains[name] == "real"):
                     return False
     except (Irrational, TooLarge, Undefined):
@@ -163,7 +167,7 @@ def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = Tr
 def _boundary(
     first: Relation, second: Relation, names: Collection[str], points: Points
 ) -> Iterator[Mapping[str, Rational]]:
-    """Points of the symbols' domains on the boundaries of two inequalities, between them and beside them."""
+    """Yield points of the symbols' domains on, between and near the boundaries of two inequalities."""
     # A large power costs as much as so many factors.
     powers = [part.exponent for one in (first, second) for part in walk(one) if isinstance(part, Pow)]
     if sum(int(power.value) for power in powers if isinstance(power, Num)) > MAX_WORK // AROUND:
@@ -182,19 +186,20 @@ def _boundary(
 
 
 def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational | None:
-    """The value of a symbol at which both sides are equal; None where they are not linear in it."""
+    """Return the value of a symbol at which both sides are equal; None if they are not linear in it."""
     difference = excess(relation)
     values = [_value(difference, {**at, name: value}) for value in (1, 2, 3)]
     if None in values:
         return None
     low, middle, high = (Fraction(value) for value in values if value is not None)
+    # Three equally spaced values determine a line, or show that there is none.
     if middle - low != high - middle or middle == low:
         return None
     return 1 - low / (middle - low)
 
 
 def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
-    """Values on boundaries, half way between two of them, and close to them."""
+    """Yield values on boundaries, half way between two of them, and near them."""
     yield from roots
     if len(roots) == 2:
         yield Fraction(sum(map(Fraction, roots)), 2)
@@ -203,13 +208,14 @@ def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
 
 
 def _ascending(relation: Relation) -> tuple[Node, Node]:
+    """Return the two sides, the smaller one first."""
     if relation.sign in (">", "≥"):
         return relation.right, relation.left
     return relation.left, relation.right
 
 
 def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
-    """Values at which two inequalities may differ: secret ones, and small ones."""
+    """Yield points at which two inequalities may differ: secret ones, then small ones."""
     if not any(points.domains[name] in ("probability", "unit") for name in names):
         yield from points.exact
     for number in range(SECRET):
@@ -221,7 +227,7 @@ def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rati
 
 
 def _value(node: Node, at: Mapping[str, Rational]) -> Rational | None:
-    """The exact value of a formula; None where it has none that is known."""
+    """Return the exact value of a formula; None if there is none or it is not known."""
     try:
         return exact(node, at)
     except (Irrational, TooLarge, Undefined):
@@ -229,6 +235,6 @@ def _value(node: Node, at: Mapping[str, Rational]) -> Rational | None:
 
 
 def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool | None:
-    """Whether an inequality holds at a point; None where that is not known."""
+    """Return whether an inequality holds at a point; None if that is not known."""
     value = _value(excess(relation), at)
     return None if value is None else value < 0 or (value == 0 and not is_strict(relation))

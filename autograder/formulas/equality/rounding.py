@@ -1,8 +1,9 @@
-"""Compares formulas with ceilings and floors, for which agreement at random points proves nothing.
+"""Compare formulas with ceilings and floors, for which agreement at random points proves nothing.
 
-Two things are tried. Equal with every rounded part taken for an unknown that only its argument settles, as
-they stand or with parts that are the same for whole numbers written alike: then they are equal. Different at
-some point: then they differ. What is left is a human's job.
+Two attempts are made. If the formulas are equal when every rounded part is replaced by an unknown that
+depends only on its argument, then they are equal; this is tried for the formulas as written, and with parts
+normalised that are the same for whole numbers. If they differ at some point, then they are different.
+Everything else needs manual review.
 """
 
 from __future__ import annotations
@@ -40,30 +41,33 @@ from autograder.formulas.values.evaluate import (
 from autograder.formulas.values.points import Points, SecretNumbers
 
 ROUNDING = frozenset(("ceil", "floor"))
+"""Names of the rounding functions."""
 WITNESSES = (3, 12, 100, 10_000, 10**12)
 """Upper ends of the ranges in which a point of difference is looked for."""
 _TRIES = 4
+"""Number of points per range."""
 _BITS = 90
+"""Size of the coordinates at which rounded parts are replaced by unknowns."""
 
 Rounding = Callable[[str, Rational], int]
-"""What stands for a rounded value: the function's name and its argument's value → a number."""
+"""Replaces a rounded value: name of the function and value of its argument → a number."""
 
 
 def rounds(node: Node) -> bool:
-    """Whether a ceiling or floor occurs."""
+    """Return whether a ceiling or floor occurs."""
     return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk(node))
 
 
 def equal_rounded(first: Node, second: Node, points: Points) -> bool:
-    """Whether two formulas are equal for all values of the symbols.
+    """Decide whether two formulas are equal for all values of the symbols.
 
     Args:
         first: a formula.
-        second: another.
-        points: the symbols' domains, and what is drawn.
+        second: another formula.
+        points: the domains of the symbols, and the sampled points.
 
     Raises:
-        Undecided: neither could be proven.
+        Undecided: neither equality nor difference could be proven.
     """
     names = sorted(symbols(first) | symbols(second))
     domains, stream = points.domains, points.stream("rounding")
@@ -96,10 +100,10 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
 
 
 def _alike(node: Node, domains: Mapping[str, str]) -> Node:
-    """The formula with quotients of whole numbers rounded down, and once; whole ones not at all.
+    """Normalise rounding: quotients of whole numbers are rounded down, and once; whole values not at all.
 
-    For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and
-    ``floor((floor(x) + k)/m) = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
+    For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and ``floor((floor(x) + k)/m)
+    = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
     """
     below = [_alike(part, domains) for part in children(node)]
     node = rebuilt(node, below) if below else node
@@ -111,9 +115,11 @@ def _alike(node: Node, domains: Mapping[str, str]) -> Node:
     if not (is_whole(under, domains) and _is_above_zero(under, domains) and is_whole(above, domains)):
         return node
     if node.name == "ceil":
+        # Only floors remain, so that both spellings of a value become the same.
         lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
         return Add((lowered, Num(1)))
     summands = list(_summands(above))
+    # An inner floor in a numerator can be removed, see the second identity above.
     for place, part in enumerate(summands):
         if isinstance(part, Fn) and part.name == "floor":
             inner = Add((*summands[:place], part.arguments[0], *summands[place + 1 :]))
@@ -122,6 +128,7 @@ def _alike(node: Node, domains: Mapping[str, str]) -> Node:
 
 
 def _summands(node: Node) -> Iterator[Node]:
+    """Yield the terms of a sum, including those of nested sums."""
     if isinstance(node, Add):
         for part in node.terms:
             yield from _summands(part)
@@ -130,7 +137,7 @@ def _summands(node: Node) -> Iterator[Node]:
 
 
 def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
-    """Whether a formula certainly has whole values."""
+    """Return whether a formula certainly has whole values."""
     match node:
         case Num(value):
             return Fraction(value).denominator == 1
@@ -146,7 +153,7 @@ def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
 
 
 def _is_whole_quotient(node: Node, domains: Mapping[str, str]) -> bool:
-    """Whether a formula certainly has whole values, as ``16*d^2/2``, ``n*d/d`` and ``n*(n - 1)/2``."""
+    """Return whether a quotient such as ``16*d^2/2``, ``n*d/d`` or ``n*(n - 1)/2`` is always whole."""
     if is_whole(node, domains):
         return True
     try:
@@ -157,7 +164,7 @@ def _is_whole_quotient(node: Node, domains: Mapping[str, str]) -> bool:
 
 
 def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
-    """Whether a formula certainly has values above zero."""
+    """Return whether a formula certainly has values above zero."""
     match node:
         case Num(value):
             return value > 0
@@ -171,6 +178,7 @@ def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
 
 
 def _drawn(domain: str, largest: int, stream: SecretNumbers) -> Rational:
+    """Draw a value of a domain, with numerator and denominator up to about `largest`."""
     value: Rational = 1 + stream.below(largest)
     if domain in ("probability", "unit"):  # the ends of the interval, where it has them
         least, parts = (0, largest) if domain == "unit" else (1, largest + 1)
@@ -192,7 +200,7 @@ def _value(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Ration
 
 
 def _settled(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Node:
-    """The formula with numbers in the place of its rounded parts."""
+    """Return the formula with its rounded parts replaced by numbers."""
     match node:
         case Fn(name, arguments) if name in ROUNDING:
             value = rounding(name, _value(arguments[0], at, rounding))
@@ -217,15 +225,19 @@ def _rounded(name: str, value: Rational) -> int:
 
 
 def _unknowns(key: bytes) -> Rounding:
-    """Numbers that depend on the argument's value and on nothing else; a ceiling is a floor mirrored."""
+    """Return a function that replaces rounded values by pseudorandom numbers.
+
+    A number depends only on the value of the argument; a ceiling is a mirrored floor.
+    """
 
     def unknown(name: str, value: Rational) -> int:
         if value.denominator == 1:
             return int(value)
         sign = -1 if name == "ceil" else 1
         argument = Fraction(sign * value)
-        whole = math.floor(argument)  # whole numbers may stand inside or outside the brackets
+        whole = math.floor(argument)  # floor(x + k) = floor(x) + k for whole k
         text = f"{argument - whole}".encode()
+        # A keyed hash: without the secret, an answer cannot be built so that two unknowns agree by chance.
         return sign * (int.from_bytes(hashlib.blake2b(text, key=key, digest_size=12).digest()) + whole)
 
     return unknown

@@ -1,1 +1,1 @@
-"""The form a formula is written in: factored, expanded, collected and others."""
+"""Forms in which a formula can be written: factored, expanded, collected and others."""

@@ -1,7 +1,7 @@
-"""The form a formula is written in, judged on the tree as its author wrote it.
+"""Check the form in which a formula is written, on the tree as its author wrote it.
 
-Each form is a function that names the first part that is not in the form; what it quotes is always the
-author's own. Whether the formula is right is not looked at.
+Each form is a function that names the first part that violates the form; it always quotes the author's own
+text. These functions do not check whether the formula is correct.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
 
 LEFT_STANDING = 10_000
-"""A power of numbers above this may stay as it is: nobody writes 2^30 out."""
+"""A power of numbers above this may stay as it is: writing out 2^30 is not expected."""
 
 
 class Flaw(Struct, frozen=True):
-    """Why a formula is not in a form.
+    """A reason why a formula is not in a form.
 
     Attributes:
         code: stable name, e.g. ``"like-terms"``.
-        params: the parts it is about, as text; all of them are the author's own.
+        params: the parts concerned, as text; all of them are the author's own.
     """
 
     code: str
@@ -34,26 +34,26 @@ class Flaw(Struct, frozen=True):
 
 
 def flaw(formula: Node, form: str) -> Flaw | None:
-    """The first reason why a formula is not in a form of `FORMS`; None when it is.
+    """Return the first reason why a formula is not in a form of `FORMS`; None if it is.
 
     Raises:
-        Undecided: it is too large to be factored.
+        Undecided: the formula is too large to be factored.
     """
     return FORMS[form](formula)
 
 
 def occurring(tree: Tree) -> frozenset[str]:
-    """The names of the symbols and functions that are written in a tree."""
+    """Return the names of the symbols and functions that are written in a tree."""
     return frozenset(node.name for node in walk(tree) if isinstance(node, Sym | Fn | Const))
 
 
 def collected(formula: Node) -> Flaw | None:
-    """No sum has two terms that differ in the number in front only."""
+    """Check that no sum has two terms that differ only in their numeric factor."""
     return _first(_like_terms, _nodes(formula))
 
 
 def expanded(formula: Node) -> Flaw | None:
-    """No product or quotient of a sum, and no power of a sum."""
+    """Check that there is no product or quotient of a sum, and no power of a sum."""
     match formula:
         case Add(terms):
             return _first(expanded, terms)
@@ -68,6 +68,7 @@ def expanded(formula: Node) -> Flaw | None:
         case Div(above, below):
             if isinstance(_bare(above), Add):
                 return Flaw("fraction-of-sum", {"part": to_text(formula)})
+            # A sum below the fraction line cannot be expanded further.
             return expanded(above) or (None if isinstance(below, Add) else expanded(below))
         case Pow(base, exponent):
             power = _constant(exponent)
@@ -78,7 +79,7 @@ def expanded(formula: Node) -> Flaw | None:
 
 
 def factored(formula: Node) -> Flaw | None:
-    """A product of factors of which none can be taken apart further.
+    """Check that the formula is a product of irreducible factors.
 
     Raises:
         Undecided: a factor is too large.
@@ -99,11 +100,13 @@ def _reducible(factor: Add) -> Flaw | None:
     found = collected(factor)
     if found is not None:
         return found
+    # The cheap check comes first; the polynomial ring below is slower and may be undecided.
     part = to_text(factor)
     ring = Ring((factor,))
     polynomial = ring.polynomial(factor)
     if not polynomial:
         return Flaw("cancels", {"part": part})
+    # A sum that collapses to one term, or has a symbol in a denominator, can be written as a product.
     if len(polynomial) == 1 or not ring.is_whole(factor):
         return Flaw("factorable", {"part": part})
     common = ring.content(polynomial)
@@ -115,7 +118,10 @@ def _reducible(factor: Add) -> Flaw | None:
 
 
 def simplified(formula: Node) -> Flaw | None:
-    """Like terms collected, and no arithmetic, no factor 1, nothing to cancel and no nested fraction left.
+    """Check that the formula is simplified.
+
+    Like terms are collected, and there is no arithmetic, no factor 1, nothing to cancel and no nested
+    fraction left.
 
     Raises:
         Undecided: a fraction is too large to be reduced.
@@ -129,12 +135,12 @@ def simplified(formula: Node) -> Flaw | None:
 
 
 def sum_(formula: Node) -> Flaw | None:
-    """A sum of two terms or more."""
+    """Check that the formula is a sum of two terms or more."""
     return None if isinstance(_bare(formula), Add) else Flaw("no-sum")
 
 
 def product(formula: Node) -> Flaw | None:
-    """A product, a power, or a single symbol or number: no sum."""
+    """Check that the formula is a product, a power, or a single symbol or number: not a sum."""
     return Flaw("no-product") if isinstance(_bare(formula), Add) else None
 
 
@@ -150,7 +156,7 @@ FORMS: Mapping[str, Callable[[Node], Flaw | None]] = {
 
 
 def summands(node: Add) -> Iterator[Node]:
-    """The terms of a sum, those of sums directly inside included."""
+    """Yield the terms of a sum, including those of directly nested sums."""
     for term in node.terms:
         inner = term.operand if isinstance(term, Neg) else term
         if isinstance(inner, Add):
@@ -160,9 +166,10 @@ def summands(node: Add) -> Iterator[Node]:
 
 
 def _like_terms(node: Node) -> Flaw | None:
-    """Terms of one sum that differ in the number in front only."""
+    """Find terms of one sum that differ only in their numeric factor."""
     if not isinstance(node, Add):
         return None
+    # A fresh ring per sum keeps the number of generators small.
     ring = Ring((node,))
     seen: dict[Hashable, Node] = {}
     for term in summands(node):
@@ -174,7 +181,7 @@ def _like_terms(node: Node) -> Flaw | None:
 
 
 def _arithmetic(node: Node) -> Flaw | None:
-    """Numbers that could be computed: ``2*3*d``, ``2^3``, ``4/2``, ``sqrt(9)``."""
+    """Find numbers that could be computed: ``2*3*d``, ``2^3``, ``4/2``, ``sqrt(9)``."""
     match node:
         case Mul() | Div():
             above, below = (
@@ -191,7 +198,10 @@ def _arithmetic(node: Node) -> Flaw | None:
 
 
 def _number(factor: Node) -> Fraction | None:
-    """The number that a factor is, or is a power of a multiple of; None for none, and for 1."""
+    """Return the numeric factor of a factor; None for none, and for 1.
+
+    That is its value if it is constant, or the number in the base of a power.
+    """
     value = _constant(factor)
     if value is None and isinstance(factor, Pow) and isinstance(factor.base, Mul):
         value = next((found for part in factor.base.factors if (found := _constant(part)) is not None), None)
@@ -204,7 +214,7 @@ def _reduced(above: Fraction, below: Fraction) -> bool:
 
 
 def _split(node: Node) -> tuple[list[Node], list[Node]]:
-    """What is multiplied above the fraction line of a product or quotient, and below."""
+    """Return the factors above the fraction line of a product or quotient, and those below."""
     match node:
         case Neg(operand):
             return _split(operand)
@@ -214,13 +224,14 @@ def _split(node: Node) -> tuple[list[Node], list[Node]]:
         case Div(numerator, denominator):
             (above, under), (over, below) = _split(numerator), _split(denominator)
             return above + below, under + over
+        # A negative power is a factor of the denominator.
         case Pow(base, exponent) if _constant(base) is None and (_constant(exponent) or 0) < 0:
             return [], [Pow(base, exponent.operand) if isinstance(exponent, Neg) else base]
     return [node], []
 
 
 def _neutral(node: Node) -> Flaw | None:
-    """A factor 1 or 0, a term 0, an exponent 1 or 0."""
+    """Find a factor 1 or 0, a term 0, or an exponent 1 or 0."""
     match node:
         case Mul(factors):
             idle = any(_bare(factor) in (Num(0), Num(1)) for factor in factors)
@@ -241,7 +252,7 @@ def _double_sign(node: Node) -> Flaw | None:
 
 
 def _nested(node: Node) -> Flaw | None:
-    """A fraction above or below a fraction line, or beside another fraction as a factor."""
+    """Find a fraction above or below a fraction line, or two fractions that are factors of one product."""
     match node:
         case Div(above, below):
             nested = any(isinstance(part, Div) for side in (above, below) for part in _nodes(side))
@@ -253,11 +264,12 @@ def _nested(node: Node) -> Flaw | None:
 
 
 def _repeated(node: Node) -> Flaw | None:
-    """Powers of one base side by side, such as ``d^2*d``; ``d*d`` may stay."""
+    """Find several powers of one base, such as ``d^2*d``; ``d*d`` may stay."""
     if not isinstance(node, Mul):
         return None
     bases = [factor.base for factor in node.factors if isinstance(factor, Pow)]
     plain = [factor for factor in node.factors if not isinstance(factor, Pow)]
+    # d*d may stay, but sqrt(d)*sqrt(d) may not.
     roots = [factor for factor in plain if isinstance(factor, Fn)]
     repeated = any(len(set(parts)) < len(parts) for parts in (bases, roots)) or any(
         base in plain for base in bases
@@ -266,7 +278,7 @@ def _repeated(node: Node) -> Flaw | None:
 
 
 def _cancelling(node: Node) -> Flaw | None:
-    """A factor on both sides of a fraction line, written or after multiplying out."""
+    """Find a common factor of both sides of a fraction line, as written or after multiplying out."""
     above, below = _split(node) if isinstance(node, Mul | Div) else ([], [])
     if not above or not below:
         return None
@@ -275,8 +287,9 @@ def _cancelling(node: Node) -> Flaw | None:
 
 
 def _nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
-    """A formula and its parts from the outside; those of functions and exponents only if deep."""
+    """Yield a formula and its parts from the outside; those inside functions and exponents only if deep."""
     yield node
+    # A form describes the outer structure; only simplification looks inside functions.
     if deep or not isinstance(node, Fn):
         parts = (node.base,) if isinstance(node, Pow) and not deep else children(node)
         for part in parts:
@@ -284,7 +297,7 @@ def _nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
 
 
 def _bare(node: Node) -> Node:
-    """A formula without the signs before it."""
+    """Return a formula without its leading signs."""
     while isinstance(node, Neg):
         node = node.operand
     return node
@@ -299,7 +312,7 @@ def _first(look: Callable[[Node], Flaw | None], parts: Iterable[Node]) -> Flaw |
 
 
 def _constant(node: Node) -> Fraction | None:
-    """The value of a rational constant."""
+    """Return the value of a rational constant; None for any other formula."""
     try:
         value = constant_value(node)
     except (TooLarge, Undefined):

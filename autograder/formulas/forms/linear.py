@@ -1,4 +1,4 @@
-"""Linear inequalities, decided exactly by the elimination of Fourier and Motzkin."""
+"""Decide systems of linear inequalities exactly, by Fourier–Motzkin elimination."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from autograder.formulas.errors import Undecided
 MAX_ROWS = 400  # inequalities, those that follow from others among them
 
 Row = Mapping[Any, int | Fraction]
-"""What stands before each unknown in a sum."""
+"""The coefficient of each unknown in a sum."""
 _Row = frozenset[tuple[Any, int]]
 
 
 def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
-    """Whether some sums are never above zero together.
+    """Return whether some sums can never all be positive together.
 
     Args:
         rows: the sums.
         free: the unknowns that may be negative; all others are zero or more.
 
     Raises:
-        Undecided: it takes too long.
+        Undecided: elimination takes too long.
     """
     left = set(map(_whole, rows))
     while not any(_never(row, free) for row in left):
         found = Counter((unknown, number > 0) for row in left for unknown, number in row)
         if not found:
             return False
+        # Eliminate the unknown that adds the fewest rows: p positive and n negative ones become p*n.
         _, chosen = min(
             (found[one, True] * found[one, False] - found[one, True] - found[one, False], one)
             for one, _ in found
@@ -44,7 +45,7 @@ def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
 
 
 def _whole(row: Row) -> _Row:
-    """The same with whole numbers that have no common divisor."""
+    """Return the same row with whole coefficients that have no common divisor."""
     common = math.lcm(*[number.denominator for number in row.values()])
     numbers = [
         (one, number.numerator * (common // number.denominator)) for one, number in row.items() if number
@@ -54,18 +55,22 @@ def _whole(row: Row) -> _Row:
 
 
 def _never(row: _Row, free: AbstractSet[Any]) -> bool:
-    """Whether a sum is surely not above zero."""
+    """Return whether a sum is certainly never positive."""
     return all(number < 0 and unknown not in free for unknown, number in row)
 
 
 def _without(chosen: Any, rows: AbstractSet[_Row], *, free: bool) -> set[_Row]:
-    """What follows for the others: of two in which an unknown has both signs, one in which it cancels."""
+    """Eliminate an unknown.
+
+    Every two rows in which it has opposite signs are combined into one in which it cancels.
+    """
     numbers = [dict(row) for row in rows]
     found = {row for row, own in zip(rows, numbers, strict=True) if chosen not in own}
     above = [own for own in numbers if own.get(chosen, 0) > 0]
     for below in numbers:
         if below.get(chosen, 0) < 0:
             if not free:
+                # The unknown is not negative, so without its negative term the sum is at least as large.
                 found.add(_whole({**below, chosen: 0}))
             for own in above:
                 both = {*own, *below}

@@ -1,7 +1,7 @@
 """Formulas as exact quotients of polynomials (python-flint), within limits.
 
-Whatever is no polynomial of the symbols, such as ``sqrt(n)`` or ``2^n``, counts as a symbol of its own:
-two such parts are the same where they are written the same.
+Any part that is not a polynomial of the symbols, such as ``sqrt(n)`` or ``2^n``, counts as a further symbol:
+two such parts are the same if they are written the same.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MAX_GENERATORS = 10
 MAX_TERMS = 120
 MAX_DEGREE = 24
 MAX_CLASSES = 64
-"""Classes of remainders that are looked at one by one."""
+"""Number of residue classes that are tested one by one."""
 MAX_BITS = 256
 """Size of a coefficient."""
 
 Polynomial = Any
-"""An ``fmpz_mpoly``; flint has no types for checkers."""
+"""An ``fmpz_mpoly``; flint has no type information."""
 
 
 class Ring:
@@ -47,17 +47,18 @@ class Ring:
         if len(found) > MAX_GENERATORS:
             raise Undecided("too many symbols for polynomials")
         self._places = found
+        # flint needs at least one generator, even for constants.
         names = [f"x{place}" for place in range(max(len(found), 1))]
         self._context = fmpz_mpoly_ctx.get(names, Ordering.lex)
         self._generators = self._context.gens()
 
     @property
     def generators(self) -> tuple[Node, ...]:
-        """The symbols, and what counts as one, in the order of the powers in a term."""
+        """The symbols and symbol-like parts, in the order of the powers in a term."""
         return tuple(self._places)
 
     def quotient(self, node: Node) -> tuple[Polynomial, Polynomial]:
-        """Numerator and denominator of a formula; they may have common factors.
+        """Return numerator and denominator of a formula; they may have common factors.
 
         Raises:
             Undecided: beyond the limits, or a denominator is zero.
@@ -87,28 +88,29 @@ class Ring:
         return self._generators[self._places[node]], self._constant(1)
 
     def polynomial(self, node: Node) -> Polynomial:
-        """The numerator of a formula in lowest terms."""
+        """Return the numerator of a formula in lowest terms."""
         above, below = self.quotient(node)
         return above / above.gcd(below) if above else above
 
     def is_whole(self, node: Node) -> bool:
-        """Whether a formula in lowest terms has no symbol below a fraction line."""
+        """Return whether a formula in lowest terms has no symbol below a fraction line."""
         above, below = self.quotient(node)
         return not above or bool((below / above.gcd(below)).is_constant())
 
     def bare(self, node: Node) -> tuple[str, str]:
-        """A formula in lowest terms without the number in front."""
+        """Return numerator and denominator in lowest terms without the numeric factor, as text."""
         above, below = self.quotient(node)
         common = above.gcd(below)
         return str(_without_number(above / common)), str(_without_number(below / common))
 
     def is_whole_valued(self, node: Node) -> bool:
-        """Whether a formula has whole values for whole values of its generators, as ``n*(n - 1)/2`` has."""
+        """Return whether whole generators give whole values, as for ``n*(n - 1)/2``."""
         above, below = self.quotient(node)
         if not above:
             return True
         common = above.gcd(below)
         above, below = above / common, below / common
+        # If the denominator is a number, values modulo it depend only on the residues of the generators.
         divisor, count = abs(int(below.coeffs()[0])), max(len(self._places), 1)
         if not below.is_constant() or divisor**count > MAX_CLASSES:
             return False
@@ -117,26 +119,26 @@ class Ring:
         )
 
     def content(self, polynomial: Polynomial) -> Node | None:
-        """What can be taken out of every term: a number and powers; None when that is 1."""
+        """Return the number and powers that are common to all terms; None if that is 1."""
         return self._tree(polynomial.term_content())
 
     def numeric_common(self, node: Node) -> Fraction:
-        """The greatest number that can be taken out of every term, e.g. 1/2 of ``n/2 + 3*d/2``."""
+        """Return the greatest number common to all terms, e.g. 1/2 for ``n/2 + 3*d/2``."""
         above, below = self.quotient(node)
         common = above.gcd(below)
         above, below = above / common, below / common
         return Fraction(int(above.content()), int(below.content()))
 
     def factors(self, polynomial: Polynomial) -> int:
-        """How many irreducible factors other than numbers a polynomial has, each as often as it occurs."""
+        """Return the number of irreducible factors other than numbers, counted with multiplicity."""
         _, found = polynomial.factor()
         return sum(int(times) for _, times in found)
 
     def common(self, first: Node, second: Node) -> Node | None:
-        """The greatest common divisor of two polynomials where it is one term; the first where it is more.
+        """Return the greatest common divisor of two polynomials, or the first one if it has several terms.
 
         Returns:
-            None when it is 1, also for parts that are fractions themselves.
+            None if the divisor is 1, also for parts that are fractions themselves.
         """
         (above, one), (below, other) = self.quotient(first), self.quotient(second)
         if not (one.is_one() and other.is_one()) or not above or not below:
@@ -145,7 +147,7 @@ class Ring:
         return None if divisor.is_one() else self._tree(divisor) or first
 
     def _tree(self, polynomial: Polynomial) -> Node | None:
-        """A polynomial of one term as a formula; None for 1 and for those of more terms."""
+        """Return a polynomial of one term as a formula; None for 1 and for several terms."""
         if len(polynomial) != 1 or polynomial.is_one():
             return None
         parts = list(self._places)
@@ -178,6 +180,7 @@ class Ring:
 
 def _without_number(polynomial: Polynomial) -> Polynomial:
     primitive = polynomial / polynomial.content() if polynomial else polynomial
+    # Polynomials that differ only by sign must become the same text.
     return -primitive if primitive and int(primitive.coeffs()[0]) < 0 else primitive
 
 
@@ -200,7 +203,7 @@ def _generators(node: Node, found: dict[Node, int]) -> None:
 
 
 def _whole_power(node: Pow) -> int | None:
-    """The exponent where it is a constant whole number."""
+    """Return the exponent if it is a constant whole number."""
     try:
         power = constant_value(node.exponent)
     except (TooLarge, Undefined):
@@ -213,6 +216,7 @@ def _whole_power(node: Pow) -> int | None:
 def _added(
     first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
 ) -> tuple[Polynomial, Polynomial]:
+    # A common denominator is kept, which avoids needless growth of the polynomials.
     if first[1] == second[1]:
         return _checked(first[0] + second[0]), first[1]
     above = _times(first[0], second[1]) + _times(second[0], first[1])
@@ -226,6 +230,7 @@ def _times(first: Polynomial, second: Polynomial) -> Polynomial:
 
 
 def _raised(base: Polynomial, power: int) -> Polynomial:
+    # The bound on terms is the number of monomials of that degree in as many variables as the base has terms.
     if power * max(_degree(base), 1) > MAX_DEGREE or math.comb(len(base) + power - 1, power) > MAX_TERMS:
         raise Undecided("a polynomial of too many terms or too high a degree")
     return _checked(base**power)

@@ -1,4 +1,4 @@
-"""Formulas that are nowhere negative for the values that their symbols may have."""
+"""Prove that formulas are nowhere negative on the domains of their symbols."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from autograder.formulas.forms.polynomials import Polynomial, Ring
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Node, Num, Pow, Sym, children, rebuilt, walk
 
 REMEMBERED = 512
-"""Formulas of which the sign is kept: a class meets the same ones again and again."""
+"""Number of cached formulas: a class repeats the same ones."""
 _ONE = Num(1)
 _NEVER_NEGATIVE = frozenset(("sqrt", "exp", "abs", "sigmoid", "factorial", "binomial"))
 _KEEP_THE_SIGN = frozenset(("floor", "ceil", "tanh"))
-"""Functions that are not negative where their argument is not."""
+"""Functions that are not negative if their argument is not."""
 
 
 def is_never_negative(node: Node, domains: Mapping[str, str], *, strictly: bool = False) -> bool:
-    """Return whether a formula is proven to be nowhere negative, or also nowhere zero, where it has a value.
+    """Return whether a formula is proven to be nowhere negative wherever it has a value.
 
-    A difference such as ``n^2 - n`` is expanded in what the symbols exceed their least values by. If all
+    A difference such as ``n^2 - n`` is expanded in the excess of each symbol over its least value. If all
     coefficients have one sign, so has the formula.
 
     Args:
@@ -28,6 +28,7 @@ def is_never_negative(node: Node, domains: Mapping[str, str], *, strictly: bool 
         domains: name → domain of each symbol.
         strictly: whether it must not be zero, either.
     """
+    # The cache needs hashable arguments.
     named = frozenset((name, domain) for name, domain in domains.items())
     return _is_never_negative(node, named, strictly)
 
@@ -45,7 +46,7 @@ def _is_never_negative(node: Node, domains: frozenset[tuple[str, str]], strictly
 def _by_parts(  # noqa: C901 - one case for each kind of node
     node: Node, domains: Mapping[str, str], *, strictly: bool
 ) -> bool:
-    """The same, seen from the parts of a formula alone."""
+    """Prove the same from the parts of a formula alone."""
 
     def known(part: Node) -> bool:
         return _by_parts(part, domains, strictly=strictly)
@@ -62,6 +63,7 @@ def _by_parts(  # noqa: C901 - one case for each kind of node
             return some and all(_by_parts(term, domains, strictly=False) for term in terms)
         case Mul() | Div():
             return all(map(known, children(node)))
+        # Even powers are never negative, whatever the base is.
         case Pow(base, Num(int(power))) if power % 2 == 0:
             return not strictly or known(base)
         case Pow(base, _):
@@ -76,7 +78,7 @@ def _by_parts(  # noqa: C901 - one case for each kind of node
 
 
 def _by_coefficients(node: Node, domains: Mapping[str, str], *, strictly: bool) -> bool:
-    """The same, seen from the coefficients of the numerator and the denominator.
+    """Prove the same from the coefficients of the numerator and the denominator.
 
     Raises:
         Undecided: beyond the limits of polynomials.
@@ -86,7 +88,9 @@ def _by_coefficients(node: Node, domains: Mapping[str, str], *, strictly: bool) 
     shifted = _shifted(node, domains)
     ring = Ring((shifted,))
     above, below = ring.quotient(shifted)
+    # The excess over 1 may be zero, like a value of the domain "unit".
     known = {name: "unit" if domain == "positive integer" else domain for name, domain in domains.items()}
+    # Even powers are never negative; generators with an odd power must be proven so.
     odd = {
         place for powers in (*above.monoms(), *below.monoms()) for place, by in enumerate(powers) if by % 2
     }
@@ -98,7 +102,7 @@ def _by_coefficients(node: Node, domains: Mapping[str, str], *, strictly: bool) 
 
 
 def _shifted(node: Node, domains: Mapping[str, str]) -> Node:
-    """The formula in what whole symbols exceed 1 by, and in the odds of probabilities."""
+    """Rewrite a formula in the excess of whole symbols over 1, and in the odds of probabilities."""
     if isinstance(node, Sym):
         if domains[node.name] == "positive integer":
             return Add((_ONE, node))
@@ -108,13 +112,13 @@ def _shifted(node: Node, domains: Mapping[str, str]) -> Node:
 
 
 def _sign(polynomial: Polynomial) -> int:
-    """The sign of all coefficients; 0 if they have both. Zero counts as positive."""
+    """Return the common sign of all coefficients; 0 if they differ. Zero counts as positive."""
     signs = {int(one) > 0 for one in polynomial.coeffs()}
     return 0 if len(signs) > 1 else -1 if signs == {False} else 1
 
 
 def _has_positive_term(polynomial: Polynomial, positive: list[bool]) -> bool:
-    """Whether a term is nowhere zero: only what is positive is a factor of it."""
+    """Return whether a term is nowhere zero because all of its factors are positive."""
     return any(
         all(sure or not power for sure, power in zip(positive, powers, strict=False))
         for powers in polynomial.monoms()

@@ -1,1 +1,1 @@
-"""Names the one mistake that turns the right formula into the given one."""
+"""Find the single mistake that turns the correct formula into a wrong answer."""

@@ -1,4 +1,4 @@
-"""A right formula under one reading, its terms recognised as monomials by their exact values."""
+"""A correct formula under one reading, with its terms recognised as monomials by their exact values."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from autograder.formulas.values.evaluate import Rational
 from autograder.formulas.values.points import BITS
 
 SMALL = 1 << 14
-"""Largest numerator and denominator of the number in front."""
+"""Largest numerator and denominator of the numeric factor."""
 MOST_POWER = 8
-"""Largest power of a symbol, and smallest with its sign turned."""
+"""Largest power of a symbol, and the negative of the smallest."""
 _BELOW = 3
-"""Powers of symbols that are looked for in a denominator."""
+"""Largest power of a symbol that is expected in a denominator."""
 _NUMBERS = 2**8 * 3**4 * 5**2 * 7 * 11 * 13
-"""A multiple of the denominators that are looked for in front. Brought in first, so that they do not
-cancel against factors that the coordinates have by chance."""
+"""A multiple of the denominators that are expected in numeric factors.
+
+Values are multiplied by it first, so that these denominators do not cancel against factors that the
+coordinates have by chance."""
 _ROOM = BITS * 24
-"""Bits of the largest value that is looked at."""
+"""Size in bits of the largest value that is examined."""
 
 
 class Monomial(Struct, frozen=True):
     """A number times powers of symbols.
 
     Attributes:
-        number: the number in front, not zero.
-        powers: name → power; without the symbols of power 0.
+        number: the numeric factor, not zero.
+        powers: name → power, without symbols of power 0.
     """
 
     number: Fraction
     powers: Mapping[str, int]
 
     def tree(self) -> Node:
-        """The formula, e.g. ``4*n_heads*d_model^2/n``."""
+        """Return the formula, e.g. ``4*n_heads*d_model^2/n``."""
         number = abs(self.number)
         above = [_raised(name, power) for name, power in self.powers.items() if power > 0]
         below = [_raised(name, -power) for name, power in self.powers.items() if power < 0]
@@ -55,7 +57,7 @@ class Monomial(Struct, frozen=True):
 
 
 def changed(before: Monomial, after: Monomial) -> dict[str, int]:
-    """By how much each symbol's power grows from one to the other; without the unchanged ones."""
+    """Return by how much the power of each symbol grows from one to the other, without zeros."""
     if before.powers == after.powers:
         return {}
     names = dict.fromkeys((*before.powers, *after.powers))
@@ -64,7 +66,8 @@ def changed(before: Monomial, after: Monomial) -> dict[str, int]:
 
 
 def small_ratio(first: Rational, second: Rational) -> Fraction | None:
-    """The quotient of two values, not zero, where it is a number that a misconception can make."""
+    """Return the quotient of two nonzero values if it is a number that a misconception can produce."""
+    # Integers are the usual case, and faster than fractions.
     if type(first) is int and type(second) is int:
         common = gcd(first, second)
         if abs(first) > SMALL * common or abs(second) > SMALL * common:
@@ -75,21 +78,23 @@ def small_ratio(first: Rational, second: Rational) -> Fraction | None:
 
 
 class Recogniser:
-    """Recognises monomials at one comparer's secret point, in the symbols that no assumption settles.
+    """Recognises monomials at the secret point of a comparer, in the symbols that no assumption resolves.
 
-    The point's coordinates are large secret integers. A value that one of them divides again and again
-    until a small number is left is, but for a chance below 2^-60, that small number times these powers.
+    The coordinates of the point are large secret integers. If a value can be divided repeatedly by
+    coordinates until a small number is left then, except for a chance below 2^-60, it is that small number
+    times these powers.
     """
 
     __slots__ = ("_common", "_points")
 
     def __init__(self, comparer: Comparer) -> None:
-        """Take the comparer's point."""
+        """Use the point of a comparer."""
         settled = {name for name, _ in comparer.assumptions}
         values = ((name, comparer.value(Sym(name))) for name in comparer.points.exact[0])
         self._points: Sequence[tuple[str, int]] = tuple(
             (name, value)
             for name, value in values
+            # A small coordinate would divide numeric factors by chance.
             if name not in settled and isinstance(value, int) and abs(value) > SMALL
         )
         self._common = _NUMBERS
@@ -97,21 +102,24 @@ class Recogniser:
             self._common *= value**_BELOW
 
     def monomial(self, value: Rational | None) -> Monomial | None:
-        """The monomial that has this value; None when none within the limits has."""
+        """Return the monomial with this value; None if there is none within the limits."""
         if not value:
             return None
         if type(value) is int:
             return self._divided(value * _NUMBERS, 0)
+        # Clears the denominators that symbols and numbers below a fraction line cause.
         moved = value * self._common
         return None if moved.denominator != 1 else self._divided(moved.numerator, _BELOW)
 
     def _divided(self, rest: int, lowered: int) -> Monomial | None:
+        """Divide by the coordinates a value that was multiplied by each of them `lowered` times."""
         if rest.bit_length() > _ROOM + lowered * BITS * len(self._points):
             return None
         powers: dict[str, int] = {}
         for name, point in self._points:
             power = -lowered
             quotient, remainder = divmod(rest, point)
+            # Divide by the same coordinate as often as possible; the number of divisions is its power.
             while not remainder:
                 rest, power = quotient, power + 1
                 if power > MOST_POWER:
@@ -130,15 +138,15 @@ def _raised(name: str, power: int) -> Node:
 
 
 class Base(Struct, frozen=True, eq=False):
-    """A right formula under one reading.
+    """A correct formula under one reading.
 
     Attributes:
         right: the formula.
         comparer: the reading.
-        value: the formula's exact value there.
-        recogniser: tells monomials from other values there.
+        value: the exact value of the formula at its first point.
+        recogniser: recognises monomials by their values at that point.
         monomial: the formula as one monomial; None for a sum.
-        parts: its terms, like ones collected, as monomials with their values; empty where one is none.
+        parts: its terms as monomials with their values, like terms collected; empty if a term is no monomial.
         without: exact value → the term without which the formula has it; empty for a single term.
     """
 
@@ -152,10 +160,10 @@ class Base(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, right: Node, comparer: Comparer) -> Base | None:
-        """Compute everything; None where the formula has no exact value, or is nothing.
+        """Compute all attributes; None if the formula has no exact value, or is zero.
 
         Args:
-            right: a right formula.
+            right: a correct formula.
             comparer: a reading.
         """
         value = comparer.value(right)
@@ -164,20 +172,21 @@ class Base(Struct, frozen=True, eq=False):
         recogniser = Recogniser(comparer)
         parts = collected(terms(right), comparer, recogniser)
         without: dict[Rational, Node] = {}
+        # Terms as written come first, so that a missing term is named as in the formula.
         for part in (*terms(right), *(part.tree() for part, _ in parts)) if len(parts) > 1 else ():
             if (at := comparer.value(part)) is not None:
                 without.setdefault(value - at, part)
         return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, without)
 
     def lacks(self, formula: Node, name: str) -> bool:
-        """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""
+        """Return whether a symbol does not occur in a formula after the assumptions are substituted."""
         return name not in symbols(self.comparer.expanded(formula))
 
 
 def collected(
     parts: Iterable[Node], comparer: Comparer, recogniser: Recogniser
 ) -> tuple[tuple[Monomial, Rational], ...]:
-    """Terms with their values; those that differ by a number only are one."""
+    """Return terms as monomials with their values; terms that differ only by a number are combined."""
     found: dict[tuple[tuple[str, int], ...], tuple[Fraction, Rational]] = {}
     for part in parts:
         value = comparer.value(part)

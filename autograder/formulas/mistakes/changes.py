@@ -1,8 +1,7 @@
-"""What a student may have done wrong in one place of a formula, undone there.
+"""Mistakes that a student may have made in one part of a formula, each with its correction.
 
-Each `Change` is a formula to stand in the place instead. What is said about it says no more than that:
-with another one in this place, the whole would be right. At the end stand the small edits that all
-mistakes are made of.
+Each `Change` is a formula that replaces the part. Its message says no more than that: with another formula in
+this place, the whole would be correct. The small edits that all mistakes consist of are at the end.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ _GROUPS = (
     ("sqrt", "ln", "exp"),
     ("abs", "sqrt"),
 )
-"""Functions that are taken for one another."""
+"""Functions that are confused with one another."""
 _WRAPS = ("sqrt", "ln", "exp", "floor", "ceil", "sigmoid", "tanh", "abs")
-"""Functions that are forgotten."""
+"""Functions that are often forgotten."""
 
 
 class Change(Struct, frozen=True):
-    """What stands in a place instead of what the student wrote there.
+    """A replacement for a part of the student's formula.
 
     Attributes:
-        code: what was done wrong there.
-        made: what stands there instead.
-        about: the part of the student's formula that the sentence names.
-        kind: as what it names it: ``"part"``, ``"term"``, ``"symbol"``, ``"number"`` or ``"name"``.
+        code: the kind of mistake that the replacement corrects.
+        made: the replacement.
+        about: the part of the student's formula that the message names.
+        kind: how the message names it: ``"part"``, ``"term"``, ``"symbol"``, ``"number"`` or ``"name"``.
     """
 
     code: str
@@ -62,15 +61,16 @@ class Change(Struct, frozen=True):
 
 
 def logarithm(node: Node, base: int) -> Node:
-    """The logarithm to another base; 0 for the natural one."""
+    """Return the logarithm to a base; base 0 means the natural logarithm."""
     return Fn("log", (node, Num(base))) if base not in (0, 10) else Fn("lg" if base else "ln", (node,))
 
 
 def functions(node: Fn) -> Iterator[Change]:
-    """Another function of the same arguments, or the first argument alone."""
+    """Yield other functions of the same arguments, and the first argument alone."""
     name, arguments = node.name, node.arguments
     first = arguments[0]
     if name in LOGARITHMS:
+        # The bases in use: natural, binary and decimal.
         for base in (0, 2, 10):
             yield Change("log-base", logarithm(first, base))
     for group in _GROUPS:
@@ -86,7 +86,7 @@ def functions(node: Fn) -> Iterator[Change]:
 
 
 def written(node: Node) -> Iterator[Change]:
-    """Operations exchanged for others, brackets moved, parts left out."""
+    """Yield exchanged operations, moved brackets and omitted parts."""
     match node:
         case Add(terms):
             yield from _sums(terms)
@@ -102,11 +102,12 @@ def written(node: Node) -> Iterator[Change]:
 
 
 def _neutral(node: Node) -> bool:
-    """Whether a part is 1 or -1: an operation with it is not taken for another one."""
+    """Return whether a part is 1 or -1: an operation with it is not taken for another one."""
     return positive(node) == ONE
 
 
 def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
+    """Yield changes of a sum."""
     if not any(map(_neutral, terms)):
         yield Change("sum-for-product", Mul(terms))
     for index in range(len(terms) - 1):
@@ -116,6 +117,7 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
             yield Change("sum-for-product", total((*terms[:index], both, *terms[index + 2 :])))
             for power in (Pow(first, second), Pow(second, first)):
                 yield Change("sum-for-power", total((*terms[:index], power, *terms[index + 2 :])))
+    # At least two terms on either side.
     for cut in range(2, len(terms) - 1):
         yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
     for index, term in enumerate(terms):
@@ -130,7 +132,7 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
 
 
 def in_brackets(node: Add) -> Iterator[Node]:
-    """The sum with a factor or the divisor of one term applied to all terms."""
+    """Yield the sum with a factor or the divisor of one term applied to all terms."""
     for index, term in enumerate(node.terms):
         before, after = node.terms[:index], node.terms[index + 1 :]
         signed = Neg if isinstance(term, Neg) else lambda inner: inner
@@ -139,6 +141,7 @@ def in_brackets(node: Add) -> Iterator[Node]:
                 for place, factor in enumerate(factors):
                     left = product((*factors[:place], *factors[place + 1 :]))
                     yield Mul((factor, Add((*before, signed(left), *after))))
+                # Several factors may have been applied to one term, not only one.
                 for cut in range(2, len(factors)):
                     inner = Add((*before, signed(product(factors[cut:])), *after))
                     yield Mul((product(factors[:cut]), inner))
@@ -149,7 +152,7 @@ def in_brackets(node: Add) -> Iterator[Node]:
 
 
 def _taken_in(host: Node, term: Node) -> Iterator[Node]:
-    """One term of a sum brought inside of another."""
+    """Yield formulas in which one term of a sum is moved inside another."""
     match host:
         case Fn(name, (argument,)):
             yield Fn(name, (Add((argument, term)),))
@@ -168,6 +171,7 @@ def _taken_in(host: Node, term: Node) -> Iterator[Node]:
 
 
 def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
+    """Yield changes of a product."""
     yield Change("product-for-sum", Add(factors))
     for cut in range(1, len(factors)):
         first, second = product(factors[:cut]), product(factors[cut:])
@@ -196,7 +200,7 @@ def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
 
 
 def _multiplied_in(host: Node, outside: Node) -> Iterator[Node]:
-    """A factor brought inside of a function, power or fraction beside it."""
+    """Yield formulas in which a factor is moved inside an adjacent function, power or fraction."""
     match host:
         case Fn(name, (argument,)):
             yield Fn(name, (Mul((outside, argument)),))
@@ -208,6 +212,7 @@ def _multiplied_in(host: Node, outside: Node) -> Iterator[Node]:
 
 
 def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
+    """Yield changes of a quotient."""
     yield Change("reciprocal", Div(denominator, numerator), Div(numerator, denominator), "part")
     yield Change("extra-divisor", numerator, denominator, "part")
     for inside in _divided_in(numerator, denominator):
@@ -218,7 +223,7 @@ def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
 
 
 def _divided_in(host: Node, divisor: Node) -> Iterator[Node]:
-    """A divisor brought inside of what it divides."""
+    """Yield formulas in which a divisor is moved inside the formula that it divides."""
     match host:
         case Fn(name, (argument,)):
             yield Fn(name, (Div(argument, divisor),))
@@ -232,13 +237,16 @@ def _divided_in(host: Node, divisor: Node) -> Iterator[Node]:
 
 
 def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:  # noqa: C901 - many ways
-    """Another symbol, a function more, the complement: what a part may have been meant to be."""
+    """Yield other values that a part may have been meant to have.
+
+    These are another symbol, another power, a function applied to it, or the complement.
+    """
     match node:
         case Sym(name):
             for other in names:
                 if other != name:
                     yield Change("symbol-replaced", Sym(other), node, "symbol")
-            if not isinstance(parent, Pow):  # below an exponent, that one would be wrong
+            if not isinstance(parent, Pow):  # otherwise the exponent would be the mistake
                 for raised in (2, 3, 4, Fraction(3, 2)):
                     yield Change("power-too-small", Pow(node, Num(raised)), node, "symbol")
                 yield Change("power-too-large", Fn("sqrt", (node,)), node, "symbol")
@@ -269,7 +277,7 @@ def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterat
 
 
 def _one_of_two(base: Node, names: Mapping[str, None]) -> Iterator[Change]:
-    """One of the two factors of a square is another one."""
+    """Yield squares in which one of the two factors is another one."""
     if isinstance(base, Sym):
         for other in names:
             yield Change("symbol-replaced", Mul((base, Sym(other))), base, "symbol")
@@ -278,14 +286,15 @@ def _one_of_two(base: Node, names: Mapping[str, None]) -> Iterator[Change]:
 
 
 def positive(node: Node) -> Node:
-    """A term without its sign."""
+    """Return a term without its sign."""
     return node.operand if isinstance(node, Neg) else node
 
 
 def variants(node: Node, names: Mapping[str, None], parent: Node | None = None) -> Iterator[tuple[str, Node]]:
-    """The formula with one change in one place, for each change and place; with the change's code."""
+    """Yield the code of each change with the formula after that change in one place."""
     for change in chain(written(node), values(node, parent, names)):
         yield change.code, change.made
+    # The change is made inside one child, and the tree is rebuilt around it.
     below = children(node)
     for index, child in enumerate(below):
         for code, made in variants(child, names, node):
@@ -293,17 +302,18 @@ def variants(node: Node, names: Mapping[str, None], parent: Node | None = None) 
 
 
 def swapped(node: Node, first: str, second: str) -> Node:
-    """Two symbols in each other's place."""
+    """Exchange two symbols."""
+    # A placeholder that no formula contains keeps the two substitutions apart.
     between = Sym("")
     moved = substitute(node, first, between)
     return substitute(substitute(moved, second, Sym(first)), "", Sym(second))
 
 
 def product(factors: Sequence[Node]) -> Node:
-    """The product; a single factor alone."""
+    """Return the product; a single factor alone."""
     return factors[0] if len(factors) == 1 else Mul(tuple(factors))
 
 
 def total(terms: Sequence[Node]) -> Node:
-    """The sum; a single term alone."""
+    """Return the sum; a single term alone."""
     return terms[0] if len(terms) == 1 else Add(tuple(terms))

@@ -1,10 +1,9 @@
-"""Says how a wrong formula differs from the right one, in words that do not give the right one away.
+"""Explain how a wrong formula differs from the correct one, without revealing the correct one.
 
 Every statement is exactly true. Either the student's own formula with that one thing changed is proven to
-equal the right one (`Difference.repaired`, see `search`), or the right formula with the misconception is
+equal the correct one (`Difference.repaired`, see `search`), or the correct formula with the misconception is
 proven to equal the student's (`Difference.misconception`). Most mistakes in polynomials are found by
-arithmetic on a handful of exact values, which are recognised as monomials; the others by a search for one
-change.
+arithmetic on a few exact values, which are recognised as monomials; the others by a search for one change.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from autograder.formulas.terms import terms
 from autograder.formulas.values.evaluate import Rational
 
 MOST_OWN_TERMS = 8
-"""Terms of an answer that are looked at one by one."""
+"""Largest number of terms of an answer that are examined one by one."""
 MOST_RIGHT = 3
-"""Right formulas that misconceptions are looked for in."""
+"""Number of correct formulas in which misconceptions are tried."""
 
 CODES = (
     "sign", "factor-too-large", "factor-too-small", "reciprocal",
@@ -50,25 +49,25 @@ SOMEWHERE = frozenset(
         "extra-factor", "factor-forgotten", "divisor-forgotten", "number-forgotten", "divided",
     )
 )  # fmt: skip
-"""The codes that say so where what they name stands in several places, and one is meant."""
+"""Codes with a separate message if the part that they name occurs several times, and one of them is meant."""
 SYMBOL_CODES = frozenset(("symbol-missing", "symbol-foreign"))
-"""The codes that say only which symbols occur."""
+"""Codes that say only which symbols occur."""
 _NAMED = ("term", "part", "symbol", "first", "number", "name")
-"""What sentences may name, in the order of their keys."""
+"""Keys of the parts that messages may name, in the order in which they appear in message keys."""
 
 
 class Difference(Struct, frozen=True):
-    """How a formula differs from the right one.
+    """How a formula differs from the correct one.
 
     Attributes:
         code: one of `CODES`.
-        params: what a student may read: symbols and parts that the student wrote, never others.
-        note: the same for staff, with ``{}`` for each of ``about``.
+        params: values that a student may read: symbols and parts that the student wrote, never others.
+        note: the message for staff, with ``{}`` for each of ``about``.
         made: see `misconception`.
-        about: formulas that staff may see.
-        repaired: the wrong formula with what is named undone, equal to the right one; None where the
-            misconception was made in the right one instead.
-        kind: which of the sentences of its code; empty for the plain one.
+        about: formulas that only staff may see.
+        repaired: the wrong formula with the mistake corrected, equal to the correct one; None if the
+            misconception was applied to the correct one instead.
+        kind: variant of the message for this code; empty for the plain one.
     """
 
     code: str
@@ -81,48 +80,48 @@ class Difference(Struct, frozen=True):
 
     @property
     def misconception(self) -> Node | None:
-        """The right formula with this misconception, equal to the wrong formula under the reading granted.
+        """The correct formula with this misconception, equal to the wrong formula under the reading used.
 
-        None where it was undone in the wrong formula, and for the two codes about symbols that occur or
-        do not.
+        None if the mistake was corrected in the wrong formula instead, and for the two codes about symbols
+        that occur or do not.
         """
         return self.made.tree() if isinstance(self.made, Monomial) else self.made
 
     @property
     def weak(self) -> bool:
-        """Whether a single change says more, where there is one."""
+        """Whether an explanation by a single change is preferred, if there is one."""
         if self.code in ("extra-term", "coefficient"):
             return "term" not in self.params
         return self.code in ("several-factors", "wrong-term", "symbol-missing")
 
     @property
     def staff(self) -> str:
-        """What staff read, in English."""
+        """The message for staff, in English."""
         shown = (to_text(one.tree() if isinstance(one, Monomial) else one) for one in self.about)
         return self.note.format(*shown)
 
     @property
     def sentence(self) -> str:
-        """The key of the student's sentence, which depends on what may be named."""
+        """The key of the message for students, which depends on the parts that may be named."""
         parts = ("diagnosis", self.code, self.kind, *(name for name in _NAMED if name in self.params))
         return ".".join(filter(None, parts))
 
 
 MOST_REMEMBERED = 500
-"""Wrong answers that are not explained anew."""
+"""Number of wrong answers for which explanations are cached."""
 
 
 class Diagnosis:
-    """Everything that can be said about wrong answers to one question. Its tables are made when needed."""
+    """Explains wrong answers to one question. Its tables are computed when needed."""
 
     __slots__ = ("_bases", "_found", "_held", "_readings", "_right", "_targets")
 
     def __init__(self, right: Sequence[Node], readings: Sequence[Comparer]) -> None:
-        """Remember what is right.
+        """Store the correct formulas and the readings.
 
         Args:
-            right: right formulas, the main one first.
-            readings: comparers, without assumptions first.
+            right: correct formulas, the main one first.
+            readings: comparers, the one without assumptions first.
         """
         self._right = tuple(right)[:MOST_RIGHT]
         self._readings = tuple(dict.fromkeys(readings))
@@ -130,16 +129,17 @@ class Diagnosis:
         self._targets: tuple[Target, ...] | None = None
         self._held: dict[tuple[int, int], tuple[Node, frozenset[frozenset[tuple[str, int]]]]] = {}
         self._found: dict[Node, tuple[Difference | None]] = {}
-        """What was asked for last: many of a class make the same mistake."""
+        """Cached explanations: many students of a class make the same mistake."""
 
     def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
-        """The most telling explanation that is proven; None when none is.
+        """Return the most telling explanation that is proven; None if there is none.
 
         Args:
             wrong: a wrong formula.
-            values: its exact values under the readings, where they are known already.
+            values: its exact values under the readings, if they are known already.
         """
-        known = self._found.get(wrong)  # as a whole: other threads forget what they like
+        # The entry is read in one step, because other threads may clear the cache at any time.
+        known = self._found.get(wrong)
         if known is None:
             known = (self._explain(wrong, values),)
             if len(self._found) >= MOST_REMEMBERED:
@@ -150,6 +150,7 @@ class Diagnosis:
     def _explain(self, wrong: Node, values: Sequence[Rational | None]) -> Difference | None:
         known = len(values) == len(self._readings)
         written = symbols(wrong)
+        # A weak explanation is kept as a fallback, in case no better one is found.
         weak: Difference | None = None
         for place, bases in enumerate(self._prepared()):
             extra: Difference | None = None
@@ -158,7 +159,8 @@ class Diagnosis:
                 difference = None if value is None else _Comparison(base, wrong, written, value).difference()
                 if difference is None or (difference.weak and written):
                     weak = weak or difference
-                elif difference.code == "extra-term":  # another right formula may have such a term
+                elif difference.code == "extra-term":
+                    # Another correct formula may contain this term, so the remaining ones are tried first.
                     extra = extra or difference
                 else:
                     return difference
@@ -167,7 +169,7 @@ class Diagnosis:
         return self._search(wrong) or weak or self._symbols(wrong)
 
     def may_hold(self, answer: Node, part: Node) -> bool:
-        """Whether each term of a part stands in an answer with some number; True where unknown."""
+        """Return whether each term of a part occurs in an answer with some number; True if unknown."""
         for bases in self._prepared():
             for base in bases[:1]:
                 held, looked_for = self._powers(answer, base), self._powers(part, base)
@@ -176,7 +178,7 @@ class Diagnosis:
         return False
 
     def _powers(self, tree: Node, base: Base) -> frozenset[frozenset[tuple[str, int]]]:
-        """What the terms of a formula are multiples of; it is asked for each part that may be missing."""
+        """Return the powers of symbols in the terms of a formula, cached per formula and reading."""
         place = (id(tree), id(base))
         known = self._held.get(place)
         if known is not None and known[0] is tree:
@@ -185,6 +187,7 @@ class Diagnosis:
         powers = frozenset(frozenset(one.powers.items()) for one, _ in parts)
         if len(self._held) >= MOST_REMEMBERED:
             self._held.clear()
+        # The entry keeps a reference to the tree: otherwise its id could be reused.
         self._held[place] = tree, powers
         return powers
 
@@ -200,7 +203,7 @@ class Diagnosis:
         return None
 
     def _prepared(self) -> tuple[tuple[Base, ...], ...]:
-        """For each reading, the right formulas that have an exact value there."""
+        """Return, for each reading, the correct formulas that have an exact value there."""
         if self._bases is None:
             self._bases = tuple(
                 tuple(base for tree in self._right if (base := Base.of(tree, comparer)) is not None)
@@ -209,7 +212,7 @@ class Diagnosis:
         return self._bases
 
     def _symbols(self, wrong: Node) -> Difference | None:
-        """The answer lacks a symbol, or depends on one that has nothing to do with any right formula."""
+        """Find a symbol that the answer lacks, or one that is unrelated to every correct formula."""
         targets = self._targets or ()
         written = symbols(wrong)
         present = frozenset.intersection(*(target.present(wrong) for target in targets))
@@ -223,16 +226,16 @@ class Diagnosis:
 
 
 class _Comparison(Struct, frozen=True):
-    """One wrong answer beside one right formula, by exact values."""
+    """Compares one wrong answer with one correct formula, by exact values."""
 
     base: Base
     wrong: Node
     written: frozenset[str]
-    """The symbols that stand in it."""
+    """The symbols that occur in the answer."""
     value: Rational
 
     def difference(self) -> Difference | None:
-        """What single change makes the right formula the wrong one."""
+        """Return the single change that turns the correct formula into the wrong one."""
         value, base = self.value, self.base
         missing = base.without.get(value)
         if missing is not None:
@@ -247,10 +250,11 @@ class _Comparison(Struct, frozen=True):
         return self._own_terms(value - base.value) or self._added(value - base.value)
 
     def _factors(self, right: Monomial, wrong: Monomial) -> Difference:
-        """Both are single products: what is multiplied too often, or not often enough."""
+        """Compare two monomials: find factors that occur too often, or not often enough."""
         steps = changed(right, wrong)
         ratio = wrong.number / right.number
         note, about = "{} became {}", (right, wrong)
+        # The same powers of symbols: only the number differs.
         if not steps:
             return _multiple(ratio, wrong)
         if wrong.number * right.number == 1 and steps == {
@@ -271,7 +275,7 @@ class _Comparison(Struct, frozen=True):
             return Difference("factor-forgotten", {}, note, wrong, about, kind=kind)
         if name not in self.written and before < 0:
             return Difference("symbol-missing", {}, note, None, about)
-        if ratio != 1:  # undoing the change of a power would not be enough
+        if ratio != 1:  # correcting the power would not be enough
             return Difference("several-factors", {}, note, wrong, about)
         if code in ("several-factors", "divisor-forgotten"):
             return Difference(code, {}, note, wrong, about)
@@ -282,13 +286,13 @@ class _Comparison(Struct, frozen=True):
         return Difference(code, named, note, wrong, about, kind=kind)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
-        """One term of the student's own is too much, or would be right with one change."""
+        """Find a term of the student's own that is extra, or would be correct with one change."""
         parts = terms(self.wrong)
         if not 1 < len(parts) <= MOST_OWN_TERMS:
             return None
         value = self.base.comparer.value
         own = [(part, at) for part in parts if (at := value(part))]
-        if not isinstance(self.wrong, Add):  # terms that came of multiplying out
+        if not isinstance(self.wrong, Add):  # use the terms after multiplying out
             own = [
                 (part.tree(), at) for part, at in collected(parts, self.base.comparer, self.base.recogniser)
             ]
@@ -303,18 +307,19 @@ class _Comparison(Struct, frozen=True):
                 stands = monomial(at)
                 if stands is not None:
                     found = self._term_changed(part, needed, stands)
+                    # A named symbol is more specific than moved brackets.
                     return found if "symbol" in found.params else self._brackets() or found
         return None
 
     def _brackets(self) -> Difference | None:
-        """A factor or divisor of one term belongs to all of them."""
+        """Find a factor or divisor of one term that belongs to all of them."""
         for made in in_brackets(self.wrong) if isinstance(self.wrong, Add) else ():
             if self.base.comparer.value(made) == self.base.value:
                 return Difference("brackets", {}, "{} would be right", None, (made,), made)
         return None
 
     def _term_changed(self, part: Node, needed: Monomial, stands: Monomial) -> Difference:
-        """What is wrong with a term, given the term that is needed in its place."""
+        """Describe the mistake in a term, given the term that is needed in its place."""
         params = self._term(part)
         tree = Add((self.base.right, Neg(needed.tree()), part))
         note, about = "{} stands for {}", (part, needed)
@@ -341,7 +346,7 @@ class _Comparison(Struct, frozen=True):
         return Difference(names.get(code, code), {**params, "symbol": name}, note, tree, about)
 
     def _added(self, delta: Rational) -> Difference | None:
-        """The answer is the right formula and one term more, or one term of it counted otherwise."""
+        """Find one term more than in the correct formula, or one of its terms with another coefficient."""
         extra = self.base.recogniser.monomial(delta)
         if extra is None:
             return None
@@ -353,13 +358,13 @@ class _Comparison(Struct, frozen=True):
         return Difference("extra-term", {}, "extra: {}", tree, (extra,))
 
     def _term(self, part: Node) -> dict[str, str]:
-        """A term as the student wrote it; nothing for one that came of multiplying out."""
+        """Return a term as the student wrote it; empty for a term that results from multiplying out."""
         written = isinstance(self.wrong, Add) and part in self.wrong.terms
         return {"term": to_text(part)} if written else {}
 
 
 def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
-    """The whole formula is off by a number."""
+    """Describe an answer that is off by a constant factor."""
     if ratio == -1:
         return Difference("sign", {}, "the sign is wrong", tree)
     code = "factor-too-large" if abs(ratio) > 1 else "factor-too-small"
@@ -368,7 +373,7 @@ def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
 
 
 def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) -> tuple[str, str]:
-    """The code of a change of powers, and the symbol it is about."""
+    """Return the code of a change of powers, and the symbol concerned."""
     if len(steps) == 1:
         ((name, step),) = steps.items()
         return _of_power(right.powers.get(name, 0), step), name
@@ -381,7 +386,7 @@ def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) 
 
 
 def _swapped(right: Monomial, wrong: Monomial, steps: Mapping[str, int]) -> list[str]:
-    """The two symbols that have each other's power; empty where that is not what differs."""
+    """Return two symbols with exchanged powers; empty if that is not the difference."""
     both = sorted(steps)
     swapped = len(both) == 2 and all(
         right.powers.get(one, 0) == wrong.powers.get(other, 0) != 0 for one, other in (both, reversed(both))
@@ -390,7 +395,7 @@ def _swapped(right: Monomial, wrong: Monomial, steps: Mapping[str, int]) -> list
 
 
 def _of_power(before: int, step: int) -> str:
-    """The code of a change of one power; below the fraction line it is the power there that is spoken of."""
+    """Return the code of a change of one power; in a denominator it refers to the power there."""
     after = before + step
     if not before:
         return "extra-factor" if step > 0 else "extra-divisor"
@@ -402,12 +407,12 @@ def _of_power(before: int, step: int) -> str:
 
 
 def _places(name: str, wrong: Node) -> str:
-    """The kind of sentence about a symbol, of which only one place may be meant."""
+    """Return the kind of message about a symbol that may occur several times."""
     return "some" if sum(part == Sym(name) for part in walk(wrong)) > 1 else ""
 
 
 def _named(found: Found, wrong: Node) -> Difference:
-    """What a student may read about a change that was found."""
+    """Turn an explanation into the difference that a student may read."""
     params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
     kind = "all" if "everywhere" in found.params else ""
     if found.code == "symbol-replaced" and found.misconception is not None:

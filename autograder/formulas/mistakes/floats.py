@@ -1,6 +1,6 @@
-"""Values of formulas as floating-point numbers, at a few points: which of many changes are worth a proof.
+"""Evaluate formulas as floating-point numbers at a few points, to select changes that are worth a proof.
 
-Nothing is concluded from them. Where they agree, the comparer is asked.
+Nothing is concluded from these values. If they agree, the comparer decides.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from itertools import islice
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, walk
 
 POINTS = 12
-"""Points at which formulas are looked at."""
+"""Number of points at which formulas are evaluated."""
 DRAWN = 40
-"""Points that these are chosen from."""
+"""Number of drawn points from which these are chosen."""
 SEVERAL = 4
-"""What is rounded is told from other roundings above this."""
+"""Above this value, a rounded part can be distinguished from other roundings."""
 CLOSE = 1e-9
-"""Relative difference of values that may be equal."""
+"""Relative difference up to which values may be equal."""
 MAX_SIZE = 1e200
+"""Largest absolute value of a result; larger ones become nan."""
 MAX_BITS = 600
+"""Size of the largest numerator that is converted to a float."""
 
 At = Mapping[str, float]
-"""Values of every symbol."""
+"""A value for every symbol."""
 
 
 def points(
     formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]
 ) -> tuple[At, ...]:
-    """Values of every symbol, the same in every process; what assumptions settle is computed.
+    """Return points with a value for every symbol, the same in every process; assumptions are applied.
 
-    Points are preferred at which other arguments of a maximum decide than before, or something else is
-    rounded: elsewhere, much would look the same that is not.
+    Points are preferred at which another argument of a maximum decides, or rounding matters in another way:
+    elsewhere, many different formulas would have equal values.
     """
     made: dict[Hashable, list[At]] = {}
     for number in range(DRAWN):
@@ -42,12 +44,13 @@ def points(
         for name, settled in assumptions:
             at[name] = value(settled, at)
         made.setdefault(_branch(formula, at), []).append(at)
+    # Take the first point of every branch, then the second of each, and so on.
     turns = (found[turn] for turn in range(DRAWN) for found in made.values() if turn < len(found))
     return tuple(islice(turns, POINTS))
 
 
 def _branch(formula: Node, at: At) -> Hashable:
-    """Which arguments decide at a point, and whether what is rounded is small."""
+    """Return which arguments decide at a point, and whether rounded values are large."""
     found: list[Hashable] = [math.isnan(value(formula, at))]
     for part in walk(formula):
         if isinstance(part, Fn) and part.name in ("max", "min", "floor", "ceil"):
@@ -57,8 +60,13 @@ def _branch(formula: Node, at: At) -> Hashable:
 
 
 def _drawn(name: str, domain: str, number: int) -> float:
-    """A value of a domain: for whole symbols a fraction, a small number, and one of any size, in turn."""
+    """Draw a value of a domain.
+
+    For whole symbols it is a fraction, a small number, and one of any size, in turn.
+    """
+    # A hash instead of a random generator: the same points in every process, without shared state.
     digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
+    # Uniform in [0, 1).
     share = int.from_bytes(digest) / 2**64
     if domain in ("probability", "unit"):
         return 0.03 + 0.94 * share
@@ -69,22 +77,23 @@ def _drawn(name: str, domain: str, number: int) -> float:
 
 
 def close(first: float, second: float) -> bool:
-    """Whether two values may be equal; never where one is not a number, or without end."""
+    """Return whether two values may be equal; False if one is nan or infinite."""
     return abs(first - second) <= CLOSE * (abs(first) + abs(second)) < math.inf
 
 
 def near(first: float, second: float) -> bool:
-    """Whether two values differ by no more than rounding errors may, or one is not a number."""
+    """Return whether two values differ by no more than rounding errors; True if one is nan."""
+    # Negated, so that a comparison with nan counts as near.
     return not abs(first - second) > 1e-6 * (abs(first) + abs(second))
 
 
 def of(number: int | Fraction) -> float:
-    """The nearest float; not a number where it is too large for what is computed with it."""
+    """Return the nearest float; nan if the number is too large to compute with."""
     return float(number) if number.numerator.bit_length() < MAX_BITS else math.nan
 
 
 def value(node: Node, at: At) -> float:
-    """The value of a formula; not a number where it has none."""
+    """Return the value of a formula; nan if it has none."""
     if isinstance(node, Sym):
         return at[node.name]
     if isinstance(node, Num):
@@ -95,10 +104,10 @@ def value(node: Node, at: At) -> float:
 
 
 def combined(node: Node, values: Sequence[float]) -> float:
-    """The value of a formula whose parts have these values."""
+    """Return the value of a formula from the values of its parts; nan if it has none."""
     try:
         result = _combined(node, values)
-    except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # the last: too many arguments
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # TypeError: too many arguments
         return math.nan
     return result if abs(result) < MAX_SIZE else math.nan
 
@@ -157,7 +166,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 
 
 def inverted(node: Node, index: int, values: Sequence[float], wanted: float) -> float:
-    """What one part must be for the formula to have a value; not a number where that is not settled."""
+    """Return the value that one part needs for the formula to have a wanted value; nan if not determined."""
     try:
         result = _inverted(node, index, values, wanted)
     except (ValueError, OverflowError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""Says how a wrong equation differs from the right one: both are solved for the same symbol first."""
+"""Explain how a wrong equation differs from the correct one, after solving both for the same symbol."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, symbol
 
 
 class RelationDiagnosis:
-    """What can be said about wrong arrangements of one relation. Its tables are made when needed."""
+    """Explains wrong arrangements of one relation. Its tables are computed when needed."""
 
     __slots__ = ("_comparer", "_made", "_recogniser", "_right")
 
     def __init__(self, right: Relation, comparer: Comparer) -> None:
-        """Solve the right relation for each symbol for which that is possible by looking at it."""
+        """Solve the correct relation for each symbol for which that is directly possible."""
         self._comparer = comparer
         self._recogniser = Recogniser(comparer)
         self._right = self.arranged(right)
         self._made: dict[str, Diagnosis] = {}
 
     def difference(self, wrong: Relation) -> Difference | None:
-        """The first explanation that fits; None when none does, and for inequalities."""
+        """Return the first explanation that fits; None if none does, and for inequalities."""
         last: Difference | None = None
         for name, formula in self.arranged(wrong).items():
             right = self._right.get(name)
@@ -38,15 +38,16 @@ class RelationDiagnosis:
             if found is None:
                 continue
             found = msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            # Another arrangement may give a more specific explanation than "a symbol is missing".
             if found.code not in SYMBOL_CODES:
                 return found
             last = last or found
         return last
 
     def arranged(self, relation: Relation) -> dict[str, Node]:
-        """The relation as ``symbol = formula``, for several symbols; as it was written first.
+        """Return the relation as ``symbol = formula`` for several symbols, the form as written first.
 
-        Of inequalities nothing is said.
+        Inequalities have no arrangements.
         """
         if relation.sign != "=":
             return {}
@@ -56,6 +57,7 @@ class RelationDiagnosis:
             found[as_written[0]] = as_written[1]
         for name, formula in _moved_over(relation):
             found.setdefault(name, formula)
+        # If the quotient of the sides is a monomial, the equation says that this monomial is 1.
         value = self._comparer.value(Div(relation.left, relation.right))
         monomial = self._recogniser.monomial(value)
         for name, power in monomial.powers.items() if monomial is not None else ():
@@ -65,7 +67,7 @@ class RelationDiagnosis:
 
 
 def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
-    """Solved for a term that is a symbol and stands nowhere else: ``d + 1 = n`` gives ``d = n - 1``."""
+    """Solve for a symbol that is a term and occurs only once: ``d + 1 = n`` gives ``d = n - 1``."""
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
         if not isinstance(side, Add):
             continue
@@ -76,11 +78,11 @@ def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
 
 
 def _negative(term: Node) -> Node:
-    """A term with the other sign, without two signs in a row: students read it."""
+    """Negate a term without two signs in a row, because students read it."""
     return term.operand if isinstance(term, Neg) else Neg(term)
 
 
 def _solved_for(name: str, power: int, quotient: Monomial) -> Monomial:
-    """What a symbol equals where this product, in which it has the power 1 or -1, equals one."""
+    """Solve "product = 1" for a symbol that has the power 1 or -1 in the product."""
     others = {other: -power * step for other, step in quotient.powers.items() if other != name}
     return Monomial(quotient.number if power < 0 else 1 / quotient.number, others)

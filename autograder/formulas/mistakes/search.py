@@ -1,8 +1,9 @@
-"""Looks for the one change to a wrong formula that makes it a right one.
+"""Search for the one change to a wrong formula that makes it correct.
 
-Every single change within bounds is tried in every place of the student's own formula, and some are tried
-everywhere at once. Floating-point numbers tell which may fit; the comparer proves it. So what is said is
-true of the formula as it was written: with this changed it would be right for all values.
+Every single change within bounds is tried at every position of the student's own formula, and some are tried
+everywhere at once. Floating-point numbers select the changes that may fit; the comparer proves them. The
+explanation is therefore true of the formula as it was written: with this change it would be correct for all
+values.
 """
 
 from __future__ import annotations
@@ -45,35 +46,40 @@ from autograder.formulas.nodes import (
 from autograder.formulas.printing.text import decimal, to_text
 
 MOST_PARTS = 60
-"""Parts of an answer that is looked at."""
+"""Largest number of nodes in an answer that is examined."""
 MOST_WORK = 16_000
-"""Parts of formulas that are evaluated in the search for changes: about ten milliseconds."""
+"""Number of nodes that are evaluated in the search for changes: about ten milliseconds."""
 MOST_FITTED = 12_000
-"""Parts of formulas in all changes that are looked at at every point: where most arguments of a maximum do
-not decide, nearly every change to them fits at the first."""
+"""Number of nodes in all candidates that are evaluated at every point.
+
+If most arguments of a maximum do not decide, nearly every change to them fits at the first point."""
 MOST_PROOFS = 6
-"""Changes that fit by floating-point numbers and are compared exactly."""
+"""Number of changes that fit by floating-point numbers and are compared exactly."""
 SMALL = 1 << 14
-"""Largest numerator and denominator of a number that a student may have mistaken."""
+"""Largest numerator and denominator of a number that a student may have got wrong."""
 
 
 def search(target: Target, wrong: Node) -> Found | None:
-    """The most telling change that is proven to make the formula right; None where there is none."""
+    """Return the most telling change that is proven to make the formula correct; None if there is none."""
     size = sum(1 for _ in walk(wrong))
     if size > MOST_PARTS:
         return None
     theirs = [floats.value(wrong, point) for point in target.points]
     usable = [place for place in target.order if not math.isnan(target.values[place])]
+    # One point could agree by chance.
     if len(usable) < 2:
         return None
+    # Points where the answer has a value come first; the sort is stable, so the order is kept otherwise.
     usable.sort(key=lambda place: math.isnan(theirs[place]))
     candidates = [*_Search(target, wrong, usable).candidates(), *target.special_cases(wrong, theirs)]
+    # Only the first few candidates are proven, so the most telling ones come first.
     candidates.sort(key=Found.order)
     tried = 0
     for one in candidates[: MOST_FITTED // size]:
         if one.repaired is not None and not target.fits(one.repaired, usable, theirs):
             continue
         tried += 1
+        # Giving up is safe: without a proven change, no explanation is shown.
         if tried > MOST_PROOFS:
             return None
         if target.proven(one, wrong):
@@ -82,23 +88,23 @@ def search(target: Target, wrong: Node) -> Found | None:
 
 
 class _Place(Struct, frozen=True, eq=False):
-    """A place of the student's formula."""
+    """A part of the student's formula in its context."""
 
     node: Node
     parent: Node | None
     whole: Callable[[Node], Node]
-    """The formula with something else in this place."""
+    """Returns the whole formula with the part replaced."""
     upward: Callable[[float], float]
-    """Its value when this place has another one."""
+    """Returns the value of the whole formula if the part has another value."""
     value: float
     need: float
-    """What the place must be worth for the whole to be right; not a number where that is not settled."""
+    """The value that the part must have for the whole to be correct; nan if that is not determined."""
     second: tuple[float, float]
     """Value and need at a second point."""
 
 
 class _Search:
-    """All changes to one formula that may make it right."""
+    """Generates all changes to one formula that may make it correct."""
 
     def __init__(self, target: Target, wrong: Node, usable: Sequence[int]) -> None:
         self._target, self._wrong = target, wrong
@@ -115,11 +121,12 @@ class _Search:
         self._material = [(part, value) for part, value in known if not math.isnan(value)]
 
     def candidates(self) -> Iterator[Found]:
-        """Those that fit at the first point."""
+        """Yield explanations that fit at the first point."""
         yield from self._everywhere()
         spent = 0
         for place in self._places():
             size = sum(1 for _ in walk(place.node))
+            # Each part of the correct formula is tried in about four ways.
             spent += 4 * len(self._material)
             for change in chain(
                 operations(place.node),
@@ -162,7 +169,7 @@ class _Search:
         here = [floats.value(part, self._at) for part in parts]
         there = [floats.value(part, self._other) for part in parts]
         for index, part in enumerate(parts):
-
+            # The default binds the index of this iteration.
             def whole(made: Node, index: int = index) -> Node:
                 return place.whole(rebuilt(node, (*parts[:index], made, *parts[index + 1 :])))
 
@@ -174,7 +181,7 @@ class _Search:
             yield _Place(part, node, whole, upward, here[index], need, second)
 
     def _likely(self, change: Change) -> bool:
-        """Whether the right formula has the function that is put in, where one is."""
+        """Return whether the correct formula has the function that a change inserts, if it inserts one."""
         made = change.made
         if change.code not in _OF_FUNCTIONS or not isinstance(made, Fn):
             return True
@@ -186,7 +193,7 @@ class _Search:
         return not math.isnan(value) and floats.close(place.upward(value), self._goal)
 
     def _found(self, change: Change, place: _Place) -> Found | None:
-        """What is said of a change in a place; None where another place says it better."""
+        """Return the explanation for a change at a position; None if another position explains it better."""
         code, about, kind = change.code, change.about, change.kind
         if (
             place.parent is None
@@ -203,7 +210,7 @@ class _Search:
         return Found(code, params, place.whole(change.made), some=some)
 
     def _numbers(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
-        """A number that is another one, or is lacking."""
+        """Yield changes of a number, and changes by a missing number."""
         node, (value, need) = place.node, place.second
         parent = place.parent
         if isinstance(parent, Pow) and parent.exponent is node and not symbols(node):
@@ -212,6 +219,7 @@ class _Search:
         if isinstance(node, Num):
             yield from self._number(node, place)
             return
+        # In a maximum or inside a floor the needed value is unknown, so a few usual factors are tried.
         if not _settled(place):
             for tried in _FACTORS if math.isnan(place.need) else ():
                 if self._reaches(place, float(tried) * place.value):
@@ -240,7 +248,7 @@ class _Search:
             yield Change("number", _signed(known), node, "number")
 
     def _constants(self, place: _Place, tried: Sequence[Fraction]) -> Iterator[Fraction]:
-        """The numbers that a place may have to be; those that are tried where that cannot be computed."""
+        """Yield numbers that a position may need; only the given ones if the need cannot be computed."""
         if math.isnan(place.need):
             fits = (other for other in tried if self._reaches(place, floats.of(other)))
             yield from (other for other in fits if not floats.close(floats.of(other), place.value))
@@ -250,7 +258,7 @@ class _Search:
                 yield known
 
     def _from_right(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
-        """Parts of the right formula that this place lacks, or that belong there."""
+        """Yield changes that insert parts of the correct formula or replace a part by one of them."""
         node, value = place.node, place.value
         of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
         part_sized = 2 * sum(1 for _ in walk(node)) <= self._size
@@ -274,13 +282,14 @@ class _Search:
                 yield Change("part-replaced", part, node, "part")
 
     def _everywhere(self) -> Iterator[Found]:
-        """One change made wherever it can be made."""
+        """Yield explanations by one change that is applied wherever it is possible."""
         wrong = self._wrong
         for part in {part.name: part for part in walk(wrong) if isinstance(part, Fn)}.values():
             for code, changed in _functions_everywhere(wrong, part.name):
                 called = {} if code in ("log-base", "rounding") else {"name": part.name}
                 yield from self._at_once(code, changed, called)
         for name in sorted(symbols(wrong)):
+            # A single occurrence is covered by the changes at that position.
             if self._count.get(Sym(name), 0) < 2:
                 continue
             shown = {"symbol": name}
@@ -310,10 +319,11 @@ _OF_FUNCTIONS = frozenset(
         "log-base",
     )
 )
+"""Codes of changes that insert a function."""
 _EXPONENTS = tuple(Fraction(sign * number, 2) for number in (1, 2, 3, 4, 6) for sign in (1, -1))
-"""Exponents that are tried there."""
+"""Exponents that are tried if the needed one cannot be computed."""
 _FACTORS = tuple(map(Fraction, (2, 3, 4, 8))) + tuple(Fraction(1, number) for number in (2, 3, 4, 8))
-"""Factors that are tried where what is needed cannot be computed: in a maximum, below a floor."""
+"""Factors that are tried if the needed one cannot be computed: in a maximum, inside a floor."""
 _OF_THE_WHOLE: Mapping[str, str] = {
     "sign-of-part": "sign",
     "reciprocal": "reciprocal",
@@ -324,11 +334,11 @@ _OF_THE_WHOLE: Mapping[str, str] = {
     "term-forgotten": "missing-term",
     "off-by-one": "off-by-one",
 }
-"""What is said of the whole formula instead of a part of it."""
+"""Code of a change to a part → code if the part is the whole formula."""
 
 
 def _signs(place: _Place, *, fraction: bool) -> Iterator[Change]:
-    """The other sign; the other side of the fraction line."""
+    """Yield the part with the other sign, and on the other side of the fraction line."""
     node, parent = place.node, place.parent
     if not isinstance(parent, Mul | Div | Neg):
         made = node.operand if isinstance(node, Neg) else Neg(node)
@@ -358,7 +368,8 @@ def _settled(place: _Place) -> bool:
 
 
 def _exact(value: float) -> Fraction | None:
-    """The small fraction that a value is; None for none."""
+    """Return the small nonzero fraction that is close to a value; None if there is none."""
+    # Limiting the denominator removes the noise of floating-point arithmetic.
     known = Fraction(value).limit_denominator(1000)
     if abs(known.numerator) > SMALL or not known or not floats.close(float(known), value):
         return None
@@ -372,7 +383,7 @@ def _signed(value: Fraction) -> Node:
 
 
 def _factor(place: _Place, factor: Fraction) -> Change:
-    """A constant factor too many or too few."""
+    """Return the change by a constant factor."""
     node, parent = place.node, place.parent
     made = Mul((_signed(factor), node))
     if parent is None:
@@ -383,7 +394,7 @@ def _factor(place: _Place, factor: Fraction) -> Change:
 
 
 def _summand(place: _Place, extra: Fraction) -> Change:
-    """A constant too many or too few."""
+    """Return the change by an added constant."""
     made = Add((place.node, _signed(extra)))
     if abs(extra) == 1:
         return Change("off-by-one", made, place.node, "symbol" if isinstance(place.node, Sym) else "part")
@@ -391,7 +402,7 @@ def _summand(place: _Place, extra: Fraction) -> Change:
 
 
 def _functions_everywhere(node: Node, name: str) -> Iterator[tuple[str, Node]]:
-    """Each application of a function replaced by what the same change makes of it."""
+    """Yield the formula with each application of a function replaced in the same way."""
     if name in LOGARITHMS:
         for base in (0, 2, 10):
             yield "log-base", applied(node, name, partial(_to_base, base))

@@ -1,4 +1,4 @@
-"""A right formula under one reading, with everything about it that wrong ones are held against."""
+"""A correct formula under one reading, with all the data that wrong answers are compared with."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from autograder.formulas.nodes import (
 )
 
 MOST_NAMES = 16
-"""Symbols that are tried."""
+"""Number of symbols that are tried."""
 MOST_MATERIAL = 32
-"""Parts of the right formula that are tried in the answer."""
+"""Number of parts of the correct formula that are tried in the answer."""
 MOST_ALIKE = 6
-"""Terms of a right sum of which every choice may be missing."""
+"""Largest number of terms of a correct sum of which every selection may be missing."""
 
 _BY_RANK = (
     ("sign", "log-base", "rounding", "function-replaced"),
@@ -56,23 +56,24 @@ _BY_RANK = (
     ("part-replaced",),
 )
 RANKS = {code: rank for rank, codes in enumerate(_BY_RANK) for code in codes}
-"""Code → how soon it is thought of; what students do most, and what is most telling, first."""
+"""Code → rank; the mistakes that students make most often, and the most telling ones, come first."""
 
 
 _OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
-"""What is thought of later where it is about a part: code → the code that it is ranked as."""
+"""Codes that rank lower if they are about a part: code → code with the rank that applies."""
 
 
 class Found(Struct, frozen=True):
-    """A change that makes a wrong formula a right one.
+    """A change that makes a wrong formula correct.
 
     Attributes:
-        code: what was done wrong.
-        params: what the sentence names, as the student wrote it.
-        repaired: the student's formula with that undone, or the wrong formula itself where the misconception
-            was made in the right one.
-        misconception: the right formula with the misconception; None where it was undone in the student's.
-        some: it was changed in one place, and there are others like it.
+        code: the kind of mistake.
+        params: values that the message names, as the student wrote them.
+        repaired: the student's formula with the mistake corrected; None if the misconception was applied to
+            the correct formula.
+        misconception: the correct formula with the misconception; None if the mistake was corrected in the
+            student's.
+        some: one occurrence was changed, and there are others like it.
     """
 
     code: str
@@ -82,9 +83,9 @@ class Found(Struct, frozen=True):
     some: bool = False
 
     def order(self) -> tuple[int, bool, int]:
-        """What is thought of first; of two alike, the one that says more exactly where it is.
+        """Return a sort key: the most telling change first; of equal ones, the one about the smallest part.
 
-        Symbols and results are off by one more often than other parts are.
+        Symbols and whole results are off by one more often than other parts.
         """
         in_part = "part" in self.params
         rank = RANKS[_OF_PARTS.get(self.code, self.code) if in_part else self.code]
@@ -92,18 +93,19 @@ class Found(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True, eq=False):
-    """A right formula under one reading, as the search needs it.
+    """A correct formula under one reading, prepared for the search.
 
     Attributes:
         right: the formula.
         comparer: the reading.
-        points: values of the symbols.
-        values: the formula's there.
-        order: the points where most symbols matter first.
+        points: points with a value for every symbol.
+        values: the values of the formula at these points.
+        order: indices of the points, those at which most symbols matter first.
         names: symbols to try, those of the formula first.
-        functions: that may be lacking.
+        functions: functions that an answer may lack.
         material: parts of the formula that an answer may lack.
-        special: the formula with one misconception everywhere, and what that is.
+        special: explanations by one misconception that is applied everywhere, with the values of that
+            formula.
     """
 
     right: Node
@@ -118,7 +120,7 @@ class Target(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, right: Node, comparer: Comparer) -> Target:
-        """Compute everything that answers are held against."""
+        """Compute all attributes."""
         domains = comparer.points.domains
         points = floats.points(right, domains, comparer.assumptions)
         at = tuple(floats.value(right, point) for point in points)
@@ -128,9 +130,11 @@ class Target(Struct, frozen=True, eq=False):
             key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
         )
         names = dict.fromkeys((*own, *domains))
+        # Symbols of the formula come first, so the limit drops unrelated ones.
         names = dict.fromkeys(list(names)[:MOST_NAMES])
         parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
         material = tuple(dict.fromkeys(part for part in parts if isinstance(part, NODES)))[:MOST_MATERIAL]
+        # Computed once per correct formula: comparing an answer with them costs a few float comparisons.
         special = tuple(
             (found, tuple(floats.value(found.misconception, point) for point in points))
             for found in _special(right, own, list(names))
@@ -142,27 +146,29 @@ class Target(Struct, frozen=True, eq=False):
 
     @property
     def needed(self) -> frozenset[str]:
-        """The symbols that the right formula depends on, assumptions put in."""
+        """The symbols that the correct formula depends on, with assumptions substituted."""
         return frozenset(name for name in self.present(self.right) if self.depends(self.right, name))
 
     def present(self, formula: Node) -> frozenset[str]:
-        """The symbols that stand in a formula, assumptions put in."""
+        """Return the symbols that occur in a formula, with assumptions substituted."""
         return symbols(self.comparer.expanded(formula))
 
     def depends(self, formula: Node, name: str) -> bool:
-        """Whether the value of a formula changes with a symbol that no assumption settles."""
+        """Return whether the value of a formula changes with a symbol that no assumption resolves."""
         whole = self.comparer.expanded(formula)
         for at in self.points:
+            # A factor of 0.7 keeps probabilities inside their domain.
             here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
             if not floats.near(here, there):
                 return True
         return False
 
     def special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
-        """The mistakes of the right formula that may have made the wrong one, which has these values."""
+        """Yield the misconceptions that may have produced a wrong formula with the given values."""
         written = symbols(wrong)
         for found, values_there in self.special:
             other = Sym(found.params.get("symbol", ""))
+            # The student must have used the symbol more often than the correct formula does.
             if other.name and _times(other, wrong) <= _times(other, self.right):
                 continue
             named = {found.params[key] for key in ("first", "second", "symbol") if key in found.params}
@@ -174,7 +180,7 @@ class Target(Struct, frozen=True, eq=False):
                 yield found
 
     def fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
-        """Whether a change may make the formula right; not where it changes nothing that can be seen."""
+        """Return whether a change may make the formula correct; not if it has no visible effect."""
         changed = agreed = 0
         for place in usable:
             own = floats.value(repaired, self.points[place])
@@ -183,11 +189,12 @@ class Target(Struct, frozen=True, eq=False):
                     return False
                 agreed += 1
                 changed += not floats.close(own, theirs[place])
+        # The answer may agree at all points; then a change cannot be seen there, and the proof decides.
         hidden = all(floats.close(self.values[place], theirs[place]) for place in usable)
         return agreed > 1 and (changed > 0 or hidden)
 
     def proven(self, found: Found, wrong: Node) -> bool:
-        """Whether the comparer says the same."""
+        """Return whether the comparer confirms an explanation."""
         try:
             if found.repaired is not None:
                 return self.comparer.equal(found.repaired, self.right)
@@ -197,12 +204,12 @@ class Target(Struct, frozen=True, eq=False):
 
 
 def _times(part: Node, node: Node) -> int:
-    """How often a part stands in a formula."""
+    """Return how often a part occurs in a formula."""
     return sum(1 for other in walk(node) if other == part)
 
 
 def _known_functions(right: Node) -> frozenset[str]:
-    """Functions that a student may have forgotten or mistaken: those of the right formula."""
+    """Return functions that a student may have forgotten or confused: those of the correct formula."""
     found = {part.name for part in walk(right) if isinstance(part, Fn)}
     powers = [part for part in walk(right) if isinstance(part, Pow)]
     if any(
@@ -217,16 +224,17 @@ def _known_functions(right: Node) -> frozenset[str]:
 
 
 def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
-    """How many symbols matter at a point: below a ceiling or in a maximum, not all of them do everywhere."""
+    """Count the symbols that matter at a point: inside a ceiling or a maximum, some have no effect there."""
     moved = (floats.value(node, {**at, name: at[name] * 0.7}) for name in names)
     return sum(1 for other in moved if not floats.close(other, value))
 
 
 NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
+"""Kinds of nodes that are tried as parts: all but numbers and constants."""
 
 
 def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
-    """The right formula with one misconception wherever it can be made; and without several of its terms."""
+    """Yield the correct formula with one misconception wherever it is possible, and without several terms."""
     for name, other in combinations(own, 2):
         params = {"first": name, "second": other}
         yield Found("swapped-symbols", params, misconception=swapped(right, name, other))
@@ -244,6 +252,7 @@ def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[
         misconception = applied(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
         yield Found(code, {"everywhere": name}, misconception=misconception)
+    # The number of selections grows exponentially with the number of terms.
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):
@@ -251,7 +260,7 @@ def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[
 
 
 def applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:
-    """A formula with each application of a function replaced by what is made of it."""
+    """Return a formula with each application of a function replaced by the result of a callable."""
     below = children(node)
     changed = rebuilt(node, [applied(child, name, made) for child in below]) if below else node
     return made(changed) if isinstance(changed, Fn) and changed.name == name else changed

@@ -1,1 +1,1 @@
-"""From text to a tree: one grammar for ASCII, Unicode and LaTeX."""
+"""Parse text into trees: one grammar for ASCII, Unicode and LaTeX."""

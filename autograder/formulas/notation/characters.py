@@ -1,7 +1,7 @@
-"""Rewrites Unicode and markup in a formula into the plain characters that `tokens` reads.
+"""Rewrite Unicode and markup in a formula into the plain characters that `tokens` reads.
 
-Every character is rewritten by itself or in a run of its kind, with a map back to the text as it was
-handed in, so that an error points where the student looks.
+Every character is rewritten alone or in a run of its kind, with a map back to the submitted text, so that an
+error points to the right position.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ _LOWERED: Mapping[str, str] = dict(
     zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx", strict=True)
 )
 _POINTS = "·⋅.,˙"
-"""Between superscript digits these stand before decimals, as in ``d⁰·⁵``: a sign of multiplication cannot,
-because what follows it would be raised above nothing."""
+"""Decimal points between superscript digits, as in ``d⁰·⁵``.
+
+They cannot be multiplication signs, because the digits after them would have no base."""
 _MARKUP: Mapping[str, str] = {
     "<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "&middot;": "*", "&sdot;": "*",
     "&times;": "×", "&minus;": "-", "&nbsp;": "\u00a0", "&thinsp;": "\u00a0",
 }  # fmt: skip
-"""What a markdown cell may hold instead of LaTeX."""
+"""Markup that a Markdown cell may contain instead of LaTeX."""
 _AFTER_A_NAME = frozenset(("_", *_LOWERED))
 _TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
 _UNCHANGED = re.compile("[ !-%'-;=-~Α-ΡΣ-Ωα-ορ-ω]+")
@@ -55,32 +56,34 @@ _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "\v": (("arepsilon", "artheta", "arphi", "arrho", "arsigma", "ert"), "\\v"),
     "\a": (("lpha", "st", "pprox"), "\\a"),
 }
-"""LaTeX in an ordinary Python string: its backslash and letter became a control character."""
+"""LaTeX in an ordinary Python string: a backslash and a letter became a control character."""
 
 
 MAX_REWRITTEN = 6000
-"""Characters; some become several."""
+"""Limit on the length of the rewritten text; some characters become several."""
 _FEWEST_TOKENS: Mapping[str, int] = {"^": 4, "(": 5}
-"""By the first character of what is put in: an exponent is `^`, two brackets and a number at least."""
+"""First character of a rewritten run → its least number of tokens: an exponent is `^`, two brackets and a
+number."""
 _PARTS = 3
-"""For each token: itself, a rewritten character, and one that leaves nothing behind."""
+"""Limit on rewritten parts per token: the token itself, a rewritten character, and one that disappears."""
 
 
 def needs_rewriting(text: str) -> bool:
-    """Whether a text holds anything but the plain characters."""
+    """Return whether a text contains anything but plain characters."""
     return not (text.isascii() and text.isprintable()) or "<" in text or "&" in text
 
 
 def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
-    """Plain characters for all others, and for each of them where it came from.
+    """Rewrite all characters as plain ones, and return the origin of each.
 
     Args:
         text: the formula.
-        most: so many tokens will be read; a text that must have more is not rewritten to its end.
+        most: limit on tokens; a text that must have more is not rewritten to its end.
 
     Raises:
         Unreadable: a character has no meaning in a formula, or the text becomes too long.
     """
+    # `origin` has one entry per rewritten character, so that offsets of errors can be mapped back.
     parts: list[str] = []
     origin: list[int] = []
     position = least = 0
@@ -96,6 +99,7 @@ def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
         origin.extend([position] * len(plain))
         position += width
         least += _FEWEST_TOKENS.get(plain[:1], 0)
+        # Stop early: a hostile text must not cost more than a long formula.
         if least > most or len(parts) > _PARTS * most:
             raise Unreadable("too-many-parts", position - width, limit=str(most))
         if len(origin) > MAX_REWRITTEN:
@@ -104,7 +108,7 @@ def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
 
 
 def _plain(text: str, position: int) -> tuple[str, int]:
-    """What stands for the next characters, and how many they are."""
+    """Return the replacement for the next characters, and how many of them it replaces."""
     character = text[position]
     if character in "<&":
         tag = _TAG.match(text, position)
@@ -117,6 +121,7 @@ def _plain(text: str, position: int) -> tuple[str, int]:
             end = _end_of_run(text, position, table)
             run = "".join(table.get(shifted, ".") for shifted in text[position:end])
             return form.format(run), end - position
+    # Part of a name such as "π_θ", not the constant.
     if character == "π" and (text[position + 1 : position + 2] or " ") in _AFTER_A_NAME:
         return "π", 1
     if character in REWRITTEN:
@@ -125,7 +130,7 @@ def _plain(text: str, position: int) -> tuple[str, int]:
 
 
 def _end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
-    """Where a run of raised or lowered characters ends."""
+    """Return the end of a run of superscript or subscript characters."""
     end = position
     while end < len(text):
         around = text[end - 1 : end] + text[end + 1 : end + 2]
@@ -137,15 +142,16 @@ def _end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
 
 
 def _folded(text: str, position: int) -> str:
-    """The ordinary form of a wide, mathematical or Greek letter or digit, or of a fraction in one sign.
+    """Return the ordinary form of a wide, mathematical or Greek letter or digit, or of a fraction character.
 
     Raises:
-        Unreadable: there is none; or a fraction follows a number, which means a sum to some.
+        Unreadable: there is none; or a fraction follows a number, which may mean a sum.
     """
     character = text[position]
     folded = unicodedata.normalize("NFKC", character)
     if len(folded) == 1 and ("\u0370" <= folded <= "\u03ff" or folded.isascii()):
         return folded
+    # NFKC writes a fraction character such as ½ with U+2044 FRACTION SLASH.
     above, stroke, below = folded.partition("\u2044")
     if stroke and above.isdecimal() and below.isdecimal() and folded.replace("\u2044", "").isascii():
         before = position - 1
@@ -158,7 +164,7 @@ def _folded(text: str, position: int) -> str:
 
 
 def unknown(character: str, position: int) -> Unreadable:
-    """What is said of a character without a meaning: by name where it is not seen, or taken for another."""
+    """Return the error for a character without a meaning; invisible and confusable ones are named."""
     category = unicodedata.category(character)
     name = unicodedata.name(character, "control character" if category == "Cc" else "no character")
     params = {"character": character, "number": f"U+{ord(character):04X}", "name": name}

@@ -1,4 +1,4 @@
-"""The recursive descent itself; its grammar is written out in `parse`."""
+"""Recursive descent parser; its grammar is documented in `parse`."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from autograder.formulas.notation.tokens import Tokens
 from autograder.formulas.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
 
 MAX_DEPTH = 40
-"""Brackets, functions and exponents inside one another."""
+"""Limit on nested brackets, functions and exponents."""
 MAX_DIVISIONS = 16
-"""Divisions in one product."""
+"""Limit on divisions in one product."""
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
 _CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
 _ATOMS = frozenset(("symbol", "number", "constant"))
 _AFTER_AN_ATOM = frozenset(("^", "!", "%", "raised"))
-"""What changes the atom before it."""
+"""Tokens that modify the atom before them."""
 _STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
 _NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos", "tan"))
-"""Functions of which it is open how far they reach where no brackets say so: ``log n/2``."""
+"""Functions with an unclear extent if they have no brackets: ``log n/2``."""
 _E = Const("e")
 _TWO = Num(2)
 _SPELT_OUT = {"log2": "log", "cbrt": "sqrt", "tan": "sin"}
-"""Functions that are no nodes of their own: with the base or root that is their name."""
+"""Spellings without a node: the function that expresses them together with a base, a root or a quotient."""
 
 
 class Reader:
-    """A position in a row of tokens; each method reads what it is named after."""
+    """A position in a sequence of tokens; each parsing method reads the construct in its name."""
 
     __slots__ = ("_bars", "_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
 
@@ -40,7 +40,7 @@ class Reader:
         Args:
             tokens: the formula.
             in_list: whether ``×`` outside brackets separates elements.
-            own: whether `write` wrote it: it adds brackets to exponents, and leaves out others.
+            own: whether `to_text` wrote the formula: it puts exponents in brackets, and omits other brackets.
         """
         self._own = own
         self._tokens = tokens
@@ -48,7 +48,7 @@ class Reader:
         self._position = 0
         self._depth = 0
         self._bars = 0
-        """Bars of absolute values that are open inside of the innermost brackets."""
+        """Number of bars of absolute values that are open inside the innermost brackets."""
         self._in_list = in_list
 
     @property
@@ -57,21 +57,21 @@ class Reader:
         return self._kinds[self._position]
 
     def accept(self, kind: str) -> bool:
-        """Step over the next token if it is of this kind."""
+        """Skip the next token and return True if it is of this kind."""
         if self._kinds[self._position] == kind:
             self._position += 1
             return True
         return False
 
     def error(self, code: str, **params: str) -> Unreadable:
-        """An error at the next token."""
+        """Return an error at the next token."""
         return Unreadable(code, self._tokens.places[self._position], **params)
 
     def close(self, closing: str, opened: int) -> None:
-        """Step over a closing bracket.
+        """Skip a closing bracket.
 
         Raises:
-            Unreadable: something else stands there.
+            Unreadable: the next token is another one.
         """
         if not self.accept(closing):
             if self.kind == "end":
@@ -79,16 +79,16 @@ class Reader:
             raise self._unexpected()
 
     def finish(self) -> None:
-        """Make sure that nothing is left.
+        """Check that no token is left.
 
         Raises:
-            Unreadable: something is.
+            Unreadable: one is.
         """
         if self.kind != "end":
             raise self._unexpected()
 
     def sum(self) -> Node:
-        """Terms with signs between them."""
+        """Parse terms with signs between them."""
         kinds = self._kinds
         negative = kinds[self._position] == "-"
         if negative or kinds[self._position] == "+":
@@ -107,7 +107,7 @@ class Reader:
                 return self._infix(total) if kind in ("over", "choose") else total
 
     def _infix(self, above: Node) -> Node:
-        r"""What stands below ``\over`` or ``\choose``, which take all of their group."""
+        r"""Parse the rest of a group after ``\over`` or ``\choose``, which apply to the whole group."""
         place, kind = self._position, self.kind
         self._down()
         self._position += 1
@@ -116,7 +116,7 @@ class Reader:
         return Div(above, below) if kind == "over" else self._call("binomial", (above, below), place)
 
     def _product(self, *, negative: bool = False) -> Node:
-        """Factors with signs between them; a minus before them all goes into ``//`` as in Python."""
+        """Parse factors with operators between them; a leading minus goes into ``//`` as in Python."""
         kinds, start = self._kinds, self._position
         factors = [self._factor()]
         divisions, clear = 0, True
@@ -146,40 +146,45 @@ class Reader:
                 return Neg(product) if negative else product
 
     def _check_beside(self, start: int, *, clear: bool) -> None:
-        """Refuse a factor without a sign before it where it may be meant in two ways.
+        """Reject a factor without an operator before it if it is ambiguous.
 
         Args:
-            start: where the product begins.
-            clear: whether no division stands before the factor.
+            start: position at which the product begins.
+            clear: whether there is no division before the factor.
         """
         kinds, place = self._kinds, self._position
         before = kinds[place - 1]
         if kinds[place] == "number" and not (before == ")" and self._begins_a_product(place)):
             raise self.error("two-numbers" if before == "number" else "number-after-name")
         if not clear:
-            # 1/2 d is half of d; in 1/2d, d/2 h and d/(2) h the last factor may stand below the line
+            # 1/2 d is half of d; in 1/2d, d/2 h and d/(2) h the last factor may belong to the denominator
             half = place == start + 3 and kinds[start : start + 3] == ["number", "/", "number"]
             if not (half and self._tokens.gap(place)):
                 raise self.error("ambiguous-division")
         if self._own:
             return
+        # x[i] is an index in code, not a product.
         if kinds[place] == "[" and before == "symbol" and "]" in kinds[place + 2 : place + 4]:
             raise self.error("index")
         if kinds[place] == "frac" and before == "number" and self._is_plain_fraction(place):
             raise self.error("two-numbers")
 
     def _begins_a_product(self, place: int) -> bool:
-        """Whether a number belongs to what follows: in (n + 1) 4d blanks stand before it and none behind."""
+        """Return whether a number belongs to the next token, as in ``(n + 1) 4d``.
+
+        There must be blanks before the number and none after it.
+        """
         follows = self._kinds[place + 1] in ("symbol", "(")
         return follows and self._tokens.gap(place) and not self._tokens.gap(place + 1)
 
     def _is_plain_fraction(self, place: int) -> bool:
-        """Whether a fraction is one of two numbers, so that 1 before it may be added to it."""
+        """Return whether a fraction consists of two numbers, so that ``1 1/2`` may be a sum."""
         kinds = [kind for kind in self._kinds[place + 1 : place + 7] if kind not in ("{", "}")]
         return kinds[:2] == ["number", "number"]
 
     def _factor(self) -> Node:
         kinds, place = self._kinds, self._position
+        # Short cut for the most frequent case, an atom without exponent or suffix.
         if kinds[place] in _ATOMS and kinds[place + 1] not in _AFTER_AN_ATOM:
             self._position = place + 1
             return cast("Node", self._tokens.values[place])
@@ -195,7 +200,7 @@ class Reader:
         kind = self._kinds[self._position]
         if kind == "raised":
             self._position += 1
-            if self.kind in _AFTER_AN_ATOM:  # of the base or of the exponent? `tokenize` tells
+            if self.kind in _AFTER_AN_ATOM:  # base or exponent? `tokenize` decides
                 raise self._unexpected()
             return Pow(base, cast("Node", self._tokens.values[self._position - 1]))
         if kind != "^":
@@ -211,8 +216,9 @@ class Reader:
         return Pow(base, exponent)
 
     def _check_reach(self, base: Node, exponent: Node, start: int) -> None:
-        """Refuse an exponent without brackets where what follows may belong to it: ``2^2n``, ``d^1/2``."""
+        """Reject an exponent without brackets if the next token may belong to it: ``2^2n``, ``d^1/2``."""
         kinds, place, places = self._kinds, self._position, self._tokens.places
+        # Brackets around the exponent make its extent clear.
         if kinds[start] in CLOSING:
             return
         if kinds[place - 1] == "!":
@@ -236,7 +242,7 @@ class Reader:
                 raise self.error("ambiguous-exponent")
 
     def _check_exponent(self, exponent: Node, place: int) -> None:
-        """Refuse constant exponents that no answer needs."""
+        """Reject constant exponents that no answer needs."""
         if _too_large(exponent):
             raise Unreadable("exponent-too-large", self._tokens.places[place], limit=str(MAX_EXPONENT))
 
@@ -272,6 +278,7 @@ class Reader:
             place = self._position
             self._position += 1
             self._down()
+            # binom(n, k) as a function, not the LaTeX command with two groups.
             if kind == "binom" and self.kind == "(":
                 self._depth -= 1
                 return self._call("binomial", self._arguments("binomial"), place)
@@ -283,9 +290,10 @@ class Reader:
         raise self._unexpected()
 
     def _group(self, closing: str = "") -> Node:
-        """A formula in brackets."""
+        """Parse a formula in brackets."""
         place = self._position
         in_list, self._in_list = self._in_list, False
+        # Inside brackets, commas and bars have their usual meaning again.
         bars, self._bars = self._bars, 0
         self._down()
         self._position += 1
@@ -296,7 +304,7 @@ class Reader:
         return inner
 
     def _absolute(self) -> Node:
-        """What stands between bars: a set's size, or an absolute value."""
+        """Parse a formula between bars: the size of a set, or an absolute value."""
         place = self._position
         self._down()
         self._bars += 1
@@ -311,11 +319,14 @@ class Reader:
         return inner if positive else Fn("abs", (inner,))
 
     def _argument(self) -> Node:
-        r"""What follows ``\frac``: braces, or a single token."""
+        r"""Parse an argument of ``\frac``: a group in braces, or a single token."""
         return self._group() if self.kind == "{" else self._postfix()
 
     def _last_argument(self) -> Node:
-        r"""The second of ``\frac``: TeX takes one digit of ``\frac{1}23``, others mean all of them."""
+        r"""Parse the second argument of ``\frac``.
+
+        TeX takes one digit of ``\frac{1}23``, but authors may mean all of them.
+        """
         place = self._position
         second = self._argument()
         if self._kinds[place] == "number" and isinstance(second, Num) and second.value >= 10:
@@ -358,13 +369,13 @@ class Reader:
         return call if exponent is None else Pow(call, exponent)
 
     def _check_end(self, place: int, name: str) -> None:
-        """Refuse ``log n/2`` and ``log n*d``; with blanks it is clear, and after a radical sign."""
+        """Reject ``log n/2`` and ``log n*d``; blanks or a radical sign make the extent clear."""
         radical = self._tokens.text[self._tokens.places[place] :][:1] in ("√", "∛")
         if self.kind in ("*", "/", "//") and not radical and not self._tokens.gap(self._position):
             raise self.error("ambiguous-function", name=name)
 
     def _call_of_power(self, arguments: list[Node], place: int) -> Node:
-        """``pow(d, 2)``."""
+        """Return the power for ``pow(d, 2)``."""
         if len(arguments) != 2:
             offset = self._tokens.places[place]
             raise Unreadable("argument-count", offset, name="pow", count=str(len(arguments)))
@@ -373,7 +384,7 @@ class Reader:
         return Pow(base, exponent)
 
     def _only(self, name: str, arguments: list[Node], place: int) -> Node:
-        """The argument of a root."""
+        """Return the single argument of a root."""
         if len(arguments) != 1:
             offset = self._tokens.places[place]
             raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
@@ -383,7 +394,7 @@ class Reader:
         opened = self.kind
         if opened not in CLOSING:
             single = self._power()
-            if self.kind in _STARTS:  # log a b: is b inside?
+            if self.kind in _STARTS:  # log a b: is b part of the argument?
                 raise self.error("ambiguous-function", name=name)
             return [single]
         place = self._position
@@ -398,7 +409,7 @@ class Reader:
         return arguments
 
     def _call(self, name: str, arguments: list[Node] | tuple[Node, ...], place: int) -> Node:
-        """A function applied to arguments, their number and size checked."""
+        """Return a function applied to arguments; check their number and size."""
         least, most = FUNCTIONS[name]
         offset = self._tokens.places[place]
         if not least <= len(arguments) <= most:
@@ -410,6 +421,7 @@ class Reader:
 
     def _down(self) -> None:
         self._depth += 1
+        # Canonical text has more brackets than the text that was written.
         if self._depth > (2 * MAX_DEPTH if self._own else MAX_DEPTH):
             raise self.error("too-deep", limit=str(MAX_DEPTH))
 
@@ -428,7 +440,7 @@ class Reader:
 
 
 def _too_large(node: Node) -> bool:
-    """Whether a constant is beyond what may stand in an exponent or before a factorial's sign."""
+    """Return whether a constant is too large for an exponent, a factorial or a binomial."""
     if isinstance(node, Sym):
         return False
     value: Rational | None

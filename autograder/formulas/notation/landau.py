@@ -1,8 +1,8 @@
-r"""Reads asymptotic statements: ``O(n^2 d)``, ``Θ(n log n)``, ``T(n) \in \mathcal{O}(n)``, ``O(n) + O(d)``.
+r"""Parse asymptotic statements: ``O(n^2 d)``, ``Θ(n log n)``, ``T(n) \in \mathcal{O}(n)``, ``O(n) + O(d)``.
 
-A statement is kept as `Fn` with the sign for a name (``"O"``, ``"Θ"``, ``"Ω"``, ``"o"``, ``"ω"``), which no
-formula can contain; a formula without a sign stays what it is. What stands in the brackets is read by
-the one grammar of formulas.
+A statement becomes an `Fn` with the sign as its name (``"O"``, ``"Θ"``, ``"Ω"``, ``"o"``, ``"ω"``), which no
+formula can contain; a formula without a sign is kept as it is. The formula in the brackets is read by the
+usual grammar.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autograder.formulas.notation.wrapping import is_name_of, unwrapped
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
 MAX_STATEMENTS = 16
-"""Statements in a sum, or joined by equals signs."""
+"""Limit on statements in a sum, or joined by equals signs."""
 MAX_CHARS = 2000
 
 _SPELLINGS: Mapping[str, str] = {
@@ -52,10 +52,10 @@ _CONSTANT_BEHIND = re.compile(
 
 
 def parse_landau(text: str, vocabulary: Vocabulary) -> Node:
-    """Read a statement, or a formula without a sign.
+    """Parse a statement, or a formula without a sign.
 
     Raises:
-        Unreadable: it is neither, or there is an equals sign; carries the offset in ``text``.
+        Unreadable: it is neither, or there is an equals sign; has the offset in ``text``.
     """
     sides = parse_statements(text, vocabulary)
     if len(sides) > 1:
@@ -64,7 +64,7 @@ def parse_landau(text: str, vocabulary: Vocabulary) -> Node:
 
 
 def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
-    """Read statements joined by equals signs or ∈; a name on the left, such as ``T(n) =``, is dropped.
+    """Parse statements joined by equals signs or ∈; a name on the left, such as ``T(n) =``, is dropped.
 
     Raises:
         Unreadable: see `parse_landau`.
@@ -72,6 +72,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     text = _without_words(unwrapped(text), vocabulary)
+    # The text between two joints is a side; the joints themselves are dropped.
     bounds = [0]
     for joint in _JOINT.finditer(text):
         bounds.extend((joint.start(), joint.end()))
@@ -88,7 +89,8 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
 
 
 def _without_words(text: str, vocabulary: Vocabulary) -> str:
-    """The text with 1 for the word "constant", as long as before; behind a statement it is left out."""
+    """Replace the word "constant" by 1, padded to the same length; remove it behind a statement."""
+    # A declared symbol of that name is a symbol.
     if not {"const", "constant", "konstant"}.isdisjoint(vocabulary.names):
         return text
     if _CONSTANT.fullmatch(text):
@@ -98,17 +100,17 @@ def _without_words(text: str, vocabulary: Vocabulary) -> str:
 
 
 def sign_of(statement: Node) -> str:
-    """The sign of a statement; empty for a formula."""
+    """Return the sign of a statement; empty for a formula."""
     return statement.name if isinstance(statement, Fn) and statement.name in SIGNS else ""
 
 
 def body_of(statement: Node) -> Node:
-    """What stands in the brackets of a statement; a formula itself."""
+    """Return the formula in the brackets of a statement; a formula is returned as it is."""
     return statement.arguments[0] if isinstance(statement, Fn) and statement.name in SIGNS else statement
 
 
 def _is_name(text: str, vocabulary: Vocabulary) -> bool:
-    """Whether a left side names what is counted, such as ``T(n)``; a symbol of its own is a formula."""
+    """Return whether a left side names the quantity, such as ``T(n)``; a declared symbol is a formula."""
     bare = text.strip(" \t\r\n$")
     return bool(_LEFT_SIDE.fullmatch(text)) and bare not in vocabulary.names and not _SIGN.match(bare)
 
@@ -136,6 +138,7 @@ def _statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
         following = _SIGN.search(text, begin, end)
         if more is None or following is None or text[begin : following.start()].strip(" \t\r\n$"):
             raise Unreadable("landau-outside", closed + 1, sign=sign)
+        # O(n) + O(d) is O(n + d), but a sum of different signs is no statement.
         if _sign(following["name"]) != sign:
             raise Unreadable("landau-mixed", following.start())
         if len(bodies) == MAX_STATEMENTS:
@@ -149,7 +152,7 @@ def _sign(name: str) -> str:
 
 
 def _closed(text: str, opened: int, end: int) -> int:
-    """Where the bracket closes that opens at a place."""
+    """Return the position of the bracket that closes the one at a position."""
     waiting: list[str] = []
     for place in range(opened, end):
         character = text[place]
@@ -163,6 +166,7 @@ def _closed(text: str, opened: int, end: int) -> int:
 
 
 def _formula(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
-    """Read a part; blanks before it keep the offsets of errors right."""
+    """Parse a part of the text; blanks before it keep the offsets of errors correct."""
+    # A closing \right or \big belongs to the bracket that was cut off.
     part = re.sub(r"\\right\s*\Z|\\[bB]igg?r?\s*\Z", "", text[start:end])
     return parse(" " * start + part, vocabulary)

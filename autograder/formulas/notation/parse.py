@@ -1,4 +1,4 @@
-r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is ever evaluated as code.
+r"""Parse formulas: recursive descent over `tokens`, with limits. Nothing is ever evaluated as code.
 
     answer    := sum | sum "=" sum | "(" sum "," sum … ")"
     sum       := ["+" | "-"] product (("+" | "-") product)*
@@ -9,8 +9,8 @@ r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is eve
     atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | "|" sum "|" | call
     call      := function ["_" group] ["^" factor] (postfix | "(" sum ("," sum)* ")") | "\frac" group group
 
-Where mathematicians themselves disagree (``a/b c``, ``1/2d``, ``log a b``, ``d 2``), a formula is refused
-with a question back instead of being read in one of the two ways.
+Notation on which mathematicians disagree (``a/b c``, ``1/2d``, ``log a b``, ``d 2``) is rejected with a
+question to the author instead of being read in one of the two ways.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ ORDERS = ("<", "≤", ">", "≥")
 _DIGITS = re.compile(r"[0-9]+")
 _DIGITS_BEFORE = re.compile(r"(?<![0-9.,])[0-9]+\Z")
 MAX_ELEMENTS = 16
-"""Elements of a tuple, sides of an equation."""
+"""Limit on elements of a tuple, and on sides of an equation."""
 
 
 def parse(text: str, vocabulary: Vocabulary) -> Node:
-    """Read one formula.
+    """Parse one formula.
 
     Raises:
-        Unreadable: it is not in the grammar, or beyond a limit; carries the offset in ``text``.
+        Unreadable: it is not in the grammar, or beyond a limit; has the offset in ``text``.
     """
     sides = parse_sides(text, vocabulary)
     if len(sides) > 1:
@@ -46,7 +46,7 @@ def parse(text: str, vocabulary: Vocabulary) -> Node:
 
 
 def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
-    """Read one formula, or several joined by equals signs.
+    """Parse one formula, or several joined by equals signs.
 
     Raises:
         Unreadable: see `parse`.
@@ -57,7 +57,8 @@ def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
 def _read(
     text: str, vocabulary: Vocabulary, form: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
 ) -> tuple[Node, ...]:
-    """Read the usual words first, and with all the rules what cannot be read from those."""
+    """Parse with the quick tokens of known words first, and with all rules if that fails."""
+    # Quick tokens have no offsets, so an error among them is not reported: the full rules find it again.
     quick = quick_tokens(text, vocabulary)
     if quick is not None:
         try:
@@ -79,9 +80,9 @@ def _sides(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
 
 
 def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
-    """Read ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
+    """Parse ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
 
-    Where commas separate the elements, ``×`` is a product: ``(3 × a, 4 × b)``.
+    If commas separate the elements, ``×`` is a product: ``(3 × a, 4 × b)``.
 
     Raises:
         Unreadable: see `parse`.
@@ -95,7 +96,7 @@ def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
     try:
         return _listed(tokens, own=own)
     except Unreadable as error:
-        if error.code == "comma":  # where it stands in brackets, these may be what is wrong
+        if error.code == "comma":  # the actual fault may be a bracket
             _check_brackets(tokens)
         raise
 
@@ -106,7 +107,7 @@ def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
     if closing:
         reader.accept(tokens.kinds[0])
     elements: list[Node] = []
-    while not (closing and elements and reader.kind == closing):  # a comma may stand before the end: (a,)
+    while not (closing and elements and reader.kind == closing):  # a trailing comma is allowed: (a,)
         if len(elements) == MAX_ELEMENTS:
             raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
         elements.append(reader.sum())
@@ -119,7 +120,7 @@ def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
 
 
 def _by_commas(tokens: Tokens, *, inside: bool) -> bool:
-    """Whether a comma stands between two elements, outside of further brackets."""
+    """Return whether a comma outside further brackets separates two elements."""
     depth = 0
     for kind, after in pairwise(tokens.kinds):
         depth += (kind in CLOSING) - (kind in CLOSING.values())
@@ -129,10 +130,10 @@ def _by_commas(tokens: Tokens, *, inside: bool) -> bool:
 
 
 def _check_commas(tokens: Tokens) -> None:
-    """Refuse a comma between digits where others have a blank: ``(1,024, n)``, ``(0,5; n)``.
+    """Reject a comma between digits if other commas have a blank: ``(1,024, n)``, ``(0,5; n)``.
 
     Raises:
-        Unreadable: it may as well group digits, or stand before decimals, as it separates sizes.
+        Unreadable: it may group digits, precede decimals or separate sizes.
     """
     text = tokens.text
     pairs = zip(tokens.kinds, tokens.places, strict=True)
@@ -151,7 +152,7 @@ def _check_commas(tokens: Tokens) -> None:
 
 
 def _check_brackets(tokens: Tokens) -> None:
-    """Find the bracket that is never closed, or closed by another one.
+    """Find the bracket that is never closed, or closed by another kind of bracket.
 
     Raises:
         Unreadable: there is one.
@@ -170,11 +171,12 @@ def _check_brackets(tokens: Tokens) -> None:
 
 
 def _enclosing(tokens: Tokens) -> str:
-    """The bracket that closes at the very end what opens at the very beginning; else empty."""
+    """Return the last bracket if it closes the first one; else an empty string."""
     closing = CLOSING.get(tokens.kinds[0], "")
     if not closing or tokens.kinds[-2] != closing:
         return ""
     depth = 0
+    # If the depth reaches zero before the end, the outer brackets do not belong together: (a)(b).
     for kind in tokens.kinds[:-2]:
         depth += (kind in CLOSING) - (kind in CLOSING.values())
         if depth == 0:
@@ -183,10 +185,10 @@ def _enclosing(tokens: Tokens) -> str:
 
 
 def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
-    """Read back what `write.to_text` wrote, whichever form it has, and however long it became.
+    """Parse text that `to_text` wrote, whichever form it has, and however long it became.
 
     Raises:
-        Unreadable: it was not written by `write.to_text` with these symbols.
+        Unreadable: it was not written by `to_text` with these symbols.
     """
     sign = next((sign for sign in ORDERS if f" {sign} " in text), "=")
     parts = [text] if sign == "=" else text.split(f" {sign} ")
@@ -194,6 +196,7 @@ def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
         each = (_sides(tokenize(part, vocabulary, own=True), own=True) for part in parts)
         sides = tuple(side for part in each for side in part)
     except Unreadable as error:
+        # A comma is the sign of a tuple; any other error is final.
         if error.code not in ("comma", "ambiguous-comma"):
             raise
         return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))

@@ -1,6 +1,6 @@
-"""Reads answers of several formulas: lists and sets, equations and inequalities, and chains of these.
+"""Parse answers with several formulas: lists and sets, equations and inequalities, and chains of them.
 
-Other than in a shape, a cross is a sign of multiplication in a list.
+Unlike in a shape, a cross in a list is a multiplication sign.
 """
 
 from __future__ import annotations
@@ -41,22 +41,23 @@ _CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<"
 
 
 def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
-    """Read ``(a, b)``, ``{a, b}``, ``S = {a, b}``, ``±a`` or a formula on each line, in the order as written.
+    """Parse ``(a, b)``, ``{a, b}``, ``S = {a, b}``, ``±a`` or one formula per line, in the order as written.
 
     Raises:
-        Unreadable: an element is not in the grammar; carries the offset in ``text``.
+        Unreadable: an element is not in the grammar; has the offset in ``text``.
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if _EITHER_SIGN.search(text):
         above, below = (_read_list(_choose_sign(text, upper), vocabulary).elements for upper in (True, False))
+        # Elements without a double sign occur in both readings, and are kept once.
         pairs = (dict.fromkeys(pair) for pair in zip(above, below, strict=True))
         return Tuple(tuple(element for pair in pairs for element in pair))
     return _read_list(text, vocabulary)
 
 
 def _choose_sign(text: str, upper: bool) -> str:  # noqa: FBT001 - the upper sign of each, or the lower one
-    """Put one of its two signs for each ``±``."""
+    """Replace each ``±`` by one of its two signs."""
     plus = ("±", "\\pm") if upper else ("∓", "\\mp")
     return _EITHER_SIGN.sub(
         lambda found: ("+" if found.group() in plus else "-").ljust(len(found.group())), text
@@ -66,6 +67,7 @@ def _choose_sign(text: str, upper: bool) -> str:  # noqa: FBT001 - the upper sig
 def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
     text = unwrapped(text)
     found = _BULLET.match(text)
+    # Removed text is replaced by blanks, so that offsets of errors stay correct.
     start = 0 if found is None else found.end()
     text = without_name(" " * start + text[start:], vocabulary)
     start = len(text) - len(text.lstrip())
@@ -75,6 +77,7 @@ def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
         not one["kept"] and one.group().strip() in (";", "", "-", "*", "•")
         for one in _SEPARATOR.finditer(listed)
     ):
+        # With another separator in use, a comma between digits may be a decimal comma.
         raise doubtful_comma(digits.group(), digits.start())
     listed = _TIMES.sub(lambda sign: "*".ljust(len(sign.group())), listed)
     listed = " " * start + _SEPARATOR.sub(_comma, listed)
@@ -83,9 +86,9 @@ def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
 
 
 def _comma(found: re.Match[str]) -> str:
-    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken.
+    """Return a comma of the same width, to keep the offsets of errors correct; blanks for a broken line.
 
-    A character that is written by its name in HTML stays.
+    A character that is written as an HTML entity is kept.
     """
     if found["kept"]:
         return found["kept"]
@@ -96,13 +99,14 @@ def _comma(found: re.Match[str]) -> str:
 
 
 def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
-    """Read ``a = b``, ``a < b``, ``Eq(a, b)``, or a chain ``a = b = c`` as its neighbours in pairs.
+    """Parse ``a = b``, ``a < b``, ``Eq(a, b)``, or a chain ``a = b = c`` as pairs of neighbours.
 
     Raises:
-        Unreadable: it is not in the grammar; ``relation-expected`` where there is no sign at all.
+        Unreadable: it is not in the grammar; ``relation-expected`` if there is no sign at all.
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    # sympy notation: Eq(a, b), Le(a, b), …
     called = _CALL.match(text)
     if called is not None:
         sides = parse_tuple(" " * called.end() + text[called.end() :], vocabulary).elements
@@ -125,7 +129,7 @@ def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
 
 
 def parse_single(text: str, vocabulary: Vocabulary) -> Relation:
-    """Read one equation or inequality.
+    """Parse one equation or inequality.
 
     Raises:
         Unreadable: see `parse_chain`; ``relation-expected`` also for a chain.
@@ -137,5 +141,5 @@ def parse_single(text: str, vocabulary: Vocabulary) -> Relation:
 
 
 def _side(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
-    """Read a side; blanks before it keep the offsets of errors right."""
+    """Parse one side; blanks before it keep the offsets of errors correct."""
     return parse(" " * start + text[start:end].rstrip(" &"), vocabulary)

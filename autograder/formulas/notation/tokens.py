@@ -1,7 +1,8 @@
-r"""Cuts a formula into tokens: one alphabet for plain text, Unicode and LaTeX.
+"""Split a formula into tokens: one alphabet for plain text, Unicode and LaTeX.
 
-Most formulas need none of the finer rules: `quick_tokens` looks their words up in a table. Whatever it
-does not know, and whatever cannot be read afterwards, is cut anew by `tokenize`, which decides alone.
+Most formulas need none of the finer rules: `tokenize_quickly` looks up their words in a table. Formulas with
+unknown words, and those that cannot be parsed afterwards, are split again by `tokenize`, which is
+authoritative.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ MAX_CHARS = 2000
 MAX_TOKENS = 400
 MAX_DIGITS = 400
 OWN = 8
-"""How many times as long and as many parts a formula may have that `write` wrote: it writes every sign and
-whole names."""
+"""Factor by which the limits on length and parts are higher for text that `to_text` wrote.
+
+It writes every sign and whole names."""
 
 _TEXT = (
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
@@ -62,15 +64,16 @@ _SKIPPED = (
 
 
 _NARROW_GAP = r"(?:~|\u00a0|\\[,:;]|\{\\[,:;]\}|\\thinspace\s*)"
-"""A gap that only typesetting makes: `rewrite` puts U+00A0 for every space but the one on the keyboard."""
+"""A gap that only typesetting makes: `rewrite_characters` puts U+00A0 for every space but the one on the
+keyboard."""
 
 
 def _grammar(comma: str, *, in_list: bool) -> str:
     """Return the pattern of a token.
 
     Args:
-        comma: what may group digits or stand before decimals.
-        in_list: whether a comma alone separates, so that one pulled tight between digits is ambiguous.
+        comma: pattern of a mark that may group digits or precede decimals.
+        in_list: whether a comma alone separates, so that one without a blank between digits is ambiguous.
     """
     tight = r"|(?P<tight>[1-9]\d{0,2}(?:,\\!\d{3})+(?!\d))" if in_list else ""
     return (
@@ -97,7 +100,10 @@ def _grammar(comma: str, *, in_list: bool) -> str:
 
 @functools.cache
 def _token(*, in_list: bool) -> re.Pattern[str]:
-    """A token; in a list a comma separates. Made when it is first needed: most runs never do."""
+    """Return the compiled pattern of a token; in a list a comma separates.
+
+    It is compiled when first needed, because most runs never need it.
+    """
     comma = r"\{,\}" if in_list else r"(?:,|\{,\})"
     return re.compile(_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
 
@@ -115,7 +121,7 @@ _QUICK = re.compile(
 _QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:\\!)?(?:,|\{,\})(?:\\!)?\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
-"""Digits of which the mark may separate thousands, or stand before decimals."""
+"""Digits with a mark that may separate thousands, or precede decimals."""
 _DOTTED = re.compile(r"\d\.\d{3}")
 _TIGHT_COMMA = re.compile(r"(?P<number>\d+,\d+),\s")
 """A comma without a blank, then one with a blank: only the second one certainly separates values."""
@@ -134,7 +140,7 @@ _MOST_GAP = 24
 
 
 class Tokens(Struct, frozen=True):
-    """A cut formula: three columns, one row a token; the last row's kind is ``"end"``.
+    """The tokens of a formula in three columns; the kind of the last one is ``"end"``.
 
     A kind is the sign itself (``"+"``, ``"("``, …), ``"number"``, ``"symbol"`` or ``"constant"`` (value: the
     tree), ``"raised"`` (a superscript; value: the exponent), ``"function"`` (value: its name), ``"frac"`` or
@@ -147,15 +153,15 @@ class Tokens(Struct, frozen=True):
     """Offsets into the original text."""
     vocabulary: Vocabulary
     text: str = ""
-    """The original text; empty where the formula was cut quickly and the offsets are not set."""
+    """The original text; empty after quick tokenization, which does not set the offsets."""
 
     def gap(self, token: int) -> bool:
-        """Whether blanks stand before a token; never where the formula was cut quickly."""
+        """Return whether there are blanks before a token; always False after quick tokenization."""
         place = self.places[token]
         return _GAP.search(self.text[max(0, place - _MOST_GAP) : place]) is not None
 
     def written(self, token: int) -> str:
-        """The sign of a token as it was typed."""
+        """Return the sign of a token as it was typed."""
         value, place = self.values[token], self.places[token]
         typed = self.text[place : place + 1]
         if typed and not typed.isascii() and isinstance(value, str):
@@ -164,13 +170,13 @@ class Tokens(Struct, frozen=True):
 
 
 def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
-    """Cut a formula whose words are all known as they stand; the offsets are not set.
+    """Tokenize a formula in which all words are known as written; the offsets are not set.
 
-    What can be read from these tokens is what can be read from those of `tokenize`. The converse does
-    not hold: there are numbers, names and superscripts that only `tokenize` puts together.
+    If these tokens can be parsed, the result is the same as with the tokens of `tokenize`. The converse does
+    not hold: only `tokenize` combines some numbers, names and superscripts.
 
     Returns:
-        None where a word is not known as it stands.
+        None if a word is not known as written.
     """
     if len(text) > MAX_CHARS or ("," in text and _GROUPED.search(text)):
         return None
@@ -189,7 +195,7 @@ def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
 
 def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     words = _QUICK.findall(text)
-    if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
+    if len(words) > 1 and not words[-2]:  # the end matches once more after blanks
         words.pop()
     if len(words) > MAX_TOKENS:
         return None
@@ -207,10 +213,10 @@ def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
 
 
 def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
-    """What a word stands for; letters side by side are several words.
+    """Return the tokens for a word; adjacent letters are several words.
 
     Raises:
-        KeyError: it is not known as it stands.
+        KeyError: it is not known as written.
     """
     entry = vocabulary.words.get(word)
     if entry is not None:
@@ -223,16 +229,16 @@ def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | 
 
 
 def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: bool = False) -> Tokens:
-    """Cut a formula into tokens. In a list, a comma never groups digits.
+    """Tokenize a formula. In a list, a comma never groups digits.
 
     Args:
         text: the formula.
         vocabulary: its symbols.
         in_list: whether commas separate.
-        own: whether `write` wrote it, which makes it longer than what was read.
+        own: whether `to_text` wrote it, which raises the limits.
 
     Raises:
-        Unreadable: too long, or a character, number or name is not known.
+        Unreadable: it is too long, or a character, number or name is not known.
     """
     scale = OWN if own else 1
     if len(text) > scale * MAX_CHARS:
@@ -244,12 +250,13 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: b
         tokens = _Cutter(plain, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
+    # Offsets refer to the text as it was submitted, not to the rewritten one.
     places = [origin[place] for place in tokens.places]
     return Tokens(tokens.kinds, tokens.values, places, vocabulary, text)
 
 
 class _Cutter:
-    """Plain text on its way to tokens."""
+    """Splits plain text into tokens."""
 
     __slots__ = ("_called", "_kinds", "_open", "_own", "_places", "_text", "_values", "_vocabulary")
 
@@ -257,9 +264,9 @@ class _Cutter:
         self._text = text
         self._own = own
         self._called = ""
-        """The function whose brackets come next."""
+        """The function that the next brackets belong to."""
         self._open: list[str] = []
-        """For each bracket that is open, the function it belongs to; empty for none."""
+        """For each open bracket, the function that it belongs to; empty for none."""
         self._vocabulary = vocabulary
         self._kinds: list[str] = []
         self._values: list[Node | str] = []
@@ -286,11 +293,13 @@ class _Cutter:
         return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
 
     def _separates(self, position: int, *, in_list: bool) -> bool:
-        """Whether a semicolon stands between values: not at the end of all."""
+        """Return whether a semicolon separates values, rather than ending the text."""
         several = in_list or takes_several(self._open[-1] if self._open else "")
         return several and bool(self._text[position + 1 :].strip(" \t\r\n$`"))
 
     def _put(self, kind: str, value: Node | str, place: int) -> None:
+        # A bracket after _ or ^ belongs to a subscript or exponent, so the brackets of the function are still
+        # to come: log_{2}(n).
         script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
         if kind in _OPENING:
             self._open.append("" if script else self._called)
@@ -331,8 +340,8 @@ class _Cutter:
             self._word(word, start)
 
     def _number(self, group: str, word: str, start: int) -> None:
-        word = word.replace("\\!", "")  # 1,\!024 closes the gap that TeX sets behind a comma
-        if group == "grouped":  # the comma of \, is none
+        word = word.replace("\\!", "")  # 1,\!024 removes the gap that TeX sets after a comma
+        if group == "grouped":  # the comma in \, is not a comma
             word = re.sub(_NARROW_GAP, " ", word)
         digits = word.replace("{,}", ",")
         called = self._open[-1] if self._open else ""
@@ -352,9 +361,10 @@ class _Cutter:
         self._put("number", _number(digits, start), start)
 
     def _word(self, word: str, start: int) -> None:
-        """What a name or command may be, a declared symbol first."""
+        """Add the token of a name or command; a declared symbol takes precedence."""
         vocabulary = self._vocabulary
         name = plain_name(word)
+        # Declared symbols come first: a course may use e or sigma as a name.
         symbol = vocabulary.nodes.get(word) or vocabulary.nodes.get(name)
         if symbol is not None:
             self._put("symbol", symbol, start)
@@ -368,10 +378,10 @@ class _Cutter:
             self._unlisted(word, name, start)
 
     def _unlisted(self, word: str, name: str, start: int) -> None:
-        """What a word may be that is no name as it stands.
+        """Add the tokens of a word that is not known as written.
 
         Raises:
-            Unreadable: nothing, or several things.
+            Unreadable: it has no meaning, or several.
         """
         vocabulary = self._vocabulary
         called = _CALLED.match(self._text, start + len(word)) is not None
@@ -381,6 +391,7 @@ class _Cutter:
             for part in parts:
                 self._put("symbol", vocabulary.nodes[part], start)
                 start += len(part) if word == name else 0
+        # The order matters: a product of letters is certain, a guess at a misspelling is not.
         elif (meant := vocabulary.doubtful(name)) is not None:
             place = start + (word.index(meant[0]) if meant[0] in word else 0)
             product = "*".join(meant[0])
@@ -394,7 +405,7 @@ class _Cutter:
 
 
 def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
-    """What is said of a word that stands for nothing."""
+    """Return the error for a word without a meaning."""
     if name in SUMMATIONS:
         return Unreadable("summation", start, name=word)
     if name == "E":
@@ -405,17 +416,17 @@ def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unread
 
 
 def takes_several(function: str) -> bool:
-    """Whether commas separate values in the brackets of a function; no function is called ""."""
+    """Return whether commas separate values in the brackets of a function; "" is no function."""
     return takes_two(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
 
 
 def takes_two(function: str) -> bool:
-    """Whether a function has two values always, so that a comma in its brackets is no part of a number."""
+    """Return whether a function always has two values, so that a comma never belongs to a number."""
     return function == "pow" or FUNCTIONS.get(function, (0, 0))[0] == 2
 
 
 def doubtful_comma(number: str, start: int) -> Unreadable:
-    """The question whether a comma between digits belongs to one number or stands between two."""
+    """Return the error for a comma between digits that may belong to one number or separate two."""
     apart = number.replace(",", ", ")
     if _THOUSANDS.fullmatch(number):
         grouped, decimals = _meanings(number)
@@ -427,7 +438,7 @@ def doubtful_comma(number: str, start: int) -> Unreadable:
 
 
 def doubtful_mark(number: str, start: int) -> Unreadable:
-    """The question whether a mark between digits separates thousands or stands before decimals."""
+    """Return the error for a mark between digits that may separate thousands or precede decimals."""
     grouped, decimals = _meanings(number)
     return Unreadable("ambiguous-mark", start, number=number, grouped=grouped, decimals=decimals)
 
@@ -437,7 +448,7 @@ def _meanings(number: str) -> tuple[str, str]:
 
 
 def _decimals(number: str) -> str:
-    """A number with decimals so that it can be read as nothing else: not three of them."""
+    """Format a number with decimals unambiguously: not with exactly three of them."""
     whole, _, decimals = number.replace(",", ".").partition(".")
     decimals = decimals.rstrip("0") or "0"
     return f"{whole}.{decimals}0" if len(decimals) == 3 and whole != "0" else f"{whole}.{decimals}"
@@ -450,7 +461,7 @@ def _number(digits: str, start: int) -> Num:
         return Num(int(digits))
     mantissa, _, exponent = digits.lower().partition("e")
     shift = abs(int(exponent)) if exponent else 0
-    if len(mantissa) + shift > MAX_DIGITS - 2:  # so that its decimals can be read again
+    if len(mantissa) + shift > MAX_DIGITS - 2:  # so that it can be printed and parsed again
         raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
     value = Fraction(digits)
     return Num(value.numerator if value.denominator == 1 else value)

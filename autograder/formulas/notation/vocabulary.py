@@ -1,6 +1,6 @@
-"""The words of formulas: what they mean before any symbol is declared, and symbols with other spellings.
+"""The vocabulary of formulas: words with a fixed meaning, and declared symbols with their spellings.
 
-For a name that is not known, the one that was meant is only guessed where it is too close to mislead.
+The intended name for an unknown one is guessed only if it is too close to mislead.
 """
 
 from __future__ import annotations
@@ -47,25 +47,27 @@ FUNCTION_SPELLINGS: Mapping[str, str] = {
     "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
     "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos", "tan": "tan",
 }  # fmt: skip
-"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``, ``tan``) are written
-in terms of the others when they are read."""
+"""Spelling → function.
+
+Functions without a node (``cbrt``, ``log2``, ``pow``, ``tan``) are expressed by the others when they are
+parsed."""
 
 CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e")}
 
 SIGMOIDS = frozenset(("σ", "sigma"))
-"""Names of the sigmoid where brackets follow and no symbol is declared so."""
+"""Names of the sigmoid function if brackets follow and no symbol of that name is declared."""
 
 SUMMATIONS = frozenset(("sum", "Sum", "prod", "Prod", "Product", "Σ", "Π"))
-"""Signs of sums and products over an index, which are not read; a symbol may be declared by such a name."""
+"""Sums and products over an index, which are not supported; a symbol of such a name may be declared."""
 
 
 _SHORTEST = 4
-"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
+"""Least length of a word in which a letter may be wrong; in shorter ones it makes another word."""
 _SHORTENED: Mapping[str, str] = {"num": "n", "number": "n"}
 
 
 def is_typo(written: str, meant: str) -> bool:
-    """Whether a name is another one with a typo in some of its parts.
+    """Return whether a name is another one with a typo in some of its parts.
 
     Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
     guess is worse than none.
@@ -82,7 +84,7 @@ def is_typo(written: str, meant: str) -> bool:
 
 
 def _one_typo(one: str, other: str) -> bool:
-    """Whether one letter is missing, too many or wrong, or two neighbours are exchanged; never the first.
+    """Return whether one letter is missing, extra or wrong, or two neighbours are swapped; never the first.
 
     In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.
     """
@@ -116,7 +118,7 @@ _LATEX_FORMS = (
 )  # fmt: skip
 _LIKE_AN_EXPONENT = re.compile(r"[eE][0-9]+")
 _MOST_LETTERS = 8
-"""Symbols that may stand side by side without a sign or blank."""
+"""Largest number of symbols that may be written without a sign or blank between them."""
 _LONGEST_QUICK_NUMBER = 15
 _USUAL_NUMBERS = 129
 _LONGEST_NAME = 64
@@ -126,14 +128,13 @@ class Symbol(Struct, frozen=True):
     """A symbol that formulas may use."""
 
     domain: str = "positive integer"
-    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (0 and 1 as
-    well) or ``"real"``; ``"function"`` where the aliases are further spellings of the function it is called
-    as."""
+    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (including 0
+    and 1) or ``"real"``; ``"function"`` if the aliases are further spellings of the function of this name."""
     aliases: tuple[str, ...] = ()
 
 
 def plain_name(spelling: str) -> str:
-    r"""A name without markup: ``d_{\text{model}}`` and ``d\_{model}`` become ``d_model``."""
+    r"""Return a name without markup: ``d_{\text{model}}`` and ``d\_{model}`` become ``d_model``."""
     if spelling.isalnum():
         return spelling
     name = _MARKUP.sub("", spelling).replace("\\_", "_")
@@ -141,9 +142,9 @@ def plain_name(spelling: str) -> str:
 
 
 class KnownWords(dict[str, tuple[str, Node | str]]):
-    """Word → kind and value of its token, for the words that mean the same wherever they stand.
+    """Word → kind and value of its token, for words with a meaning that is independent of context.
 
-    Built once from the declared symbols. Large numbers are made when they are asked for, and not kept.
+    Built once from the declared symbols. Large numbers are created on demand, and not stored.
     """
 
     def __missing__(self, word: str) -> tuple[str, Node | str]:
@@ -163,10 +164,10 @@ class Vocabulary:
         names: every accepted spelling → the declared name.
         nodes: every accepted spelling → the symbol's tree.
         domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
-            ``"unit"`` (0 and 1 as well) or ``"real"``.
+            ``"unit"`` (including 0 and 1) or ``"real"``.
         functions: further spellings of functions → the function.
         words: see `KnownWords`.
-        decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
+        decimal_comma: whether a comma may precede decimals, and a point separate thousands.
     """
 
     __slots__ = (
@@ -175,12 +176,12 @@ class Vocabulary:
     )  # fmt: skip
 
     def __init__(self, declared: Mapping[str, Symbol] | Iterable[str]) -> None:
-        """Declare symbols; names alone stand for positive integers.
+        """Declare symbols; plain names declare positive integers.
 
         A symbol of the domain ``function`` is named after a function and gives it further spellings.
 
         Raises:
-            FormulaError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+            FormulaError: a spelling is not a name or is used for two symbols, or a domain is unknown.
         """
         if not isinstance(declared, Mapping):
             declared = dict.fromkeys(declared, Symbol())
@@ -193,6 +194,7 @@ class Vocabulary:
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
         self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        # A run such as dk is ambiguous only if all of its letters are symbols themselves.
         self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
         self._alike: dict[str, set[str]] = {}
         for spelling, name in names.items():
@@ -202,40 +204,41 @@ class Vocabulary:
         self.words = KnownWords(_words(self.nodes, functions))
 
     def extended(self, name: str) -> Vocabulary:
-        """The same symbols and one more, a positive number."""
+        """Return a vocabulary with one more symbol, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
 
     def spoken(self, *, decimal_comma: bool) -> Vocabulary:
-        """The same symbols in a course whose languages decide what a mark between digits means.
+        """Return the vocabulary for a course in which a comma may or may not precede decimals.
 
-        What a rubric states is read without them: it has decimal points, as programs have.
+        Formulas in a rubric are parsed without this setting: they have decimal points, as in programs.
         """
+        # A shallow copy shares the tables, which never change after construction.
         known = copy.copy(self)
         known.decimal_comma = decimal_comma
         return known
 
     def misspelt(self, word: str) -> Sym | None:
-        """The one symbol whose name differs in capitals and underscores only: ``dmodel``, ``d_FF``."""
-        if word.rstrip("0123456789") in self.names:  # d2 may be d^2, copied without its raised letter
+        """Return the one symbol that differs only in capitals and underscores: ``dmodel``, ``d_FF``."""
+        if word.rstrip("0123456789") in self.names:  # d2 may be d^2, copied without the superscript
             return None
         meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 
     def doubtful(self, word: str) -> tuple[str, str] | None:
-        """Letters in a word that may be a product or a symbol's name, ``dk``, and that name, ``d_k``."""
+        """Return letters that may be a product or a name, with that name: ``dk`` and ``d_k``."""
         if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
             return None
         run = next((run for run in self._doubtful if run in word), "")
         return (run, self._run_together[run]) if run else None
 
     def split(self, word: str) -> list[str] | None:
-        """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
+        """Split ``nd`` into ``n`` and ``d``: declared letters, multiplied without a sign.
 
-        The last may have a subscript, as in ``Ld_model``.
+        The last one may have a subscript, as in ``Ld_model``.
 
         Returns:
-            The spellings; None when the word may as well be another symbol's name run together, such as
-            ``dh`` beside a symbol ``d_head``.
+            The spellings; None if the word may also be a symbol's name without its underscores, such as
+            ``dh`` if there is a symbol ``d_head``.
         """
         letters, below = word, ""
         if "_" in word:
@@ -250,8 +253,9 @@ class Vocabulary:
         return [*letters, below] if below else list(letters)
 
     def suggestion(self, word: str) -> str:
-        """The declared spelling that was most likely meant; empty when none is near."""
+        """Return the declared spelling that was most likely meant; empty if none is close."""
         plain = plain_name(word)
+        # Comparing a long name with every spelling would be slow.
         if len(plain) > _LONGEST_NAME:
             return ""
         if plain in self._run_together:
@@ -261,7 +265,7 @@ class Vocabulary:
 
 
 def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
-    """Every spelling of symbols and of functions, with the name it stands for.
+    """Return every spelling of symbols and of functions, with the name that it denotes.
 
     Raises:
         FormulaError: see `Vocabulary`.
@@ -281,6 +285,7 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
         for spelling in (name, *symbol.aliases):
             plain = plain_name(spelling)
             function = plain in FUNCTIONS and symbol.domain != "function"
+            # A symbol must not hide a function of the grammar.
             if not _SPELLING.fullmatch(plain) or function:
                 raise FormulaError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
             other = names.get(plain) or functions.get(plain)
@@ -291,6 +296,7 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
                 )
             table[plain] = name
     for spelling, name in tuple(names.items()):
+        # setdefault: a declared spelling has precedence over a transliteration.
         for form in _other_alphabet(spelling):
             names.setdefault(form, name)
     return names, functions
@@ -301,7 +307,7 @@ def _folded(spelling: str) -> str:
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:
-    """What a name with underscores shrinks to: ``d_head`` → ``dhead``, ``dh``."""
+    """Yield short forms of a name with underscores: ``d_head`` → ``dhead``, ``dh``."""
     parts = spelling.split("_")
     if len(parts) > 1:
         yield "".join(parts)
@@ -309,14 +315,14 @@ def _abbreviations(spelling: str) -> Iterable[str]:
 
 
 def _other_alphabet(spelling: str) -> Iterator[str]:
-    """``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
+    """Yield ``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
     base, mark, below = spelling.partition("_")
     forms = (f"{one}{mark}{other}" for one in _letter_forms(base) for other in _letter_forms(below))
     yield from (form for form in forms if form != spelling)
 
 
 def _letter_forms(word: str) -> Sequence[str]:
-    """A Greek letter and its names; any other word alone."""
+    """Return a Greek letter and its names; for any other word only the word."""
     letter = GREEK.get(word, word)
     return tuple(dict.fromkeys((word, letter, *(name for name, one in GREEK.items() if one == letter))))
 
@@ -324,7 +330,7 @@ def _letter_forms(word: str) -> Sequence[str]:
 def _words(
     nodes: Mapping[str, Sym], functions: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, Node | str]]]:
-    """The entries of `KnownWords`; later ones count."""
+    """Yield the entries of `KnownWords`; later ones override earlier ones."""
     yield "", ("end", "")
     yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
     yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))
@@ -342,7 +348,7 @@ def _words(
 
 
 def _written(spelling: str) -> Iterator[str]:
-    """A symbol's spelling as it stands, and in LaTeX."""
+    """Yield the spelling of a symbol as it is, and in LaTeX."""
     yield spelling
     if spelling.isalpha():
         yield f"\\{spelling}"

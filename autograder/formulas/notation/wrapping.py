@@ -1,6 +1,6 @@
-r"""What stands around an answer and says nothing: ``\[ \]``, ``N =``, ``≈``, ``parameters``, ``ℝ^{n×d}``.
+r"""Remove parts of an answer that carry no meaning: ``\[ \]``, ``N =``, ``≈``, ``parameters``, ``ℝ^{n×d}``.
 
-Every function puts blanks in the place of what it takes away, so that offsets stay right.
+Every function replaces the removed part by blanks, so that offsets stay correct.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNTED = (
     "|multiplikationen|additions?|additionen|multiply-adds?|steps?|schritten?|schritte|bytes?|tokens?|entries|einträgen?"
     "|einträge|elements?|elementen?|elemente|values|werten?|werte|numbers|zahlen|comparisons|vergleiche"
 )
-"""Words for what a formula counts. Not those that stand for another factor by themselves: bits, MACs, MB."""
+"""Words for the counted quantity. Words that imply another factor are not included: bits, MACs, MB."""
 _PER = (
     r"(?:per|pro|je|/)\s?(?:token|layer|schicht|head|kopf|step|schritt|sequence|sequenz|block|image|bild|sample"
     r"|example|beispiel|forward pass)"
@@ -50,7 +50,7 @@ _CHANGES = re.compile(
     r"|if|falls|wenn|unless|otherwise|sonst|but|aber|wrong|falsch|squared|quadriert)\b",
     re.IGNORECASE,
 )
-"""Words that may make another value of it."""
+"""Words that may change the value."""
 _NUMBERS: Mapping[str, int] = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
@@ -65,15 +65,15 @@ _SPACE = re.compile(
 
 
 def unwrapped(text: str) -> str:
-    """The text without what only says that it is a formula."""
+    """Remove markup that only marks the text as a formula."""
     return _WRAPPING.sub(lambda found: " " * len(found.group()), text)
 
 
 def without_name(text: str, vocabulary: Vocabulary) -> str:
-    """The text without the name of the result, ``=`` or ``≈`` before it.
+    """Remove the name of the result and ``=`` or ``≈`` before the formula.
 
-    A declared symbol is such a name only where it is one letter that the rest does not mention: in
-    ``N = 12 L d²`` the letter N is what is asked for, whatever else it stands for.
+    A declared symbol is such a name only if it is one letter that the right side does not mention: in ``N =
+    12 L d²`` the letter N is the quantity asked for, even if it denotes something different elsewhere.
     """
     found = _LEFT_SIDE.match(text)
     if found is not None and _names_result(found, text, vocabulary):
@@ -83,24 +83,26 @@ def without_name(text: str, vocabulary: Vocabulary) -> str:
 
 
 def without_unit(text: str, vocabulary: Vocabulary) -> str:
-    """The text without words behind it for what is counted."""
+    """Remove words at the end for the counted quantity."""
     last = _LAST_WORD.search(text)
-    if last is None or last.group(1) in vocabulary.names:  # as most formulas end
+    if last is None or last.group(1) in vocabulary.names:  # the usual case
         return text
+    # Only the end of the text is searched, which bounds the work for a hostile text.
     start = max(1, len(text) - _LONGEST_UNIT)
     places = (place for place in range(start, len(text)) if not _GLUED.match(text, place - 1))
-    unit = re.compile(_UNIT, re.IGNORECASE)  # `re` keeps it; made here because few runs need it
+    unit = re.compile(_UNIT, re.IGNORECASE)  # `re` caches it; compiled here because few runs need it
     found = next((found for place in places if (found := unit.match(text, place))), None)
     if found is None or not _ENDS.search(_BLANKS.sub("", text[: found.start()])):
         return text
     words = re.split(r"[\s/]+", str(found[str(found.lastgroup)]))
+    # A word that is a symbol is part of the formula.
     if any(word in vocabulary.names or vocabulary.misspelt(word) for word in words):
         return text
     return text[: found.start()] + " " * len(found.group()) + text[found.end() :]
 
 
 def without_remark(text: str, vocabulary: Vocabulary) -> str:
-    """The text without words in brackets at its end, none of them a symbol: ``d^2 (one for each row)``."""
+    """Remove words in brackets at the end, none of them a symbol: ``d^2 (one for each row)``."""
     found = _REMARK.search(text)
     if found is None or not _ENDS.search(text[: found.start()].rstrip()):
         return text
@@ -113,23 +115,23 @@ def without_remark(text: str, vocabulary: Vocabulary) -> str:
 
 
 def changes_value(remark: str) -> bool:
-    """Whether words say that something else is meant than the formula that they stand behind."""
+    """Return whether words may say that another value is meant than that of the formula before them."""
     return _CHANGES.search(remark) is not None
 
 
 def numbers_in_words(remark: str) -> list[int]:
-    """The small numbers that are written out."""
+    """Return the small numbers that are written as words."""
     return [_NUMBERS[word] for word in re.findall(r"\w+", remark.lower()) if word in _NUMBERS]
 
 
 def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
-    """Whether a letter on the left names the result: the right side does not mention it."""
+    """Return whether a letter on the left names the result: the right side does not mention it."""
     mentioned = (name for word in _WORD.findall(rest) for name in _mentioned(word, vocabulary))
     return len(letter) == 1 and letter.isalpha() and letter not in mentioned
 
 
 def inside_space(text: str, vocabulary: Vocabulary) -> str:
-    r"""The sizes in ``ℝ^{n×d}``, ``Q \in \mathbb{R}^{n×d}`` and ``torch.Size([n, d])``; else the text."""
+    r"""Return the sizes in ``ℝ^{n×d}``, ``Q \in \mathbb{R}^{n×d}`` and ``torch.Size([n])``; else the text."""
     found = _SIZE.fullmatch(text)
     if found is not None:
         start, end = found.span(1)
@@ -151,7 +153,7 @@ def _names_result(found: re.Match[str], text: str, vocabulary: Vocabulary) -> bo
 
 
 def _mentioned(word: str, vocabulary: Vocabulary) -> list[str]:
-    """The name that a word is, or those of the letters that it runs together."""
+    """Return the name in a word, and the letters that it may be a product of."""
     name = plain_name(word)
     return [name] if name in vocabulary.names else [name, *(vocabulary.split(name) or ())]
 

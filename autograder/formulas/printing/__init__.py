@@ -1,1 +1,1 @@
-"""From a tree to text, LaTeX and MathML."""
+"""Print trees as text, LaTeX and MathML."""

@@ -1,4 +1,4 @@
-"""Writes formulas as LaTeX, to be pasted into a question or a solution."""
+"""Print formulas as LaTeX, to be pasted into a question or a solution."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROWTH = {"O": "O", "o": "o", "Θ": r"\Theta", "Ω": r"\Omega", "ω": r"\omega"
 
 
 def to_latex(tree: Tree) -> str:
-    r"""The LaTeX of a formula, without dollar signs, e.g. ``8 \cdot d_{\text{model}}^{2}``."""
+    r"""Return the LaTeX of a formula, without dollar signs, e.g. ``8 \cdot d_{\text{model}}^{2}``."""
     if isinstance(tree, Relation):
         return f"{_latex(tree.left)} {_SIGNS.get(tree.sign, tree.sign)} {_latex(tree.right)}"
     if isinstance(tree, Tuple):
@@ -73,6 +73,7 @@ def _function(call: Fn) -> str:
     if call.name == "sqrt":
         return rf"\sqrt{{{arguments[0]}}}"
     if call.name == "factorial":
+        # A factorial sign applies only to the last symbol before it.
         simple = isinstance(call.arguments[0], Num | Sym | Const)
         return f"{arguments[0]}!" if simple else rf"\left({arguments[0]}\right)!"
     if call.name == "binomial":
@@ -89,11 +90,12 @@ def _function(call: Fn) -> str:
 
 
 def _symbol(name: str) -> str:
+    # Everything after the first underscore becomes one subscript.
     base, _, below = name.partition("_")
     base = NAMES.get(base, base)
     if base in GREEK:
         base = f"\\{base}"
-    elif len(base.rstrip("'")) > 1:  # several letters in a row are set as a product
+    elif len(base.rstrip("'")) > 1:  # TeX sets several letters as a product
         base = rf"\text{{{base}}}"
     below = below.replace("_", r"\_")
     return rf"{base}_{{\text{{{below}}}}}" if below else base

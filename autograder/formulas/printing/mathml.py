@@ -1,7 +1,7 @@
-"""Typesets formulas as MathML: what a browser shows and a screen reader speaks.
+"""Print formulas as MathML, which browsers display and screen readers speak.
 
-Every text is escaped, and every element and attribute is written here: nothing of a student's passes
-through but the names of declared symbols and digits.
+Every text is escaped, and every element and attribute is written here: the only parts of a student's input in
+the output are the names of declared symbols, and digits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROUNDING = {"ceil": ("&#x2308;", "&#x2309;"), "floor": ("&#x230A;", "&#x230B;")
 
 
 def to_mathml(tree: Tree) -> str:
-    """A ``<math>`` element; its plain text is the annotation for readers without MathML."""
+    """Return a ``<math>`` element, with the plain text as annotation for readers without MathML."""
     return (
         f'<math xmlns="http://www.w3.org/1998/Math/MathML" aria-label="{escape(to_text(tree))}">'
         f"<semantics><mrow>{_tree(tree)}</mrow>"
@@ -71,7 +71,7 @@ def _node(node: Node) -> str:
 
 
 def _power(base: Node, exponent: Node) -> str:
-    if isinstance(base, Sym) and "_" in base.name:  # one script above the other, not behind it
+    if isinstance(base, Sym) and "_" in base.name:  # set both scripts above each other
         below = _symbol(base.name).removeprefix("<msub>").removesuffix("</msub>")
         return f"<msubsup>{below}{_row(_node(exponent))}</msubsup>"
     return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
@@ -103,6 +103,7 @@ def _function(call: Fn) -> str:
         return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
     if call.name == "abs":
         return f"<mrow><mo>|</mo>{arguments[0]}<mo>|</mo></mrow>"
+    # Function names come from a fixed list, so they need no escaping.
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
         name = f"<msub>{name}{_row(arguments.pop())}</msub>"
@@ -111,6 +112,7 @@ def _function(call: Fn) -> str:
 
 def _symbol(name: str) -> str:
     base, _, below = name.partition("_")
+    # A symbol named alpha is shown as α.
     base = GREEK.get(base, base)
     if not below:
         return f"<mi>{escape(base)}</mi>"

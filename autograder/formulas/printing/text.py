@@ -1,4 +1,4 @@
-"""Writes formulas as plain text: reading what was written gives the same tree again."""
+"""Print formulas as plain text that is parsed to the same tree again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autograder.formulas.nodes import (
 
 
 def to_text(tree: Tree) -> str:
-    """The canonical plain text, e.g. ``3*n_heads*d_model*d_head + 8*d_model^2``."""
+    """Return the canonical plain text, e.g. ``3*n_heads*d_model*d_head + 8*d_model^2``."""
     if isinstance(tree, Relation):
         return f"{to_text(tree.left)} {tree.sign} {to_text(tree.right)}"
     if isinstance(tree, Tuple):
@@ -32,7 +32,7 @@ def to_text(tree: Tree) -> str:
 
 
 def _text(node: Node) -> str:
-    if isinstance(node, Sym):  # most parts are symbols
+    if isinstance(node, Sym):  # first, because most parts are symbols
         return node.name
     if isinstance(node, Add):
         return _sum(node.terms)
@@ -51,13 +51,15 @@ def _text(node: Node) -> str:
 
 
 def decimal(value: int | Fraction) -> str:
-    """A number as it may be written: in decimals where they end, which those that were read always do.
+    """Return a number as decimals if they end, otherwise as a fraction.
 
-    There are never three behind a point, which may separate thousands in some languages: 1.1250.
+    The decimals of parsed numbers always end. There are never exactly three of them, because a point may
+    separate thousands in some languages: 1.1250.
     """
     if isinstance(value, int):
         return str(value)
     digits, denominator = 0, value.denominator
+    # Decimals end if a power of ten is a multiple of the denominator.
     while (10**digits) % denominator and digits < 1000:
         digits += 1
     if (10**digits) % denominator:
@@ -77,13 +79,13 @@ def _sum(terms: tuple[Node, ...]) -> str:
 
 
 def _above(node: Node) -> str:
-    """A numerator; in brackets where its exponent might be taken for the whole quotient: ``(d^1)/2``."""
+    """Return a numerator, in brackets if its exponent might include the denominator: ``(d^1)/2``."""
     last = node.factors[-1] if isinstance(node, Mul) else node
     open_ended = isinstance(last, Pow) and (last.exponent == Num(1) or last.base == Const("e"))
     return f"({_text(node)})" if open_ended else _within(node, Add, Neg)
 
 
 def _within(node: Node, *bracketed: type[Node]) -> str:
-    """The text of a part, in brackets where its kind would be read differently without."""
+    """Return the text of a part, in brackets if it would be parsed differently without them."""
     text = _text(node)
     return f"({text})" if isinstance(node, bracketed) else text

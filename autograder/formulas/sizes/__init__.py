@@ -1,1 +1,1 @@
-"""Shapes, and whole numbers."""
+"""Shapes and whole numbers."""

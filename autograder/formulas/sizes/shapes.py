@@ -1,4 +1,4 @@
-"""Shapes of tensors, as they are written: rows of numbers, or of formulas in the declared symbols."""
+"""Shapes of tensors: sequences of numbers, or of formulas in the declared symbols."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ _NO_AXES = re.compile(r"\s*(?:\(\s*\)|\[\s*\])\s*")
 
 
 def read_shape(text: str, vocabulary: Vocabulary) -> Axes:
-    """Read ``(b, h, s, d)``, ``[8, 12]``, ``b × h × s``, ``8x12``, ``torch.Size([8, 12])`` or LaTeX.
+    """Parse ``(b, h, s, d)``, ``[8, 12]``, ``b × h × s``, ``8x12``, ``torch.Size([8, 12])`` or LaTeX.
 
     Raises:
-        Unreadable: with the codes of formulas; besides ``placeholder`` and ``ellipsis`` (with the ``sign``)
-            for sizes that are left open, and ``no-size`` for constants that are no size.
+        Unreadable: with the codes of formulas; also ``placeholder`` and ``ellipsis`` (with the ``sign``) for
+            unspecified sizes, and ``no-size`` for constants that are not sizes.
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     plain = _unwrapped(text, vocabulary)
+    # Checked before parsing: the grammar would report these signs less specifically.
     for code, pattern in (("ellipsis", _ELLIPSIS), ("placeholder", _PLACEHOLDER)):
         found = pattern.search(plain)
         if found is not None:
@@ -47,7 +48,7 @@ def read_shape(text: str, vocabulary: Vocabulary) -> Axes:
 
 
 def read_size(text: str, vocabulary: Vocabulary) -> Node:
-    """Read one entry of a shape: a number or a formula.
+    """Parse one entry of a shape: a number or a formula.
 
     Raises:
         Unreadable: see `read_shape`.
@@ -61,13 +62,14 @@ def read_size(text: str, vocabulary: Vocabulary) -> Node:
 
 
 def _check(axis: Node) -> None:
-    """Refuse constants that are no size."""
+    """Reject constants that are not sizes."""
     if isinstance(axis, Sym):
         return
     try:
         value = axis.value if isinstance(axis, Num) else constant_value(axis)
     except (TooLarge, Undefined):
         raise Unreadable("no-size", 0) from None
+    # -1 means "infer this size" in reshape and view.
     if value == -1:
         raise Unreadable("placeholder", 0, sign="-1")
     if value is not None and (value.denominator != 1 or value < 0):
@@ -75,7 +77,7 @@ def _check(axis: Node) -> None:
 
 
 def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
-    """The shape, with blanks for what stands around it, so that errors point at the right place."""
+    """Replace the text around a shape by blanks, so that errors point to the right position."""
     start, end = _stripped(text, 0, len(text))
     left = _LEFT_SIDE.match(text, start, end)
     if left is not None:
@@ -83,13 +85,14 @@ def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
     inner = inside_space(text[start:end], vocabulary)
     start, end = _stripped(" " * start + inner, start, end)
     inner = _TIMES.sub(r"\1×\2", text[start:end])
+    # A declared symbol x is not a multiplication sign.
     if not {"x", "X"} & vocabulary.names.keys():
         inner = _SPACED_TIMES.sub("×", inner)
     return " " * start + inner + " " * (len(text) - end)
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where a part of the text begins and ends without blanks and marks around it."""
+    """Return start and end of a part of the text without surrounding blanks and marks."""
     inner = text[start:end]
     begin = start + len(inner) - len(inner.lstrip(_AROUND))
     return begin, max(begin, start + len(inner.rstrip(_AROUND)))

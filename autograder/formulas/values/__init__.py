@@ -1,1 +1,1 @@
-"""What formulas are worth: exactly, as balls, at random points; and which are rounded."""
+"""Evaluate formulas: exactly, as balls, and at random points."""

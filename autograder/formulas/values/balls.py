@@ -1,13 +1,13 @@
-"""Values as balls (python-flint): a midpoint and a radius that surely holds the true value.
+"""Evaluate formulas as balls (python-flint): a midpoint and a radius that certainly contain the true value.
 
-Disjoint balls prove that two formulas differ. That two formulas are equal is concluded from many secret
-points at which they agree to hundreds of digits; terms that are too small to be seen beside the others are
-looked at with more precision, or leave the point unused.
+Disjoint balls prove that two formulas differ. Equality is concluded from many secret points at which the
+values agree to hundreds of digits; if a term is too small to be visible in a sum, the precision is raised, or
+the point is not used.
 
-Formulas are compared where both have a value, so ``log(a^2*b)`` equals ``2*log(a) + log(b)`` although it has
-values for negative ``a``, too. One that has none wherever the other has some is different. Where neither has
-any inside the symbols' domains, as ``ln(p/(1-p))`` for a whole ``p``, they are compared as functions of real
-numbers instead.
+Formulas are compared at points at which both have a value, so ``log(a^2*b)`` equals ``2*log(a) + log(b)``
+although it has values for negative ``a``, too. A formula without a value wherever the other one has some is
+different. If neither has any inside the domains of the symbols, as ``ln(p/(1-p))`` for a whole ``p``, they
+are compared as functions of real numbers instead.
 """
 
 from __future__ import annotations
@@ -29,74 +29,74 @@ from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_va
 from autograder.formulas.values.points import Point, Points
 
 _OWNED = threading.RLock()
-"""Guards flint's own variable; it must be one for the process because that variable is."""
+"""Guards the precision of flint; one lock per process, because the precision is a global variable."""
 
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute with so many bits. Other threads that want to compute with balls wait.
+    """Compute with this precision in bits. Other threads that compute with balls wait.
 
-    flint keeps one precision for the whole process: a thread that changes it changes it under every other
-    one, in the middle of what they compute. So whoever computes with balls holds the only lock there is while
-    the precision is theirs.
+    flint keeps one precision for the whole process: a thread that changes it changes it for every other
+    thread in the middle of their computation. A thread that computes with balls therefore holds the only lock
+    while its precision is set.
     """
     with _OWNED, ctx.workprec(bits):
         yield
 
 
 PRECISIONS = (128, 512, 1408)
-"""Bits, tried in turn; the last is more than the digits that a number may be written with."""
+"""Bits, tried in turn; the last exceeds the number of digits that a number may be written with."""
 THOROUGH = 2
-"""Points at which formulas must agree at the highest precision."""
+"""Number of points at which formulas must agree at the highest precision."""
 LEAST_AGREEMENT = 6
-"""Points at which formulas must agree as functions of real numbers, the thorough ones among them."""
+"""Number of points at which formulas must agree as functions of real numbers, including the thorough ones."""
 LEAST_OF_LARGE = 3
 """The same for formulas that are too large for more, or have values at few points."""
 LEAST_INSIDE = 4
-"""Points of their domains at which they must agree besides."""
+"""Number of points inside their domains at which formulas must also agree."""
 LEAST_WHOLE = 12
-"""Points of their domains that suffice where formulas have no value between whole numbers."""
+"""Number of points inside their domains that suffice if formulas have values only at whole numbers."""
 MOST_POINTS = 96
-"""Points that are looked at, of both sorts together."""
+"""Number of points that are tried, of both sorts together."""
 MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
 MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
 REMEMBERED = 512
-"""Values of formulas at points that are kept."""
+"""Number of cached values of formulas at points."""
 MAX_WORK = 4_000
-"""What one comparison may cost in all, see `work_of`: about four milliseconds."""
+"""Limit on the cost of one comparison, see `estimate_work`: about four milliseconds."""
 _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
-"""Of each precision."""
+"""Precision → relative cost."""
 _OF_GAMMA = {"factorial": 12, "binomial": 30}
-"""What the functions made of gamma functions cost; every other one costs 4."""
+"""Cost of the functions based on gamma functions; every other function costs 4."""
 
 _Outcome = Literal["differ", "agree", "first", "second", "neither", "unknown"]
-"""What two formulas do at a point: which of them alone has a value there; that neither has; or nothing that
-is known for certain."""
+"""Comparison of two formulas at a point: both have values, only one of them has a value, neither has, or
+nothing certain is known."""
 
 
 class _Invisible(Exception):
-    """A term is lost beside a far larger one at this precision."""
+    """A term is lost in a sum with a far larger one at this precision."""
 
 
 _Tally = Counter[_Outcome]
-"""How many points of one sort had which outcome."""
+"""Number of points of one sort with each outcome."""
 
 
 def equal_at(first: Node, second: Node, points: Points) -> bool:
-    """Whether two formulas agree wherever both have values.
+    """Decide whether two formulas agree wherever both have values.
 
     Args:
         first: a formula.
-        second: another.
-        points: the symbols' domains, and what is drawn.
+        second: another formula.
+        points: the domains of the symbols, and the sampled points.
 
     Raises:
         Undecided: too few points are conclusive.
     """
     verdict = _verdict(first, second, points)
-    if verdict is None:  # no values inside the domains: as functions of real numbers
+    if verdict is None:  # no values inside the domains: compare as functions of real numbers
         names = symbols(first) | symbols(second)
         verdict = _verdict(first, second, Points(dict.fromkeys(names, "real"), points.derived("real")))
     if verdict is None:
@@ -105,19 +105,19 @@ def equal_at(first: Node, second: Node, points: Points) -> bool:
 
 
 def _verdict(first: Node, second: Node, points: Points) -> bool | None:
-    """The same inside the symbols' domains; None where neither formula has a value there.
+    """Decide equality inside the domains of the symbols; None if neither formula has a value there.
 
     Raises:
         Undecided: too few points are conclusive.
     """
     whole = _has_whole(first, points) or _has_whole(second, points)
     if whole and _compare(first, second, points.inside(0), _steps(THOROUGH), points) == "differ":
-        return False  # as the second point below would say, without the first
+        return False  # the same as the second point below, without the first
     anywhere, inside, least = _Tally(), _Tally(), points.least
     work, spent = work_of(first) + work_of(second), 0.0
     for number in range(MOST_POINTS):
         own = number % 2 == 1
-        if not own and anywhere["differ"]:  # only values inside the domains are left to say so
+        if not own and anywhere["differ"]:  # now only values inside the domains can prove it
             continue
         steps = _steps(THOROUGH if own else anywhere["agree"])
         if spent + work * _price(steps, "agree") > MAX_WORK:
@@ -126,6 +126,7 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
         outcome = _compare(first, second, at, steps, points)
         spent += work * _price(steps, outcome)
         (inside if own else anywhere)[outcome] += 1
+        # A difference at fractional values does not count if symbols are whole numbers.
         if outcome == "differ" and (own or not whole):
             return False
         enough = anywhere["agree"] >= LEAST_AGREEMENT and inside["agree"] >= LEAST_INSIDE
@@ -135,28 +136,32 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
 
 
 def _has_whole(node: Node, points: Points) -> bool:
-    """Whether a symbol in a formula stands only for whole numbers."""
+    """Return whether a formula has a symbol for whole numbers, cached per formula."""
     known = points.whole.get(id(node))
     if known is not None and known[0] is node:
         return known[1]
     found = any(points.domains[name] == "positive integer" for name in symbols(node))
     if len(points.whole) >= REMEMBERED:
         points.whole.clear()
+    # The entry keeps a reference to the node, because its id could be reused otherwise.
     points.whole[id(node)] = node, found
     return found
 
 
 def _price(steps: Sequence[int], outcome: _Outcome) -> float:
-    """What a point costs, about: mostly the first precision tells, unless agreement needs the highest one."""
+    """Estimate the cost of a point.
+
+    Mostly the first precision is sufficient, unless agreement needs the highest one.
+    """
     first = outcome not in ("agree", "unknown") or (outcome == "agree" and steps == PRECISIONS)
     return sum(_PRICES[bits] for bits in (steps[:1] if first else steps))
 
 
 def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
-    """What is concluded when all points were looked at and not as many agreed as usually do."""
+    """Decide after all points were tried and fewer agreed than usual; None if neither formula has values."""
     both = anywhere + inside
     if not anywhere["differ"] and (anywhere["agree"] >= LEAST_OF_LARGE or inside["agree"] >= LEAST_WHOLE):
-        return True  # whole numbers may be too large for an exponential function, ends of an interval outside
+        return True  # few values inside: whole numbers may be too large for exp
     if not both["agree"]:
         alone = inside["first"] + inside["second"]
         if alone >= LEAST_WHOLE:
@@ -167,14 +172,14 @@ def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
 
 
 def _steps(agreed: int) -> tuple[int, ...]:
-    """The precisions for a point: first one that sees most differences, then such as agreement needs."""
+    """Return the precisions for a point: first one that shows most differences, then those for agreement."""
     if agreed >= THOROUGH:
         return PRECISIONS
     return (PRECISIONS[0], PRECISIONS[-1]) if agreed == 0 else PRECISIONS[-1:]
 
 
 def work_of(node: Node) -> int:
-    """How long evaluating takes, where a sum or product takes 1."""
+    """Estimate the cost of evaluating a formula; a sum or product costs 1."""
     return sum(
         _OF_GAMMA.get(part.name, 4) if type(part) is Fn else 3 if type(part) is Pow else 1
         for part in walk(node)
@@ -182,17 +187,18 @@ def work_of(node: Node) -> int:
 
 
 def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
-    """Whether two formulas certainly differ at one of the points, as far as `MAX_WORK` reaches."""
+    """Return whether two formulas certainly differ at one of the points, within `MAX_WORK`."""
+    # The worst case per point: all precisions are needed.
     each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
     return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
 
 
 def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int] | None:
-    """The place of the formula with the largest (or smallest) value at a point.
+    """Return the index of the formula with the largest (or smallest) value at a point.
 
     Returns:
-        An empty list where that is open, and None where one of the formulas has no value.
+        An empty list if it is not certain, and None if one of the formulas has no value.
     """
     for bits in PRECISIONS:
         with precision(bits):
@@ -212,25 +218,25 @@ def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = Fals
 
 
 def has_value(node: Node, at: Point) -> bool:
-    """Whether a formula certainly has a value at a point."""
+    """Return whether a formula certainly has a value at a point."""
     value = _value(node, at)
     return value is not None and value.is_finite()
 
 
 def is_negative(node: Node, at: Point) -> bool:
-    """Whether a formula certainly has a value below zero at a point."""
+    """Return whether a formula certainly has a negative value at a point."""
     value = _value(node, at)
     return value is not None and bool(value < 0)
 
 
 def is_no_whole_number(node: Node, at: Point) -> bool:
-    """Whether a formula certainly has a value that is no whole number at a point."""
+    """Return whether a formula certainly has a value at a point that is not whole."""
     value = _value(node, at)
     return value is not None and value.is_finite() and not value.contains_integer()
 
 
 def is_zero(node: Node, at: Point) -> bool:
-    """Whether a formula is zero at a point, to as many digits as equal formulas have to agree."""
+    """Return whether a formula is zero at a point, to as many digits as equal formulas must agree."""
     bits = PRECISIONS[-1]
     with precision(bits):
         value = _evaluated(node, at)
@@ -238,7 +244,7 @@ def is_zero(node: Node, at: Point) -> bool:
 
 
 def _value(node: Node, at: Point) -> arb | None:
-    """The value of a formula at a point; None where it has none, or where that is open."""
+    """Return the value of a formula at a point; None if it has none, or if that is not certain."""
     for bits in PRECISIONS:
         with precision(bits):
             value = _evaluated(node, at)
@@ -248,15 +254,15 @@ def _value(node: Node, at: Point) -> arb | None:
 
 
 def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points: Points | None) -> _Outcome:
-    """What two formulas do at one point.
+    """Compare two formulas at one point.
 
     Args:
         first: a formula.
-        second: another.
+        second: another formula.
         at: the point.
-        steps: precisions, tried in turn. When the highest is among the first two of them only agreement at
-            the last one counts.
-        points: whose point it is, where values are to be kept.
+        steps: precisions, tried in turn. If there are fewer than all of them, only agreement at the highest
+            one counts.
+        points: the points with the cache for values; None to cache nothing.
     """
     thorough = len(steps) < len(PRECISIONS)
     for bits in steps:
@@ -277,7 +283,7 @@ def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points:
             if thorough and bits < PRECISIONS[-1]:
                 continue
             scale = abs(left).max(abs(right))
-            if left.contains(0) and right.contains(0):  # nothing but terms that cancel: zero, both of them
+            if left.contains(0) and right.contains(0):  # all terms cancel: both are zero
                 scale = arb(1)
             if difference.abs_upper() <= scale * arb(2) ** (-bits // 2):
                 return "agree"
@@ -285,7 +291,7 @@ def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points:
 
 
 def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | None:
-    """The value of a formula at a point, at flint's current precision; None where it certainly has none."""
+    """Return the cached value of a formula at the current precision; None if it certainly has none."""
     place = (id(node), id(at), bits)
     known = None if points is None else points.remembered.get(place)
     if known is not None and known[0] is node and known[1] is at:
@@ -295,6 +301,7 @@ def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | N
         if points is not None:
             if len(points.remembered) >= REMEMBERED:
                 points.remembered.clear()
+            # The entry keeps references, because the ids in its key could be reused otherwise.
             points.remembered[place] = node, at, value
     if isinstance(value, type):
         raise value
@@ -302,7 +309,7 @@ def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | N
 
 
 def _evaluated(node: Node, at: Point) -> arb | type[Exception] | None:
-    """The value of a formula, None where it certainly has none, or what evaluating it raises."""
+    """Return the value of a formula, None if it certainly has none, or the class of the exception raised."""
     try:
         return ball(node, {name: _number(number) for name, number in at.items()})
     except Undefined:
@@ -314,12 +321,12 @@ def _evaluated(node: Node, at: Point) -> arb | type[Exception] | None:
 
 
 def ball(node: Node, at: Mapping[str, arb]) -> arb:
-    """The value of a formula at a point, at flint's current precision.
+    """Return the value of a formula at a point, at the current precision of flint.
 
     Raises:
         TooLarge: a value is beyond the limits.
         Undefined: division by zero, or a function outside its domain, for certain.
-        _Invisible: see there.
+        _InsufficientPrecision: a term is lost in a sum.
     """
     if isinstance(node, Sym):
         return at[node.name]
@@ -349,14 +356,15 @@ def _sum(terms: Sequence[arb]) -> arb:
     for term in terms:
         total += term
         largest = largest.max(abs(term))
-    if ctx.prec >= PRECISIONS[-1]:  # what cannot be told from zero here is what is left of terms that cancel
+    if ctx.prec >= PRECISIONS[-1]:  # terms that cannot be separated from zero cancel
         terms = [term for term in terms if not term.contains(0)]
     _see(terms, largest)
     return total
 
 
 def _see(terms: Iterable[arb], beside: arb) -> None:
-    """Make sure that no term but zero is lost beside what it is added to."""
+    """Check that no term except zero is lost at the scale of the sum."""
+    # A term below this keeps less than three quarters of the digits in the sum.
     floor = beside * arb(2) ** (-ctx.prec // 4)
     if any(not term.is_zero() and abs(term) < floor for term in terms):
         raise _Invisible
@@ -383,12 +391,13 @@ def _power(node: Pow, at: Mapping[str, arb]) -> arb:
         raise Undefined
     _limit(exponent * _size(base))
     nearest = 0 if constant is None else round(constant)
-    _see((exponent - nearest,), arb(1))  # about what makes the power differ from a whole one
+    _see((exponent - nearest,), arb(1))  # the part by which it differs from a whole power
     return base**exponent
 
 
 def _size(value: arb) -> float:
-    """The natural logarithm, roughly: at full precision it costs more than the power it is a limit for."""
+    """Return a rough natural logarithm: at full precision it costs more than the power that it limits."""
+    # A float suffices for a limit, unless the value is beyond its range.
     rough = float(value)
     if 0 < rough < math.inf:
         return math.log(rough)
@@ -429,10 +438,10 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
 
 
 def _curve(name: str, argument: arb) -> arb:
-    """A sigmoid, a hyperbolic tangent, a sine or a cosine.
+    """Return a sigmoid, a hyperbolic tangent, a sine or a cosine.
 
     Raises:
-        _Invisible: what makes the value differ from its limit, or from that at zero, is lost beside it.
+        _InsufficientPrecision: the difference from its limit, or from its value at zero, is lost.
     """
     if name == "sin":
         return argument.sin()

@@ -1,6 +1,6 @@
-"""Exact values of formulas at given points. Bounded in time and memory.
+"""Evaluate formulas exactly at given points. Bounded in time and memory.
 
-At points of 90 bits an exponent that comes out small is a constant.
+At points of 90 bits, an exponent with a small value is a constant.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 EXACT_BITS = 1 << 14
-"""Numerators and denominators of exact values; beyond, formulas are compared by `balls`."""
+"""Size of numerators and denominators of exact values; beyond it, formulas are compared by `balls`."""
 MAX_EXPONENT = 1000
 """Largest constant exponent, and argument of a factorial."""
 Rational: TypeAlias = "int | Fraction"
@@ -33,15 +33,15 @@ class TooLarge(Exception):
 
 
 class Irrational(Exception):
-    """A value is not a rational number as far as this module can tell."""
+    """A value is not rational, as far as this module can determine."""
 
 
 class Undefined(Exception):
-    """Division by zero."""
+    """Division by zero, or a function outside its domain."""
 
 
 def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
-    """The exact value of a formula at a point.
+    """Return the exact value of a formula at a point.
 
     Raises:
         TooLarge: an intermediate value has more than `EXACT_BITS` bits.
@@ -70,7 +70,7 @@ def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
 
 
 def constant_value(node: Node) -> Rational | None:
-    """The value of a formula without symbols; None when it has symbols or is not rational.
+    """Return the value of a formula without symbols; None if it has symbols or is not rational.
 
     Raises:
         TooLarge: beyond the limits.
@@ -85,7 +85,7 @@ def constant_value(node: Node) -> Rational | None:
 def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
     product, below = 1, 1
     for factor in node.factors:
-        if isinstance(factor, Sym):  # looked up here: a call would cost more than all the rest
+        if isinstance(factor, Sym):  # inline, because a call would cost more than everything else
             value = at[factor.name]
         elif isinstance(factor, Num):
             value = factor.value
@@ -121,9 +121,11 @@ def _quotient(numerator: Rational, denominator: Rational) -> Rational:
 
 def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
     exponent = node.exponent.value if isinstance(node.exponent, Num) else exact(node.exponent, at)
+    # A symbolic exponent has 90 bits at a secret point, so it ends here and is compared by balls.
     if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
         raise Irrational
     base = at[node.base.name] if isinstance(node.base, Sym) else exact(node.base, at)
+    # The size of the result is estimated before the power is computed.
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if bits * abs(exponent) > EXACT_BITS:
         raise TooLarge
@@ -133,7 +135,7 @@ def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
 
 
 def _constant_function(node: Node) -> Rational:
-    """A function of constants where its value is rational and small."""
+    """Return a function of constants if its value is rational and small."""
     if not isinstance(node, Fn):
         raise Irrational
     values: list[Rational] = []
@@ -163,7 +165,7 @@ def _square_root(value: Rational) -> Rational:
 
 
 def _count(name: str, values: list[Rational]) -> int:
-    from flint import fmpz  # here, since what reads numbers alone has no use for it
+    from flint import fmpz  # imported here, because code that only parses numbers does not need it
 
     whole = [value for value in values if isinstance(value, int)]
     if len(whole) != len(values) or min(whole) < 0:
