@@ -131,7 +131,7 @@ class Options:
         """Return for each word the option that it names with its neighbours, and the words that name none."""
         named, place = [""] * len(words), 0
         while place < len(words):
-            # The longest name wins: "layer norm" before "layer".
+            # The longest name wins: "dark red" before "red".
             for end in range(min(place + _LONGEST_NAME, len(words)), place, -1):
                 if option := self._option_of("_".join(words[place:end])):
                     named[place:end] = [option] * (end - place)
