@@ -45,7 +45,7 @@ def _without_check(language: Any) -> str:
 
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
-    """Return what is wrong with the form of the answers to some questions, for authors of an assignment."""
+    """Return the problems with the form of answers to some questions, for authors of an assignment."""
     known, look = json.loads(SPECIFICATION)["questions"], _module("autograder.student.report")
     reports = [look.examine(name, known[name], namespace, "en") for name in questions]
     return [

@@ -150,7 +150,7 @@ def _read_exchange(
 def _identify(
     platform: str, named: Named, listing: SourceFiles, wanted: WantedAttempts
 ) -> list[tuple[NamedFile, PackedFile]]:
-    """Complete people and times from names by what the platform states elsewhere."""
+    """Complete people and times from names with the platform's other data."""
     if platform == "moodle":
         named = [(_known_to_moodle(found, wanted), entry) for found, entry in named]
     elif platform == "blackboard":
