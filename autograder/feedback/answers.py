@@ -1,8 +1,9 @@
-"""Written answers of a class, cell by cell: who wrote what, and what is the same.
+"""Written answers of a class, cell by cell: the author of each, and groups of equal answers.
 
-A group is named by its cell and its text alone, up to trivial differences: the name is the same on every page
-and after every run, whoever joins or leaves the group. The name decides about marks. So it follows from the
-course's secret as well: nobody without it can look for another text that has the same name.
+A group is identified by its cell and its text alone, up to trivial differences: its name is the same on every
+page and after every run, even if students join or leave the group. Marks are stored by this name, so it also
+depends on the course's secret: without the secret it is impossible to look for another text with the same
+name.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from autograder.rubric import Item, Question
 from autograder.stream import derived
 
 _BYTES = 16
-"""Of a group's name."""
+"""Length of a group's name."""
 
 
 class MarkedCell(Struct, frozen=True):
-    """A cell with items that a person decides on."""
+    """Cell with items that are marked by hand."""
 
     question: Question
     name: str
     """Its ``grade_id``."""
     items: tuple[Item, ...]
     whole: bool
-    """All of the cell is decided by a person, so that equal answers can have one mark."""
+    """The complete cell is marked by hand, so that equal answers can share one mark."""
     secret: bytes = b""
-    """The course's; without it no group has a name."""
+    """The course's secret; without it groups have no names."""
 
     def answers(self, results: Sequence[Graded]) -> dict[str, str]:
-        """What was written, by student; without those who wrote nothing."""
+        """Return the written answers by student, without students who wrote nothing."""
         own = self.items[0].cell
         names = (own,) if own else (self.question.answer_cell, self.question.id)
         return {
@@ -44,42 +45,45 @@ class MarkedCell(Struct, frozen=True):
         }
 
     def group(self, text: str) -> str:
-        """The name of the group of answers that a text belongs to.
+        """Return the name of the group of answers that a text belongs to.
 
-        Empty where no mark can be given to a group: pictures do not stand in the text, nobody reads more than
-        so much of one, and what is decided by checks as well, or asked of each student otherwise, may be
-        worth more or less for the same text.
+        Empty if no mark can be given to a group: pictures are not part of the text, markers read only so much
+        of one, and an answer that is also judged by checks, or asked of each student differently, may earn
+        other points for the same text.
         """
         if not (self.secret and self._nameable(text)):
             return ""
+        # The notebook's and cell's names keep equal short answers to different questions apart.
         form = prose.same_form(text).encode("utf-8", "surrogatepass")
         purpose = ("equal answers", self.question.notebook, self.name)
         return derived(self.secret, *purpose, form)[:_BYTES].hex()
 
     def _nameable(self, text: str) -> bool:
+        """Decide whether equal texts can have one mark."""
+        # A picture is not part of the text, and of a very long text markers see only the beginning.
         return self.whole and bool(text.strip()) and "attachment:" not in text and len(text) <= prose.MOST
 
     def _written(self, graded: Graded) -> bool:
-        """Whether there is something to decide: an item that grading left to a person."""
+        """Decide whether there is something to mark: an item that grading left to manual review."""
         names = {item.id for item in self.items}
         found = (one for one in graded.score.items if one.question == self.question.id and one.item in names)
         return any(one.status is not Status.NO_ANSWER for one in found)
 
 
 def answer_text(graded: Graded, question: Question, item: Item) -> str:
-    """What a student wrote that an item judges; empty where there is nothing."""
+    """Return the text that an item judges; empty if there is none."""
     own = item.cell if item.manual else ""
     return _source(graded, question, (own,) if own else (question.answer_cell, question.id))
 
 
 def cells_about(notebook: ExecutedNotebook, names: Collection[str]) -> range:
-    """The places of the cells that an answer lies in, from the first to the last, and of code beside them.
+    """Return the positions of an answer's cells, from first to last, and of the code cells around them.
 
-    Cells of the student's own have no name; what was plotted or printed for an answer stands there.
+    The student's own cells have no name; they contain the plots and output for an answer.
 
     Args:
-        notebook: as it was run.
-        names: of the answer's cells.
+        notebook: notebook as it was run.
+        names: names of the answer's cells.
     """
     places = {place for name in names for place in notebook.positions(name)}
     if not places:
@@ -93,11 +97,12 @@ def cells_about(notebook: ExecutedNotebook, names: Collection[str]) -> range:
 
 
 def _is_unnamed(cell: Cell | Markdown) -> bool:
+    """Decide whether a cell is the student's own code."""
     return isinstance(cell, Cell) and not cell.grade_id
 
 
 def runs_about(notebook: ExecutedNotebook, names: Collection[str]) -> Iterator[CellRun]:
-    """What came of the cells of `cells_about` that were run."""
+    """Yield the results of the cells of `find_cells_about` that were run."""
     places = cells_about(notebook, names)
     yield from (run for run in notebook.runs[places.start : places.stop] if run is not None)
 
@@ -106,9 +111,9 @@ def pictures_in(graded: Graded, question: Question, cell: str) -> tuple[PastedPi
     """Return the pictures that a student attached to an answer or pasted into it.
 
     Args:
-        graded: the result.
-        question: that is answered.
-        cell: that holds the answer; empty, or the question's id: its answer cell.
+        graded: result of grading.
+        question: question that is answered.
+        cell: cell that contains the answer; empty, or the question's id: its answer cell.
     """
     names = (question.answer_cell, question.id) if cell in {"", question.id} else (cell,)
     notebooks = [notebook for notebook in graded.notebooks if notebook.name == question.notebook]
@@ -117,21 +122,23 @@ def pictures_in(graded: Graded, question: Question, cell: str) -> tuple[PastedPi
         for name in names
         for notebook in notebooks
     )
+    # The first name with pictures: both names may denote the same cell.
     return tuple(next(filter(None, found), ()))
 
 
 def _further_pictures(notebook: ExecutedNotebook, name: str) -> Iterator[PastedPicture]:
+    """Yield the pictures in further texts of an answer."""
     for place in notebook.further.get(name, ()):
         cell = notebook.cells[place]
         yield from cell.pictures if isinstance(cell, Markdown) else ()
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
-    """What a student wrote as the first of these answers, further texts included; empty if there is none."""
+    """Return a student's text for the first of these answers, with further texts; empty if there is none."""
     for name in names:
         for notebook in graded.notebooks:
             cells = [notebook.cells[place] for place in notebook.positions(name)]
-            if question.file:  # a locked cell carries its points, and no answer
+            if question.file:  # a locked cell carries its points, not an answer
                 cells = [cell for cell in cells if not (isinstance(cell, Cell) and cell.locked)]
             if cells and notebook.name == question.notebook:
                 further = (
@@ -144,9 +151,10 @@ def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
 
 
 def highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
-    """The text with what was found between marks; everything in it is escaped."""
+    """Return a text with some spans highlighted; all of it is escaped."""
     parts: list[Markup] = []
     end = 0
+    # Overlapping spans are merged first, because marks cannot overlap in HTML.
     for start, stop in prose.apart(found):
         parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
         end = stop

@@ -1,4 +1,4 @@
-"""The executed cells as the page shows them: every source and output sanitised, long ones cut."""
+"""Executed cells for the page: every source and output is sanitised, long ones are cut."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from autograder.notebook.release import Release
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
 
 MOST_OUTPUTS = 60
-"""Of one cell."""
+"""Most outputs of one cell."""
 MOST_TYPESET = 200_000
-"""Characters of a notebook that are coloured or typeset; more is shown as it was written."""
+"""Most characters of a notebook that are highlighted or typeset; more is shown as written."""
 _LINES_SEEN, _LINE_SEEN = 20, 36
-"""Lines, and characters of a line, that a page of the narrowest telephone shows without scrolling."""
+"""Lines, and characters of a line, that the narrowest phone shows without scrolling."""
 
 _LINE = '<span class="line gone"></span>'
-"""What stands around each line of code on a page."""
+"""Markup around each line of code on a page."""
 _TEXTS = ("text/plain", "text/latex", "text/markdown", "application/json", "image/svg+xml")
 
 
@@ -43,25 +43,25 @@ class OutputView(Struct, frozen=True):
 
     @property
     def scrolls(self) -> bool:
-        """It may not fit into its place, so the keyboard must reach it."""
+        """Whether it may not fit into its place, so that it must be reachable by keyboard."""
         return _lines_seen(self.text.split("\n")) > _LINES_SEEN
 
 
 class CodeView(Struct, frozen=True):
-    """Code as it is shown."""
+    """Code for display."""
 
     blocks: tuple[CodeBlock, ...] = ()
     compared: bool = False
-    """What is new and what is gone of what was handed out is told."""
+    """New and removed lines are marked, in comparison with the released code."""
 
     @property
     def size(self) -> int:
-        """About how many bytes of the page it takes."""
+        """Approximate size on the page in bytes."""
         return sum(len(line.code.encode()) + len(_LINE) for block in self.blocks for line in block.lines)
 
 
 def code_view(lines: Sequence[Line]) -> CodeView:
-    """Lines of code as they are shown."""
+    """Return lines of code for display."""
     return CodeView(code_blocks(lines), is_compared(lines))
 
 
@@ -75,24 +75,24 @@ class CellView(Struct, frozen=True):
     name: str
     ran: bool
     error: str
-    """The exception's type, when the cell raised one."""
+    """Type of the exception, if the cell raised one."""
     ending: str
-    """The sentence about how the cell ended the run; empty when it did not."""
+    """Sentence about how the cell ended the run; empty if it did not."""
     outputs: tuple[OutputView, ...]
     notices: tuple[str, ...]
     given: bool = False
-    """It stands there as it was handed out, and is no answer."""
+    """It is unchanged released text, and no answer."""
     blank: bool = False
-    """Nothing stands there, or what was handed out for the answer."""
+    """It is empty, or has the text released for the answer."""
     code: CodeView = CodeView()
     text: Markup | None = None
     """Typeset; None for code."""
     is_remarked: bool = False
-    """One of its notices says how the cell was read, such as a half of a split one."""
+    """One of its notices explains how the cell was read, such as a half of a split one."""
 
     @property
     def has_problem(self) -> bool:
-        """Shown unfolded: there is something to see."""
+        """Whether it is shown unfolded, because it needs attention."""
         return bool(self.error or self.ending or self.is_remarked)
 
 
@@ -107,7 +107,7 @@ class NotebookView(Struct, frozen=True):
     """As in `records.Submission`."""
 
     def find(self, grade_id: str) -> tuple[CellView, ...]:
-        """Return the cells of an answer and further texts beside it, or the cell with this grade_id."""
+        """Return the cells of an answer and its further texts, or the cell with this grade_id."""
         further = tuple(self.cells[position] for position in self.further.get(grade_id, ()))
         if grade_id in self.answer_cells:
             return tuple(self.cells[position] for position in self.answer_cells[grade_id]) + further
@@ -117,14 +117,14 @@ class NotebookView(Struct, frozen=True):
 def notebook_view(
     notebook: ExecutedNotebook, position: int, labels: Labels, limits: Limits, release: Release | None = None
 ) -> NotebookView:
-    """A notebook for the page.
+    """Return a notebook for the page.
 
     Args:
-        notebook: the cells and their runs.
-        position: which notebook of the submission, for the anchors.
-        labels: the page's words.
-        limits: what the cells were allowed.
-        release: the student's own, to tell what is new in an answer.
+        notebook: cells and their runs.
+        position: position of the notebook in the submission, for the anchors.
+        labels: words of the page.
+        limits: limits of the cells.
+        release: the student's own release, to mark new lines in an answer.
     """
     most = budgets(limits).page_kb
     left, typeset = most << 10, 0
@@ -140,16 +140,20 @@ def notebook_view(
         view = _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
         if remarks := remarked.get(number - 1):
             view = replace(view, notices=(*view.notices, *remarks), is_remarked=True)
+        # Students also copy given cells; a copy is the course's text and needs no comparison.
         locked = isinstance(cell, Cell) and cell.locked
         same = locked or (isinstance(cell, Cell), cell.source) in given
         if left > 0:
             typeset += 0 if same else min(len(cell.source), sanitise.MOST_CHARACTERS)
+            # A part of an answer in another cell is compared with the answer's own release text.
             starter = None if same else starters.get(cell.grade_id or own_ids.get(number - 1, ""), "")
             bare, plain = view, typeset > MOST_TYPESET
             view = _with_source(bare, cell, starter, labels, plain=plain)
+            # Drop pictures before the text: the text is more important, and much smaller.
             if isinstance(cell, Markdown) and cell.pictures and _weight(view) >= left:
                 view = _with_source(bare, replace(cell, pictures=()), starter, labels, plain=plain)
             left -= _weight(view)
+        # Once the page is full, all further cells keep only their notices.
         if left <= 0:
             notices = (*view.notices, labels("page-full", limit=most))
             view = replace(view, code=CodeView(), text=None, outputs=(), notices=notices)
@@ -159,15 +163,17 @@ def notebook_view(
 
 
 def _weight(view: CellView) -> int:
-    """About how many bytes of the page a cell takes, its letters written out for HTML."""
+    """Return the approximate size of a cell on the page in bytes, with characters escaped for HTML."""
     texts = [view.text or Markup(), *(output.text for output in view.outputs)]
     pictures = sum(len(output.image) for output in view.outputs)
+    # The document is an attribute of the frame, so its markup is escaped, too.
     frames = sum(len(escape(output.frame.document)) for output in view.outputs if output.frame)
     return view.code.size + pictures + frames + sum(len(escape(text).encode()) for text in texts)
 
 
 def _lines_seen(lines: Sequence[str]) -> int:
-    """How many lines a telephone makes of these."""
+    """Return the number of lines on a phone."""
+    # A line that does not fit wraps.
     return sum(1 + len(line) // _LINE_SEEN for line in lines)
 
 
@@ -180,7 +186,7 @@ def _cell_view(
     *,
     limits: Limits,
 ) -> CellView:
-    """A cell without its source."""
+    """Return a cell without its source."""
     code = isinstance(cell, Cell)
     outputs = run.outputs if run else ()
     met = [encounter.met for encounter in run.met] if run else []
@@ -189,6 +195,7 @@ def _cell_view(
         notices.append(labels("source-cut" if code else "text-cut"))
     elif len(cell.source) > sanitise.MOST_CHARACTERS:
         notices.append(labels("source-long", limit=labels.number(Decimal(sanitise.MOST_CHARACTERS))))
+    # The output limit has its own notice.
     if run and run.truncated and LimitKind.OUTPUT not in met:
         notices.append(labels("truncated"))
     if len(outputs) > MOST_OUTPUTS:
@@ -208,24 +215,25 @@ def _cell_view(
 
 @functools.lru_cache(maxsize=1024)
 def _given_code(source: str) -> CodeView:
-    """Code of the course, which is the same on every student's page."""
+    """Return the course's code, cached because it is the same on every student's page."""
     return code_view(code_lines(source))
 
 
 def _with_source(
     view: CellView, cell: Cell | Markdown, starter: str | None, labels: Labels, *, plain: bool
 ) -> CellView:
-    """A cell with its source.
+    """Return a cell with its source.
 
     Args:
-        view: the cell.
-        cell: the same.
-        starter: what was handed out in its place; None: just this.
-        labels: the page's words.
-        plain: neither coloured nor typeset.
+        view: the cell's view.
+        cell: the cell.
+        starter: released text at its place; None: the cell is this text.
+        labels: words of the page.
+        plain: neither highlighted nor typeset.
     """
     source, given = sanitise.printable_text(cell.source), starter is None
     blank = not source.strip() or source.strip() == (starter or "").strip()
+    # Given code is cached; a student's code is different on every page.
     if isinstance(cell, Cell):
         code = _given_code(source) if given else code_view(code_lines(source, starter, coloured=not plain))
         return replace(view, given=given, blank=blank, code=code)
@@ -241,11 +249,13 @@ def _with_source(
 
 
 def _output_view(output: CellOutput, labels: Labels) -> OutputView:
+    """Return one output, in the first form that can be shown safely."""
     data = output.data
     if output.kind in {"stream", "error"}:
         return OutputView(
             error=output.kind == "error", text=sanitise.printable_text(data.get("text/plain", ""))
         )
+    # From the richest to the plainest form; a form that fails its checks is skipped.
     for mime in sanitise.PICTURES:
         uri = sanitise.image_uri(mime, data.get(mime, ""))
         if uri is not None:

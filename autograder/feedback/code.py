@@ -1,4 +1,4 @@
-"""Code by lines: coloured, and beside what was handed out."""
+"""Code by lines: highlighted, and compared with the released code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 MOST_COLOURED = 20_000
-"""Characters of code that are coloured; more is shown as it is."""
+"""Most characters of code that are highlighted; longer code is shown as it is."""
 _MOST_COMPARED = 1_000_000
-"""Pairs of lines; beyond them nothing is said of what was handed out."""
+"""Most pairs of lines; with more there is no comparison with the released code."""
 _AROUND = 3
-"""Lines as they were handed out that stay beside each change."""
+"""Unchanged lines that are shown around each change."""
 _FOLDED = 5
-"""So many of them and more are folded."""
+"""Fewest unchanged lines that are folded."""
 _CLASSES = (
     ("c", "Comment"),
     ("k", "Keyword"),
@@ -27,40 +27,42 @@ _CLASSES = (
     ("f", "Name.Function"),
     ("f", "Name.Class"),
 )
-"""What is coloured, by the names that Pygments has for it."""
+"""CSS classes of tokens, by Pygments' names."""
 
 
 class Line(Struct, frozen=True):
-    """One line of code, beside what was handed out."""
+    """One line of code, compared with the released code."""
 
     sign: str
-    """``+`` new, ``-`` gone, blank: as it was handed out, or nothing is known of that."""
+    """``+`` new, ``-`` removed, blank: unchanged, or not compared."""
     code: Markup
 
 
 class CodeBlock(Struct, frozen=True):
-    """Lines of code that follow one another."""
+    """Consecutive lines of code."""
 
     lines: tuple[Line, ...]
     folded: bool = False
-    """They are as they were handed out, and far from everything that is not."""
+    """They are unchanged, and far from every change."""
 
 
 def code_lines(text: str, starter: str | None = None, *, coloured: bool = True) -> tuple[Line, ...]:
-    """Code by lines.
+    """Return code by lines.
 
     Args:
         text: the code.
-        starter: what was handed out in its place; lines that are new and gone are told where the two have
-            any line in common.
-        coloured: or left as it is, which takes next to no time.
+        starter: released code at its place; new and removed lines are marked if the two have any line in
+            common.
+        coloured: highlight the code; without it the conversion takes hardly any time.
     """
     own = text.splitlines()
     given = (starter or "").splitlines()
     new = _coloured(own) if coloured else [escape(line) for line in own]
     if len(own) * len(given) > _MOST_COMPARED:
         given = []
+    # autojunk would ignore lines that occur often, such as blank ones, in long code.
     steps = difflib.SequenceMatcher(None, given, own, autojunk=False).get_opcodes()
+    # Two unrelated texts would only show everything as removed and new.
     if not any(tag == "equal" and "".join(given[start:stop]).strip() for tag, start, stop, *_ in steps):
         return tuple(Line("", one) for one in new)
     old = _coloured(given) if coloured else [escape(line) for line in given]
@@ -73,26 +75,29 @@ def code_lines(text: str, starter: str | None = None, *, coloured: bool = True) 
 
 
 def is_compared(lines: Sequence[Line]) -> bool:
-    """Whether something is new or gone."""
+    """Decide whether any line is new or removed."""
     return any(line.sign for line in lines)
 
 
 def code_blocks(lines: Sequence[Line]) -> tuple[CodeBlock, ...]:
-    """The same lines, with those folded that are as they were handed out and far from any change."""
+    """Return the same lines, with those folded that are unchanged and far from any change."""
     if not is_compared(lines):
         return (CodeBlock(tuple(lines)),) if lines else ()
     changed = [number for number, line in enumerate(lines) if line.sign]
+    # Context on both sides of each change.
     near = {at for one in changed for at in range(one - _AROUND, one + _AROUND + 1)}
     return tuple(_blocks(lines, near))
 
 
 def _blocks(lines: Sequence[Line], near: set[int]) -> Iterator[CodeBlock]:
+    """Yield blocks of lines that are shown or folded."""
     shown: list[Line] = []
     far: list[Line] = []
     for number, line in enumerate(lines):
         if number not in near:
             far.append(line)
             continue
+        # Folding only a few lines would save no space.
         if len(far) >= _FOLDED:
             if shown:
                 yield CodeBlock(tuple(shown))
@@ -110,8 +115,8 @@ def _blocks(lines: Sequence[Line], near: set[int]) -> Iterator[CodeBlock]:
 
 
 def _coloured(lines: Sequence[str]) -> list[Markup]:
-    """Each line as markup; what stands over several lines is coloured in each."""
-    # Over blank lines with spaces the lexer's time would grow with the square of their number.
+    """Return each line as markup; a token over several lines is highlighted in each."""
+    # With blank lines that contain spaces the lexer takes quadratic time.
     source = "\n".join(line if line.strip() else "" for line in lines)
     if len(source) > MOST_COLOURED:
         return [escape(line) for line in lines]
@@ -121,15 +126,17 @@ def _coloured(lines: Sequence[str]) -> list[Markup]:
         made[-1].append(_part(kind, first))
         made += ([_part(kind, one)] for one in others)
     joined = [Markup().join(parts) for parts in made]
+    # If the lexer drops or adds a line, an uncoloured listing is better than a shifted one.
     return joined if len(joined) == len(lines) else [escape(line) for line in lines]
 
 
 def _part(kind: str, text: str) -> Markup:
+    """Return one token as markup."""
     return Markup('<span class="{}">{}</span>').format(kind, text) if kind and text else escape(text)
 
 
 def _tokens(source: str) -> Iterator[tuple[str, str]]:
-    """Classes and texts, in order; neighbours of one class together."""
+    """Yield classes and texts in order; neighbours with one class are joined."""
     lexer, classes = _lexer()
     last, texts = "", [""]
     for kind, text in lexer.get_tokens(source):
@@ -143,8 +150,10 @@ def _tokens(source: str) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _lexer() -> tuple[Any, tuple[tuple[str, Any], ...]]:
-    from pygments.lexers import PythonLexer  # not on the way of commands that show no code
+    """Return the lexer and its token types, loaded at first use."""
+    from pygments.lexers import PythonLexer  # slow to import, and most commands show no code
     from pygments.token import string_to_tokentype
 
     classes = tuple((name, string_to_tokentype(known)) for name, known in _CLASSES)
+    # The lexer must not strip or add lines, which are compared by number.
     return PythonLexer(stripnl=False, ensurenl=False), classes

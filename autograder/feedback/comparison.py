@@ -1,4 +1,4 @@
-"""The page about marks of this program and another's, for staff: where they differ, and why."""
+"""Page for staff that compares the marks of this program with another's: where they differ, and why."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class ComparisonRow(Struct, frozen=True):
     theirs: str
     reason: str
     told: str
-    """What this program found, for staff."""
+    """Explanation of this program's result, for staff."""
     answer: str
     test: str
 
 
 class ComparisonView(Struct, frozen=True):
-    """The whole page."""
+    """The complete page."""
 
     assignment: str
     peer: str
@@ -34,5 +34,5 @@ class ComparisonView(Struct, frozen=True):
 
 
 def render_comparison(view: ComparisonView) -> str:
-    """The page as HTML; it fetches nothing and runs nothing, whatever stands in it."""
+    """Render the page as HTML; whatever its content, it fetches nothing and runs nothing."""
     return filled("comparison.html", view=view, policy=POLICY)

@@ -1,4 +1,4 @@
-"""The files of a submission as the page shows them: what became of each, and what was changed in it."""
+"""Files of a submission for the page: the state of each, and its changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LineView(Struct, frozen=True):
     text: str
     """With its sign."""
     kind: str
-    """``"added"``, ``"removed"``, ``"hunk"``, or empty for a line that is the same."""
+    """``"added"``, ``"removed"``, ``"hunk"``, or empty for an unchanged line."""
 
 
 class FileView(Struct, frozen=True):
@@ -28,13 +28,13 @@ class FileView(Struct, frozen=True):
     anchor: str
     path: str
     said: str
-    """What became of it."""
+    """Sentence about its state."""
     bad: bool
-    """It is not there as it should be."""
+    """It is missing or faulty."""
     size: str
-    """Empty where it was not read."""
+    """Empty if it was not read."""
     lines: tuple[LineView, ...]
-    """What was changed in what was given out; empty where that is not told."""
+    """Changes to the released file; empty if they are not shown."""
     text: str
     cut: bool
     picture: str
@@ -42,13 +42,15 @@ class FileView(Struct, frozen=True):
 
 
 def file_views(files: Iterable[HandedFile], labels: Labels) -> tuple[FileView, ...]:
-    """The files for the page, each once."""
+    """Return the files for the page, each once."""
     found = {one.path: one for one in files}
     return tuple(_view(one, number, labels) for number, one in enumerate(found.values(), start=1))
 
 
 def _view(file: HandedFile, number: int, labels: Labels) -> FileView:
+    """Return one file for the page."""
     limit = f"{file.most / (1 << 20):.10g} MB"
+    # Only these two states mean that the content was read.
     read = file.state in {FileState.HANDED_IN, FileState.UNCHANGED}
     return FileView(
         anchor=f"file-{number}",
@@ -67,10 +69,12 @@ def _view(file: HandedFile, number: int, labels: Labels) -> FileView:
 
 
 def _mime(path: str) -> str:
+    """Return the MIME type of a picture."""
     return "image/png" if path.lower().endswith(".png") else "image/jpeg"
 
 
 def _size(count: int) -> str:
+    """Return a size in readable units."""
     return (
         f"{count} B" if count < 1 << 10 else f"{count >> 10} kB" if count < 1 << 20 else f"{count >> 20} MB"
     )

@@ -1,4 +1,4 @@
-"""What the page says about the grade: the grade itself or its range, how final it is, and by which rules."""
+"""The grade on the page: the grade itself or its range, whether it is final, and its rules."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from autograder.rubric.scales import Grade, Scale
 
 
 class GradeView(Struct, frozen=True):
-    """The grade of one student."""
+    """Grade of one student."""
 
     grade: str
     """One grade, or a range from the worst to the best."""
     outcome: str
     """``"passed"``, ``"failed"``, or empty while that is open."""
     provisional: str
-    """Why the grade may still change; empty when it is final."""
+    """Why the grade may still change; empty if it is final."""
     rules: tuple[str, ...]
     """How points become a grade, in sentences."""
     steps: tuple[tuple[str, str, bool], ...]
-    """Grade, the points it begins at, and whether it is among those still possible."""
+    """Grade, its minimum points, and whether it is still possible."""
 
 
 def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
-    """What the page says; None where the assignment has no grades."""
+    """Return the grade for the page; None if the assignment has no grades."""
     scale, worst, best = standing.scale, standing.worst, standing.best
     if scale is None or worst is None or best is None:
         return None
@@ -42,13 +42,13 @@ def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
 
 
 def grade_range(worst: Grade, best: Grade, labels: Labels) -> str:
-    """One grade, or a range where two are possible."""
+    """Return one grade, or a range if two are possible."""
     names = [labels.grade(one.name) for one in (worst, best)]
     return names[0] if names[0] == names[1] else labels("grade-range", worst=names[0], best=names[1])
 
 
 def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
-    """How points become a grade: threshold, rounding, and bonus points where there are any."""
+    """Return how points become a grade: threshold, rounding, and bonus points if there are any."""
     sentences = [
         labels("pass-from", points=labels.number(scale.passing), possible=labels.number(scale.possible)),
         labels(f"rounding.{scale.rounding}"),
@@ -61,6 +61,8 @@ def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
 
 
 def _provisional(standing: Standing, labels: Labels) -> str:
+    """Return why the grade may still change; empty if it is final."""
+    # The strongest reason first: an outdated result may change in any way.
     if standing.outdated:
         return labels("outdated")
     if standing.final:
@@ -72,7 +74,9 @@ def _provisional(standing: Standing, labels: Labels) -> str:
 
 
 def _steps(scale: Scale, worst: Grade, best: Grade, labels: Labels) -> tuple[tuple[str, str, bool], ...]:
+    """Return the steps of the scale, with those that are still possible."""
     names = [step.grade for step in scale.steps]
+    # The scale is sorted from the best grade down.
     reach = range(names.index(best.name), names.index(worst.name) + 1) if names else range(0)
     return tuple(
         (labels.grade(step.grade), labels.number(step.least), number in reach)

@@ -1,4 +1,4 @@
-"""What a student had before them: the text of a question, and what stood in the cell of an answer."""
+"""The released texts that a student had: the text of a question, and the cell of an answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from autograder.rubric import Question
 
 
 def released_answer(release: Release, question: Question, cell: str = "") -> ReleaseCell | None:
-    """The cell of the release into which an answer was to be written; None where there is none.
+    """Return the release's cell for an answer; None if there is none.
 
     Args:
-        release: the student's own.
-        question: that is answered.
-        cell: the grade_id of the answer's own cell; default: the question's.
+        release: the student's own release.
+        question: question that is answered.
+        cell: grade_id of the answer's own cell; default: the question's.
     """
     own = release.by_id.get(cell)
+    # An item may have its own answer cell within the question.
     if own is not None and own.is_answer:
         return own
     try:
@@ -33,13 +34,13 @@ def released_answer(release: Release, question: Question, cell: str = "") -> Rel
 def asked(
     release: Release, answer: ReleaseCell | None, languages: Sequence[str] = (), language: str = ""
 ) -> tuple[Markup, ...]:
-    """The next texts above an answer, up to the cell with code or another answer above them.
+    """Return the texts directly above an answer, up to a cell with code or another answer.
 
     Args:
-        release: the student's own.
-        answer: its cell.
-        languages: of the assignment.
-        language: of the reader; a text that is there in several is shown in this one alone.
+        release: the student's own release.
+        answer: cell of the answer.
+        languages: languages of the assignment.
+        language: language of the reader; a text in several languages is shown in this one only.
     """
     wanted = language if language in languages else ""
     found: list[Markup] = []
@@ -47,12 +48,14 @@ def asked(
         if one.cell_type == "markdown" and not (one.is_answer or one.grade):
             found.append(given_prose(_in_language(one.source, languages, wanted)))
         elif found:
+            # Other cells below the prompt are skipped; above it they end the search.
             break
     return tuple(found[::-1])
 
 
 def _in_language(text: str, languages: Sequence[str], wanted: str) -> str:
+    """Return a text in one language."""
     try:
         return in_language(text, languages, wanted, "")
-    except NotebookError:  # it was released all the same, and is shown as it is
+    except NotebookError:  # it was released like this, so it is shown unchanged
         return text

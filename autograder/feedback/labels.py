@@ -1,4 +1,4 @@
-"""What pages say, in one language: their own words, numbers and signs."""
+"""Texts of pages in one language: their words, numbers and signs."""
 
 from __future__ import annotations
 
@@ -25,43 +25,44 @@ ICONS: Mapping[str, str] = {
 
 
 class Labels:
-    """The page's words in one language; English for a language that is not there."""
+    """The page's words in one language; English for an unknown language."""
 
     area: ClassVar[str] = "page"
-    """Of the catalogue; its codes are named without it."""
+    """Area of the catalogue; keys are given without it."""
 
     def __init__(self, language: str) -> None:
         self.language = language if language in messages.languages() else "en"
 
     def __call__(self, key: str, **params: object) -> str:
-        """One label, with its placeholders filled."""
+        """Return one label, with its placeholders filled."""
         return messages.sentence(f"{self.area}.{key}", self.language, **params)
 
     def icon(self, status: str) -> str:
-        """The sign of a status; it always stands beside its word."""
+        """Return the sign of a status; pages always show it with its word."""
         return ICONS[status]
 
     def pick(self, text: str | Text, otherwise: str = "") -> str:
-        """A rubric's text in this language; see `text_in`."""
+        """Return a rubric's text in this language; see `text_in`."""
         return text_in(text, self.language) or otherwise
 
     def number(self, value: Decimal) -> str:
-        """Points without trailing zeros, with the language's decimal sign and a real minus."""
+        """Return points without trailing zeros, with the language's decimal sign and a real minus."""
         return written_number(value, self.language)
 
     def grade(self, name: str) -> str:
-        """A grade with the language's decimal sign and a real minus."""
+        """Return a grade with the language's decimal sign and a real minus."""
         shown = name.replace("-", "−")
+        # Only numeric grades have a decimal sign.
         return shown.replace(".", decimal_sign(self.language)) if _DECIMAL.fullmatch(name) else shown
 
     def ending(self, ending: Ending, limits: Limits) -> str:
-        """Why a cell was ended before it was done."""
+        """Return why a cell was terminated."""
         return messages.sentence(f"cell.ending.{ending.value}", self.language, limit=amount(ending, limits))
 
     def met(self, met: LimitKind, limits: Limits) -> str:
-        """Which limit a cell met without being ended."""
+        """Return which limit a cell reached without being terminated."""
         return messages.sentence(f"cell.limit.{met.value}", self.language, limit=amount(met, limits))
 
     def pending(self, points: Decimal) -> str:
-        """How many points a person still decides on."""
+        """Return the sentence about points that are still being graded."""
         return messages.counted("page.pending", self.language, points, points=self.number(points))

@@ -1,4 +1,4 @@
-"""The lines of the rubric as they stand: each item with its points, or with what a person gave."""
+"""Lines of the rubric with their current points: each item's own, or those that a marker gave."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Question, Rubric
 
 _SILENT = "passed"
-"""The message that says no more than the status."""
+"""The message that adds nothing to the status."""
 
 
 class RubricLine(Struct, frozen=True):
-    """One item as it stands."""
+    """One item with its current result."""
 
     result: ItemResult
     marked: bool = False
-    """A person's mark stands for it."""
+    """A manual mark replaces its result."""
     shared: bool = False
-    """That mark is for several lines together, so none of them has points of its own."""
+    """This mark is for several lines together, so none of them has its own points."""
 
     @property
     def lost(self) -> Decimal:
-        """Points that could have been had; a deduction that was made counts, an open item does not."""
+        """Points that could have been earned; an applied deduction counts, an open item does not."""
         if self.shared or self.result.status is Status.NEEDS_REVIEW:
             return NOTHING
+        # A deduction has negative possible points and costs the points that it took.
         return max(NOTHING, max(self.result.possible, NOTHING) - self.result.points)
 
     @property
     def silent(self) -> bool:
-        """There is no sentence: the status says all."""
+        """Whether the status needs no further sentence."""
         return self.result.student.code == _SILENT
 
 
 def rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, tuple[RubricLine, ...]]:
-    """The lines of each question, by its id, as the student's page has them."""
+    """Return the lines of each question, by its id, for the student's page."""
     results = {(result.question, result.item): result for result in score.items}
     return {
         question.id: _lines(
@@ -54,7 +55,7 @@ def rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, 
 def _lines(
     question: Question, results: Sequence[ItemResult], points: QuestionPoints
 ) -> tuple[RubricLine, ...]:
-    """The items that have a result, in the rubric's order."""
+    """Return the items that have a result, in the rubric's order."""
     of_item = {item.id: item.cell or question.id for item in question.items}
     found: dict[str, RubricLine] = {}
     for cell in points.cells:
@@ -64,12 +65,13 @@ def _lines(
 
 
 def _cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResult]) -> list[RubricLine]:
-    """The lines of one cell; those that a person's mark is made of have their own points.
+    """Return the lines of one cell; those included in a manual mark have their own points.
 
-    Where what is known of the items is not what the cell has, the mark is for its lines together.
+    If the points known per item do not add up to the cell's points, the mark is for its lines together.
     """
     if not cell.by_person:
         return _bounded([RubricLine(result) for result in results])
+    # A cell with one line has exactly the marker's points.
     if not _several(question, cell.name):
         return [_marked(replace(one, points=cell.points, possible=cell.possible), cell) for one in results]
     given = [(one, cell.items.get(one.item)) for one in results]
@@ -79,6 +81,7 @@ def _cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResu
             for one, points in given
         ]
     )
+    # The points per item are only shown if they explain the mark of the cell completely.
     known = all(points is not None or one.status is not Status.NEEDS_REVIEW for one, points in given)
     if known and _missed(lines) == cell.possible - cell.points:
         return lines
@@ -86,22 +89,24 @@ def _cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResu
 
 
 def _several(question: Question, cell: str) -> bool:
-    """Whether a cell has several lines, which a person may have marked together."""
+    """Decide whether a cell has several lines, which may have been marked together."""
     return sum((item.cell or question.id) == cell for item in question.items) > 1
 
 
 def _missed(lines: Sequence[RubricLine]) -> Decimal:
-    """What lines have not of what they could, whether it is settled or not."""
+    """Return the points that lines lack, whether they are final or not."""
     return sum((max(line.result.possible, NOTHING) - line.result.points for line in lines), NOTHING)
 
 
 def _bounded(lines: Sequence[RubricLine]) -> list[RubricLine]:
-    """The lines of a cell with deductions that take away what is there, and never more.
+    """Limit the deductions of a cell to the points that are there.
 
-    Those of grading come first: what a person takes away is taken from the rest.
+    Automatic deductions come first: a marker's deduction reduces the remaining points.
     """
+    # Deductions cannot take more than the positive points of the cell.
     left = sum((line.result.points for line in lines if line.result.points > 0), NOTHING)
     kept = list(lines)
+    # The sort is stable, so automatic deductions keep the rubric's order.
     for at in sorted(range(len(kept)), key=lambda at: kept[at].marked):
         result = kept[at].result
         if result.points < 0:
@@ -112,23 +117,24 @@ def _bounded(lines: Sequence[RubricLine]) -> list[RubricLine]:
 
 
 def _marked(result: ItemResult, cell: CellPoints, *, full: bool | None = None) -> RubricLine:
-    """A line that a person's mark stands for.
+    """Return a line with a manual mark.
 
     Args:
-        result: with the points it has by that mark.
-        cell: that was marked.
-        full: nothing is missing; default: as its points say.
+        result: result with the points of this mark.
+        cell: cell that was marked.
+        full: no points are missing; default: derived from the points.
     """
     full = result.points >= result.possible if full is None else full
+    # Partial points count as failed; the points column shows how many were earned.
     status = Status.NEEDS_REVIEW if cell.pending else Status.PASSED if full else Status.FAILED
-    # What was said of a line that a person has decided on otherwise would only confuse.
+    # The automatic message would contradict a mark that decides otherwise.
     silent = full or result.status is Status.NEEDS_REVIEW
     message = Message(_SILENT) if silent else result.student
     return RubricLine(replace(result, status=status, student=message), marked=True)
 
 
 def lost_points(question: Question, lines: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
-    """What the question lost: its lines, and cells whose lines were marked together."""
+    """Return the points that a question lost: its lines, and cells with lines marked together."""
     together = (
         max(NOTHING, cell.possible - cell.points)
         for cell in marked_together(question, lines, points)
@@ -140,7 +146,7 @@ def lost_points(question: Question, lines: Sequence[RubricLine], points: Questio
 def marked_together(
     question: Question, lines: Sequence[RubricLine], points: QuestionPoints
 ) -> tuple[CellPoints, ...]:
-    """The cells in which a person's mark is for several lines, none of which has points of its own."""
+    """Return the cells with a manual mark for several lines, none of which has its own points."""
     alone = {line.result.item for line in lines if not line.shared}
     cells = {item.cell or question.id for item in question.items if item.id in alone}
     return tuple(

@@ -1,4 +1,4 @@
-"""Markdown as HTML: formulas typeset, pictures inside the page, all of it sanitised."""
+"""Markdown as HTML: formulas typeset, pictures embedded, all of it sanitised."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ Pictures = Mapping[str, str]
 
 
 def prose(text: str, pictures: Pictures | None = None) -> Markup:
-    """The HTML of a Markdown text.
+    """Return the HTML of a Markdown text.
 
-    ``$…$`` and ``$$…$$`` are typeset; TeX that cannot be read stands there as it was written. A picture that
-    is not among ``pictures`` becomes its description.
+    ``$…$`` and ``$$…$$`` are typeset; unreadable TeX stays as written. A picture that is not among
+    ``pictures`` is replaced by its description.
     """
     return _cleaned(text, _renderer(pictures or {}, headings=True))
 
 
 @functools.lru_cache(maxsize=1024)
 def given_prose(text: str) -> Markup:
-    """A text of the course inside a page, whose outline its headings do not join."""
+    """Return a text of the course for a page; its headings do not become part of the page's outline."""
+    # Headings become bold lines, because the page has its own outline.
     return _cleaned(text, _renderer({}, headings=False), without=HEADINGS)
 
 
 def written_prose(text: str, pictures: Pictures | None = None) -> Markup:
-    """A text of a student's: as `given_prose`, and with no pictures but those at hand.
+    """Return a student's text: like `render_given_prose`, but with embedded pictures only.
 
     Args:
-        text: in Markdown, with HTML or not.
-        pictures: see `attached_uris`.
+        text: in Markdown, with or without HTML.
+        pictures: see `map_picture_uris`.
     """
     renderer = _renderer({}, headings=False, hostile=True)
     return _cleaned(text, renderer, without=HEADINGS, hostile=True, pictures=pictures)
 
 
 def plain_prose(text: str, pictures: Pictures | None = None) -> Markup:
-    """A text as it was written, and the pictures below it."""
+    """Return a text as written, with the pictures below it."""
     shown = (Markup('<img src="{}" alt="">').format(uri) for uri in (pictures or {}).values())
     return Markup("<pre>{}</pre>").format(printable_text(text)) + Markup("").join(shown)
 
 
 def attached_uris(pictures: Iterable[PastedPicture]) -> dict[str, str]:
-    """The pictures of a student's text that are what they say, by the address that the text uses."""
+    """Return the valid pictures of a student's text, by the address that the text uses."""
     found = {f"attachment:{one.name}": image_uri(one.mime, one.data) for one in pictures}
     return {address: uri for address, uri in found.items() if uri is not None}
 
 
 def picture_faults(text: str, pictures: Iterable[PastedPicture]) -> Iterator[tuple[str, str]]:
-    """Yield which sentences say why pictures of a student's text are not shown, and the names for each.
+    """Yield the codes of sentences about pictures of a student's text that are not shown, with their names.
 
     Args:
-        text: of the student.
-        pictures: that the cell contains.
+        text: text of the student.
+        pictures: pictures in the cell.
     """
     listed = tuple(pictures)
     absent = absent_pictures(text, listed)
     if absent:
         yield "picture-absent", ", ".join(printable_text(name, 80) for name in absent)
     left = set(absent_pictures(text, [one for one in listed if image_uri(one.mime, one.data)])) - set(absent)
+    # The second case is a data URI that the cleaner will drop.
     if left or "data:image/" in text:
         yield "picture-missing", ""
 
@@ -81,14 +83,16 @@ def _cleaned(
     hostile: bool = False,
     pictures: Pictures | None = None,
 ) -> Markup:
+    """Render and sanitise a text; return it plain if sanitising is refused."""
     cleaned = clean_prose(str(renderer(text)), without=without, hostile=hostile, pictures=pictures)
+    # Too long or too nested to clean: as plain text it is harmless.
     if cleaned is None:
         return plain_prose(text, pictures if hostile else None)
     return Markup(cleaned)  # noqa: S704 - through the allow-list
 
 
 class _Renderer(mistune.HTMLRenderer):
-    """Mistune's, with pictures that are at hand only."""
+    """Mistune's renderer, limited to embedded pictures."""
 
     def __init__(self, pictures: Pictures, *, headings: bool, hostile: bool) -> None:
         super().__init__(escape=False)
@@ -97,20 +101,20 @@ class _Renderer(mistune.HTMLRenderer):
         self._hostile = hostile
 
     def heading(self, text: str, level: int, **attributes: Any) -> str:
-        """A heading, or a line of its own in bold."""
+        """Return a heading, or a separate line in bold."""
         if self._headings:
             return super().heading(text, level, **attributes)
         return f"<p><strong>{text}</strong></p>\n"
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        """A link, or its text alone in a student's text, in which nothing is linked."""
+        """Return a link; in a student's text, where links are not allowed, only its text."""
         return text if self._hostile else super().link(text, url, title)
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """The picture itself, or what its description says."""
+        """Return the picture itself, or its description."""
         del title
-        described = Markup(text).striptags()  # noqa: S704 - of which only the text is used
-        # In a student's text the cleaner puts the pictures in: it sees those of HTML as well.
+        described = Markup(text).striptags()  # noqa: S704 - only its text is used
+        # In a student's text the cleaner inserts the pictures, because it sees those in HTML as well.
         source = url if self._hostile and url.startswith("attachment:") else self._pictures.get(url)
         if source is None:
             return f"<em>[{escape(described or url)}]</em>"
@@ -118,10 +122,12 @@ class _Renderer(mistune.HTMLRenderer):
 
 
 def _renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> Callable[[str], Any]:
+    """Return a Markdown renderer with formulas, tables and strikethrough."""
     markdown = mistune.create_markdown(
         renderer=_Renderer(pictures, headings=headings, hostile=hostile),
         plugins=["math", "table", "strikethrough"],
     )
+    # Replaces the plugin's own formulas, which expect a script in the browser.
     if markdown.renderer is not None:
         markdown.renderer.register("inline_math", lambda _renderer, text: _formula(text, "inline"))
         markdown.renderer.register("block_math", lambda _renderer, text: _formula(text, "block"))
@@ -129,7 +135,7 @@ def _renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> C
 
 
 def _formula(tex: str, display: str) -> str:
-    """MathML, or the TeX itself; the result is sanitised with the text around it."""
+    """Return MathML, or the TeX itself; the result is sanitised with the text around it."""
     typeset = mathml(tex.strip(), display)
     shown = typeset or f"<code>{escape(tex.strip())}</code>"
     return f"<div>{shown}</div>\n" if display == "block" else shown

@@ -1,4 +1,4 @@
-"""Writes the feedback pages of a class into the course's folders."""
+"""Write the feedback pages of a class into the course's folders."""
 
 from __future__ import annotations
 
@@ -23,52 +23,54 @@ from autograder.timestamps import Timing
 
 
 class Page(Struct, frozen=True):
-    """One page, and whether it is there."""
+    """One page, and whether it was written."""
 
     path: Path
     problem: str = ""
-    """Why it, or a part of it, is not there, for staff; a page of an earlier run stays as it was."""
+    """Why it, or a part of it, is missing, for staff; an earlier page is kept."""
     student: str = ""
-    """Whose page was written; empty: one for staff, or none was."""
+    """Student of the page; empty: it is a page for staff, or was not written."""
 
 
 class ClassShown(Struct, frozen=True):
-    """What the pages of a class are made of. Mappings are by student."""
+    """Data for the pages of a class. Mappings are by student."""
 
     course: Course
     rubric: Rubric
-    """The common one, for pages about the class."""
+    """The common rubric, for pages about the class."""
     results: Mapping[str, Graded]
     rubrics: Mapping[str, Rubric]
-    """The one each of them was asked by."""
+    """The rubric of each student's variant."""
     standings: Mapping[str, Standing]
-    """Their marks, with what people gave."""
+    """Marks, including manual ones."""
     language: str
-    """Of students' pages, such as ``"de"``."""
+    """Language of students' pages, such as ``"de"``."""
     submitted: Mapping[str, datetime | None] = {}
-    """When each handed in."""
+    """Submission times."""
     timings: Mapping[str, Timing] = {}
-    """How that stands to the time allowed, where there is one."""
+    """Their relation to the deadline, if there is one."""
     reasons: Mapping[str, Sequence[Message]] = {}
-    """Why the attempt counts that is graded, if it is not the one that usually does."""
+    """Why the graded attempt counts, if it is not the usual one."""
     remarks: Sequence[str] = ()
-    """About the class as a whole, for the summary."""
+    """Remarks on the class as a whole, for the summary."""
     changes: Mapping[str, Sequence[MarkChange]] = {}
-    """Of marks that students were shown before."""
+    """Changes of marks that students have seen."""
     left: Collection[str] = ()
-    """Students whose page stays as it is."""
+    """Students with a page that is kept as it is."""
     names: Mapping[str, str] = {}
-    """As the class list has them."""
+    """Names in the class list."""
     releases: Callable[[str], Mapping[str, Release]] = lambda _: {}
-    """Gives the notebooks that a student was given, by name."""
+    """Returns the released notebooks of a student, by name."""
 
 
 def pages(shown: ClassShown) -> Iterator[Page]:
-    """Write one page per student, and one for staff; what nobody foresaw stops one page and no other."""
+    """Write one page per student, and one for staff; an unexpected error only affects its own page."""
     name, written = shown.rubric.assignment.name, dict[str, str]()
     for student in shown.results:
+        # Relative to the folder of the summary, which links to it.
         path = shown.course.feedback(student, name) / f"{name}.html"
         seen = f"../{quote(path.relative_to(shown.course.root).as_posix())}"
+        # The existing page is still linked in the summary.
         if student in shown.left:
             written[student] = seen
             continue
@@ -82,6 +84,7 @@ def pages(shown: ClassShown) -> Iterator[Page]:
 
 
 def _of_student(shown: ClassShown, student: str) -> str:
+    """Return the page of one student."""
     return render(
         shown.results[student],
         shown.rubrics[student],
@@ -97,7 +100,7 @@ def _of_student(shown: ClassShown, student: str) -> str:
 
 
 def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
-    """Write the summary; `written` says where students' pages lie, seen from it."""
+    """Write the summary; `written` maps students to their pages, relative to it."""
     name, folder = shown.rubric.assignment.name, shown.course.root / "staff"
     summary = partial(
         render_summary,
@@ -112,12 +115,14 @@ def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
 
 
 def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:
-    """Write a page about a class; without those of whom none can be made."""
+    """Write a page about a class, without students that cannot be rendered."""
     problem = ""
     try:
         try:
             page = made(everybody)
-        except Exception as error:  # noqa: BLE001 - told below, with whose it is
+        except Exception as error:  # noqa: BLE001 - reported below, with the students
+            # Render each student alone to find the faulty ones; only done after a failure, because it is
+            # slow.
             fitting = [graded for graded in everybody if _can(made, graded)]
             without = ", ".join(sorted({one.score.student for one in everybody if one not in fitting}))
             problem = f"{path.name}: without {without}: {describe_error(error)}"
@@ -129,13 +134,15 @@ def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequ
 
 
 def _can(made: Callable[[Sequence[Graded]], str], graded: Graded) -> bool:
+    """Decide whether a page about one student can be rendered."""
     try:
         made([graded])
-    except Exception:  # noqa: BLE001 - the caller tells it
+    except Exception:  # noqa: BLE001 - reported by the caller
         return False
     return True
 
 
 def _write(path: Path, page: str) -> None:
+    """Write a page to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(path, page.encode())

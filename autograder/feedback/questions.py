@@ -1,4 +1,4 @@
-"""What the page says about one question: what was asked, what was answered, and each item with its reason."""
+"""One question on the page: the prompt, the answer, and each item with its reason."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from autograder.rubric import AssignmentSettings, Question, RubricSymbol
 _MOST_REASON = 160
 _MOST_COMMENT = 4_000
 _WHAT = "what"
-"""The placeholder of sentences that say what of an answer they are about: a name, a case."""
+"""Placeholder for the subject of a sentence within an answer: a name, a case."""
 _MOST_NAMED = 3
-"""Of these in one sentence that several items share."""
+"""Most subjects in one sentence that several items share."""
 
 
 class ItemView(Struct, frozen=True):
@@ -39,51 +39,51 @@ class ItemView(Struct, frozen=True):
     text: str
     status: str
     worth: str
-    """What stands in the points column: earned and possible, or what is still open."""
+    """Text of the points column: earned and possible, or the open points."""
     lost: str
-    """Empty when nothing was lost."""
+    """Empty if no points were lost."""
     message: str
-    """Empty where the status says it all."""
+    """Empty if the status needs no sentence."""
     said: Markup
     """The same, with the student's own formulas set as code."""
     caret: str
     """Two lines that point into an unreadable formula; empty otherwise."""
     reading: Markup | None
     plain: str
-    """The reading as plain text, beside one that is typeset; empty otherwise."""
+    """The reading as plain text, in addition to a typeset one; empty otherwise."""
     comments: tuple[Markup, ...] = ()
-    """What people wrote about it, with formulas."""
+    """Comments of markers on it, with formulas."""
 
     @property
     def waits(self) -> bool:
-        """A person has yet to look at it."""
+        """Whether it needs manual review."""
         return self.status == "needs-review"
 
     @property
     def reason(self) -> str:
-        """The message's beginning, for the summary of losses."""
+        """Start of the message, for the summary of losses."""
         first = " ".join(self.message.split())
         return first if len(first) <= _MOST_REASON else first[:_MOST_REASON].rsplit(" ", 1)[0] + " …"
 
 
 class ReasonView(Struct, frozen=True):
-    """Items of one question with one reason, which is told once."""
+    """Items of one question with a common reason, which is stated once."""
 
     items: tuple[ItemView, ...]
     lost: str
-    """Together; empty when nothing was lost."""
+    """Sum; empty if no points were lost."""
     brief: str
     """For the summary of losses."""
 
     @property
     def shared(self) -> int:
-        """How many items lost points for it together; 0 where it is one, or no reason for a loss."""
+        """Number of items that lost points for this reason together; 0 if there is only one, or no loss."""
         lost = len(self.items) > 1 and self.told.status in {"failed", "partly", "marked"}
         return len(self.items) if lost else 0
 
     @property
     def told(self) -> ItemView:
-        """The item whose reason stands for all of them."""
+        """The item that states the reason for all of them."""
         return self.items[0]
 
 
@@ -104,41 +104,41 @@ class QuestionView(Struct, frozen=True):
     """Shown as a fault-by-fault table."""
     reasons: tuple[ReasonView, ...]
     asked: tuple[Markup, ...]
-    """The text of the question."""
+    """Text of the question."""
     answers: tuple[CellView, ...]
-    """What the student wrote, where no question before shows it."""
+    """The student's answer, unless an earlier question shows it."""
     elsewhere: tuple[CellView, ...]
-    """What the student wrote, and a question before shows."""
+    """Parts of the student's answer that an earlier question shows."""
     file: FileView | None
     """The file that is the answer."""
     bonus: bool
     marked: tuple[str, ...]
-    """What people gave several lines together, a sentence for each cell."""
+    """Points that markers gave for several lines together, a sentence for each cell."""
     extra: str
-    """What people added to it or took away for it besides; empty for nothing."""
+    """Points that markers added or deducted in addition; empty for none."""
     comments: tuple[Markup, ...]
-    """What people wrote about more than one of its items, with formulas."""
+    """Comments of markers on more than one of its items, with formulas."""
 
     @property
     def items(self) -> tuple[ItemView, ...]:
-        """Its items as they are shown."""
+        """Its items in the order of display."""
         return tuple(item for reason in self.reasons for item in reason.items)
 
     @property
     def losses(self) -> tuple[ReasonView, ...]:
-        """What lost points, and why."""
+        """Reasons that cost points."""
         return tuple(reason for reason in self.reasons if reason.lost)
 
     @property
     def unanswered(self) -> bool:
-        """Nothing was answered: one line says all."""
+        """Whether no item was answered: one line is enough."""
         return self.status == "no-answer"
 
     @property
     def unfolded(self) -> bool:
-        """There is something to read: a loss with its reason, a cell that went wrong, what a person wrote.
+        """Whether there is something to read: a loss with its reason, a faulty cell, or a comment.
 
-        What nobody has read yet, or nobody wrote, is one line, like what is right.
+        Unread or missing answers, like correct ones, are one line.
         """
         spoken = self.comments or self.extra or any(item.comments for item in self.items)
         wrong = any(cell.has_problem for cell in self.answers)
@@ -146,7 +146,7 @@ class QuestionView(Struct, frozen=True):
 
 
 class QuestionWriter:
-    """Writes the questions of one page, in order: an answer is shown in the first that it belongs to."""
+    """Writes the questions of one page in order; an answer is shown in the first question it belongs to."""
 
     def __init__(
         self,
@@ -158,15 +158,15 @@ class QuestionWriter:
         assignment: AssignmentSettings,
         final: bool,
     ) -> None:
-        """Begin a page.
+        """Start a page.
 
         Args:
-            labels: its words.
-            notebooks: as they are shown.
-            releases: the notebooks that the student was given, by name.
-            files: what was handed in beside the notebooks.
-            assignment: whose symbols and languages it is in.
-            final: nothing is open any more.
+            labels: words of the page.
+            notebooks: notebooks as they are shown.
+            releases: released notebooks of the student, by name.
+            files: files submitted with the notebooks.
+            assignment: settings with symbols and languages.
+            final: no points are open any more.
         """
         self._languages = assignment.languages
         self._labels = labels
@@ -184,13 +184,13 @@ class QuestionWriter:
         lines: Sequence[RubricLine],
         symbols: Mapping[str, RubricSymbol] | None = None,
     ) -> QuestionView:
-        """One question.
+        """Return one question.
 
         Args:
-            question: of the student's rubric.
-            points: that it has.
-            lines: of its items.
-            symbols: of its own; None: those of the assignment.
+            question: question of the student's rubric.
+            points: its points.
+            lines: lines of its items.
+            symbols: its own symbols; None: those of the assignment.
         """
         labels = self._labels
         pending = sum((cell.most - cell.least for cell in points.cells), NOTHING)
@@ -199,6 +199,7 @@ class QuestionWriter:
         items = [self._item(question, line, typesetter) for line in lines]
         items, comments = _with_comments(question, points, lines, items)
         cells = self._answers(question)
+        # One cell may answer several questions; each page shows it once.
         fresh = tuple(cell for cell in cells if cell.anchor not in self._shown)
         self._shown |= {cell.anchor for cell in fresh}
         return QuestionView(
@@ -227,37 +228,41 @@ class QuestionWriter:
         )
 
     def _asked(self, question: Question) -> tuple[Markup, ...]:
+        """Return the prompt of a question."""
         release = self._releases.get(question.notebook)
         if release is None:
             return ()
         return asked(release, released_answer(release, question), self._languages, self._labels.language)
 
     def _answers(self, question: Question) -> tuple[CellView, ...]:
-        """The cells in which something was written: the question's own, and those of single items."""
+        """Return the cells with written answers: the question's own, and those of single items."""
         notebook = self._notebooks.get(question.notebook)
         if notebook is None or question.file:
             return ()
         found = [*(notebook.find(question.answer_cell) or notebook.find(question.id))]
         found += [cell for item in question.items if item.cell for cell in notebook.find(item.cell)]
+        # Blank cells and released text are no answer; a cell shared by items appears once.
         written = {cell.anchor: cell for cell in found if not (cell.blank or cell.given)}
         return tuple(written.values())
 
     def _reasons(self, items: Sequence[ItemView], lines: Sequence[RubricLine]) -> tuple[ReasonView, ...]:
-        """The items, those with the same reason together where the first of them stands."""
+        """Return the items grouped by reason, at the position of the first item."""
         together: dict[object, list[int]] = {}
         for number, (item, line) in enumerate(zip(items, lines, strict=True)):
+            # Comments belong to one item, so such an item is never merged.
             alone = not item.message or item.comments
             together.setdefault(number if alone else self._cause(item, line.result), []).append(number)
         return tuple(self._reason(items, lines, numbers) for numbers in together.values())
 
     def _cause(self, item: ItemView, result: ItemResult) -> object:
-        """What is the same for items with one reason: all of it but the case or name that it is told of."""
+        """Return the features that items with a common reason share: all but the case or name it is about."""
         said = quoting_sentence(_with_what(result.student, ""), self._labels.language)
         return said, item.caret, item.reading, item.waits
 
     def _reason(
         self, items: Sequence[ItemView], lines: Sequence[RubricLine], numbers: Sequence[int]
     ) -> ReasonView:
+        """Return one reason for some items, with all their subjects."""
         first, *others = (items[number] for number in numbers)
         results = [lines[number].result for number in numbers]
         language, named = self._labels.language, results[0].student.params
@@ -273,13 +278,15 @@ class QuestionWriter:
         return ReasonView((first, *others), shown, items[numbers[0]].reason)
 
     def _item(self, question: Question, line: RubricLine, typesetter: Typesetter) -> ItemView:
+        """Return one item for the page."""
         result, labels = line.result, self._labels
         item = question.item(result.item)
         partly = result.status is Status.FAILED and result.points > 0
         reading = typesetter.markup(result.reading)
         settled = line.marked and result.status is not Status.NEEDS_REVIEW
+        # Until the marks are final, students must not read the text of such an item.
         hidden = bool(item.shown) and not self._final
-        # An id may tell what the text would.
+        # An id may reveal as much as the hidden text.
         anchor = question.items.index(item) + 1 if hidden else result.item
         return ItemView(
             anchor=f"item-{question.id}-{anchor}",
@@ -305,7 +312,7 @@ def _with_what(message: Message, what: str) -> Message:
 def _with_comments(
     question: Question, points: QuestionPoints, lines: Sequence[RubricLine], items: Sequence[ItemView]
 ) -> tuple[list[ItemView], tuple[Markup, ...]]:
-    """What people wrote: at the item where it is about one, and what is left."""
+    """Add markers' comments to the items that they are about; return also those that are left."""
     cells = [question.item(line.result.item).cell or question.id for line in lines]
     left = list(points.comments)
     found = list(items)
@@ -314,6 +321,7 @@ def _with_comments(
         if text := about.get((cell_name, line.result.item)):
             found[at] = replace(found[at], comments=(with_formulas(text, _MOST_COMMENT),))
     for cell in points.cells:
+        # A comment on a cell with one line is about this line.
         if cell.comment in left and cells.count(cell.name) == 1:
             left.remove(cell.comment)
             at = cells.index(cell.name)
@@ -323,6 +331,7 @@ def _with_comments(
 
 
 def _worth(result: ItemResult, labels: Labels) -> str:
+    """Return the text of the points column."""
     if result.status is Status.NEEDS_REVIEW:
         return labels("open", points=labels.number(result.possible))
     if result.possible < 0:
@@ -331,12 +340,15 @@ def _worth(result: ItemResult, labels: Labels) -> str:
 
 
 def _of(points: Decimal, possible: Decimal, labels: Labels) -> str:
+    """Return "3 of 5" in the page's language."""
     return f"{labels.number(points)} {labels('of')} {labels.number(possible)}"
 
 
 def _question_status(points: QuestionPoints, found: Sequence[RubricLine]) -> str:
+    """Return the status of a question."""
     if points.pending:
         return "needs-review"
+    # Before the points are looked at: an unanswered question must not appear as failed.
     if {line.result.status for line in found} == {Status.NO_ANSWER}:
         return "no-answer"
     if points.points >= points.possible:
@@ -345,12 +357,13 @@ def _question_status(points: QuestionPoints, found: Sequence[RubricLine]) -> str
 
 
 def percent(part: Decimal, whole: Decimal) -> int:
-    """A part as whole percent, from 0 to 100."""
+    """Return a share in whole percent, from 0 to 100."""
+    # A question may have no points, and bonus points may exceed the whole.
     return 0 if whole <= 0 else max(0, min(100, round(100 * part / whole)))
 
 
 def _extra_sentence(question: QuestionPoints, labels: Labels) -> str:
-    """What a person added to one question or took away for it; empty for nothing."""
+    """Return a sentence about points that a marker added or deducted; empty for none."""
     if not question.extra:
         return ""
     key = "extra-given" if question.extra > 0 else "extra-taken"

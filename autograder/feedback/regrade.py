@@ -1,4 +1,4 @@
-"""The page about a regrading, for staff: who moves, by how much, and why. One file, without a script."""
+"""Page for staff about a regrading: changed marks, by how much, and why. One file, without a script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RegradeItemView(Struct, frozen=True):
 
 
 class RegradeStudentView(Struct, frozen=True):
-    """One student who moves."""
+    """One student with changed marks."""
 
     name: str
     by: str
@@ -31,12 +31,12 @@ class RegradeStudentView(Struct, frozen=True):
     grade_before: str
     grade_after: str
     shown: str
-    """What the student was shown, where that would be another mark."""
+    """The mark that the student was shown, if it is another one."""
     items: tuple[RegradeItemView, ...]
 
 
 class RegradeView(Struct, frozen=True):
-    """The whole page."""
+    """The complete page."""
 
     assignment: str
     total: int
@@ -51,5 +51,5 @@ class RegradeView(Struct, frozen=True):
 
 
 def render_regrade(view: RegradeView) -> str:
-    """The page as HTML; it fetches nothing and runs nothing, whatever stands in it."""
+    """Render the page as HTML; whatever its content, it fetches nothing and runs nothing."""
     return filled("regrade.html", view=view, policy=POLICY)

@@ -1,4 +1,4 @@
-"""The page a student gets back: one file, no script, no request to anywhere."""
+"""Feedback page of a student: one file, no script, no network requests."""
 
 from __future__ import annotations
 
@@ -38,23 +38,22 @@ def render(
     releases: Mapping[str, Release] | None = None,
     name: str = "",
 ) -> str:
-    """The feedback page as HTML.
+    """Render the feedback page as HTML.
 
-    It shows students' texts only: no staff text, no expected value. Whatever the submission holds, the
+    It contains students' texts only: no staff text, no expected value. Whatever the submission contains, the
     page encodes to UTF-8, fetches nothing and runs nothing.
 
     Args:
-        graded: the result.
-        rubric: the rubric it was graded by.
-        language: such as ``"de"``; English where the catalogue has no other.
-        submitted_at: when it was handed in; a time without zone is taken as UTC.
-        timing: how that stands to the time allowed, where there is one.
-        reasons: why this attempt counts, if it is not the one that usually does.
-        stands: the student's marks with what people gave; default: the automatic ones alone.
-        changes: of marks that the student was shown before, the oldest first.
-        releases: the notebooks that the student was given, by name, to show what was asked, and what in an
-            answer is new.
-        name: of the student, as the class list has it.
+        graded: result of grading.
+        rubric: rubric of the grading.
+        language: such as ``"de"``; English if the catalogue lacks it.
+        submitted_at: submission time; a time without zone is read as UTC.
+        stands: the student's marks including manual ones; default: automatic ones only.
+        timing: relation of the submission time to the deadline, if there is one.
+        reasons: why this attempt counts, if it is not the usual one.
+        changes: changes of marks that the student has seen, the oldest first.
+        releases: released notebooks of the student, by name, to show prompts and new lines in an answer.
+        name: name of the student in the class list.
     """
     labels = Labels(language)
     handed_in = _submitted(submitted_at, timing, reasons, labels)
@@ -73,14 +72,14 @@ def render(
 
 
 def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collection[str], language: str) -> str:
-    """The cells of an answer as HTML, with what they and those beside them gave, as safe as the page.
+    """Render the cells of an answer as HTML, with their output and that of neighbours, as safe as the page.
 
     Args:
-        graded: the result.
-        rubric: the rubric it was graded by.
-        notebook: its name.
-        names: of the answer's cells.
-        language: as for `render`.
+        graded: result of grading.
+        rubric: rubric of the grading.
+        notebook: name of the notebook.
+        names: names of the answer's cells.
+        language: as for `render_page`.
     """
     labels, limits = Labels(language), rubric.assignment.limits
     views = []
@@ -92,27 +91,32 @@ def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collectio
             views += [
                 cell
                 for position, cell in zip(about, cells, strict=True)
+                # Neighbouring cells are only shown if they have something to show.
                 if position in parts or cell.outputs or cell.has_problem
             ]
     return filled("outputs.html", cells=views, label=labels, policy=POLICY)
 
 
 def _within(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
+    """Return the cells at some positions."""
     return cells[places.start : places.stop]
 
 
 def filled(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
-    """A template with values; lone surrogates, which UTF-8 cannot carry, become question marks."""
+    """Fill a template; lone surrogates, which UTF-8 cannot encode, become question marks."""
     text = _environment(folder).get_template(template).render(**values)
+    # Names of files and students' texts can contain lone surrogates.
     return text.encode("utf-8", "replace").decode()
 
 
 @functools.cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """A folder of templates, compiled once: compiling costs more than rendering."""
+    """Return the templates of a folder, compiled once: compiling costs more than rendering."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
+        # All values are escaped; a missing one is an error instead of an empty text.
         autoescape=True,
+        # A misspelt name must fail in tests, not render as nothing.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -122,7 +126,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 
 
 def capitalise_sentence(text: str) -> str:
-    """Return a sentence with a capital letter in front, unless it begins with a path or file name."""
+    """Return a sentence with a capital first letter, unless it begins with a path or file name."""
     first = text.partition(" ")[0]
     return text if "/" in first or "." in first.rstrip(".") else text[:1].upper() + text[1:]
 
@@ -130,7 +134,7 @@ def capitalise_sentence(text: str) -> str:
 def _submitted(
     moment: datetime.datetime | None, timing: Timing | None, reasons: Sequence[Message], labels: Labels
 ) -> SubmittedView:
-    """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
+    """Return the submission time, by the clock at the place of the exam, or else in UTC."""
     found = (*(timing.messages(labels.language) if timing else ()), *reasons)
     said = " ".join(sentence(message, labels.language) for message in found)
     bad = timing is not None and timing.costly

@@ -1,7 +1,7 @@
-"""Makes what student code wrote safe to show. Everything here assumes that the text is hostile.
+"""Make output of student code safe to show. All functions here assume that the text is hostile.
 
-Three walls stand one behind the other: the allow-list of `table_document`, the sandboxed frame that it is
-shown in, and the content security policy of page and frame (`POLICY`). No wall relies on another.
+There are three independent layers: the allow-list of `build_table_document`, the sandboxed frame that shows
+it, and the content security policy of page and frame (`POLICY`). None relies on another.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri
 """Content security policy of the page and of every frame in it: nothing is fetched, nothing runs."""
 
 MOST_CHARACTERS = 20_000
-"""Of one output; what is longer is cut, and the page says so."""
+"""Most characters of one output; longer ones are cut, and the page says so."""
 MOST_HTML = 200_000
 MOST_PROSE = 8 * 2**20
-"""Of one text of a course, pictures included."""
+"""Most characters of one text of a course, pictures included."""
 MOST_TAGS = 6_000
 MOST_OPEN = 500
-"""Elements inside one another, by their tags; the cleaner's time grows with the square of the nesting."""
+"""Most nested elements, by their tags; the cleaner takes quadratic time in the nesting."""
 MOST_IN_TAG = 4_000
-"""Characters of one tag without what it quotes; it grows with the square of the attributes, too."""
+"""Most characters of one tag without quoted values; time is quadratic in the attributes, too."""
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""What is shown as a picture."""
+"""Types that are shown as a picture."""
 
 
+# Visually similar characters without meaning in Markdown, HTML and TeX.
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
 _QUOTING = ("diagnosis.", "form.", "formula.")
-"""Beginnings of the codes whose sentences quote formulas."""
+"""Prefixes of the codes with sentences that quote formulas."""
 _MARK = "\ue000"
-"""Of private use: it stands in no sentence."""
+"""Private-use character, which occurs in no sentence."""
 
 
 def _words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -94,47 +96,49 @@ _FRAME_STYLE = (
     "@media(prefers-color-scheme:dark){body{color:#e4e9f1;background:#161b24}td,th{border-color:#3a4454}}"
 )
 _WITHOUT_SOURCE = re.compile(r"<img(?: alt=\"([^\"<>]*)\")?>")
-"""A picture that is not shown, as the cleaner writes it."""
+"""Picture without source, as the cleaner writes it."""
 _LESS = re.compile("<")
 _OPENING = re.compile(r"<(/?)[A-Za-z]")
 _QUOTED = re.compile(r"\"[^\"<>]*\"|'[^'<>]*'")
 _LONG_TAG = re.compile(rf"<[^<>]{{{MOST_IN_TAG}}}")
 _ATTRIBUTE = r"""\s++[A-Za-z][\w:-]*+\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>=`]++)"""
 _TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*+)((?:{_ATTRIBUTE})*+)\s*+/?>")
-"""A complete tag whose attributes all have values, unlike the comparison ``a <b and c> d``."""
+"""Complete tag with values for all attributes, unlike the comparison ``a <b and c> d``."""
 _PAIRED = _words("b strong i em u del sub sup small code kbd samp span")
-"""Tags that begin nothing without their end: ``x<b>c`` is a comparison."""
+"""Tags that have no effect without their end: ``x<b>c`` is a comparison."""
 _SHOWN_AS_TEXT = frozenset({"s"})
-"""Allowed in output, but the beginning of a sequence in most texts about language models."""
+"""Allowed in output, but in most texts about language models the start of a sequence."""
 _LINES = re.compile(r"<(?:tr|br|p|li|h[1-6]|div|dt|dd|hr)\b|\n")
 
 
 class Frame(Struct, frozen=True):
-    """A document for ``<iframe sandbox srcdoc>``, with the height in pixels that it probably needs."""
+    """Document for ``<iframe sandbox srcdoc>``, with its estimated height in pixels."""
 
     document: str
     height: int
 
 
 def printable_text(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Text without terminal codes; characters that hide or reorder others are spelled out.
+    """Return text without terminal codes; characters that hide or reorder others are spelled out.
 
-    Always encodes to UTF-8. What is longer than ``most`` characters is cut with a mark ``…``.
+    Always encodes to UTF-8. Text longer than ``most`` characters is cut and marked with ``…``.
     """
+    # Cut roughly first, because cleaning a huge text takes time; codes may take up part of it.
     cut = text[: 4 * most]
+    # Progress bars overwrite a line many times; only its last state is visible in a terminal.
     lines = (_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
     shown = _readable("\n".join(lines))
     return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
 
 
 def escape_markup(text: str, most: int = 8_000) -> str:
-    """Text that Markdown, HTML and MathJax leave as it is."""
+    """Return text without effect in Markdown, HTML and MathJax."""
     shown = printable_text(text, most).translate(_LOOKALIKES)
     return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
 
 
 def sentence(message: Message, language: str, most: int = 2_000) -> str:
-    """A message in words, or its code where it cannot be put in words; a fault of ours is no crash."""
+    """Return a message in words, or its code if the catalogue has no valid text, so that no page crashes."""
     try:
         text = messages.render(message, language)
     except (KeyError, IndexError, ValueError, AttributeError):
@@ -143,20 +147,21 @@ def sentence(message: Message, language: str, most: int = 2_000) -> str:
 
 
 def kept_text(text: str) -> str:
-    """What a person typed, as it is kept: printable, lines ended by one sign each, no space around it."""
+    """Return typed text for storage: printable, one character per line end, no surrounding space."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     return printable_text(plain, 12 * len(plain))  # a hidden character is spelled out with up to ten
 
 
 def is_quoting(message: Message) -> bool:
-    """Whether a message's placeholders hold formulas of the student's."""
+    """Decide whether a message's placeholders contain formulas of the student."""
     return message.code.startswith(_QUOTING) and not message.text
 
 
 def quoting_sentence(message: Message, language: str) -> Markup:
-    """The same as markup: what is quoted from a formula of the student's is set as code."""
+    """Return a message as markup, with quoted formulas of the student set as code."""
     if not is_quoting(message):
         return escape(sentence(message, language))
+    # Marks are inserted first and replaced after escaping, so that no formula can forge markup.
     marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
     marked = escape(sentence(Message(message.code, marks), language))
     for mark, value in zip(marks.values(), messages.filled(message, language).values(), strict=True):
@@ -165,10 +170,11 @@ def quoting_sentence(message: Message, language: str) -> Markup:
 
 
 def image_uri(mime: str, data: str) -> str | None:
-    """A data URI for a PNG, JPEG, GIF or WebP that is what it says, or None.
+    """Return a data URI for a PNG, JPEG, GIF or WebP that is what it claims, or None.
 
     The bytes are checked (strict base64, signature, size, number of pixels) and encoded anew.
     """
+    # Before decoding: base64 needs a third more characters than bytes, and may contain line breaks.
     if len(data) > 2 * MOST_IMAGE_BYTES:
         return None
     try:
@@ -177,6 +183,7 @@ def image_uri(mime: str, data: str) -> str | None:
         return None
     if not 0 < len(content) <= MOST_IMAGE_BYTES:
         return None
+    # The number of pixels bounds the browser's memory: small files can hold huge pictures.
     size = _SIZES[mime](content) if mime in _SIZES else None
     if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS:
         return None
@@ -184,17 +191,18 @@ def image_uri(mime: str, data: str) -> str | None:
 
 
 def _quickly_cleaned(fragment: str) -> bool:
-    """Whether the cleaner's time is in proportion to the length."""
+    """Decide whether the cleaner's time is proportional to the length."""
     inside = 0
     for tag in _OPENING.finditer(fragment):
         inside = max(0, inside - 1) if tag[1] else inside + 1
         if inside > MOST_OPEN:
             return False
+    # Quoted values take linear time and may be long, such as pictures.
     return _LONG_TAG.search(_QUOTED.sub('""', fragment)) is None
 
 
 def clean_html(fragment: str) -> str | None:
-    """Tables and text formatting of an HTML fragment, without any link, style or name; None if too long."""
+    """Return tables and text formatting of an HTML fragment, without links and styles; None if too long."""
     if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS or not _quickly_cleaned(fragment):
         return None
     return nh3.clean(
@@ -203,6 +211,7 @@ def clean_html(fragment: str) -> str | None:
         clean_content_tags=set(_DROPPED_WITH_CONTENT),
         attributes={"td": _SPANS, "th": _SPANS},
         attribute_filter=_small_span,
+        # No scheme at all: output has no reason to link or load anything.
         url_schemes=set(),
         link_rel=None,
         strip_comments=True,
@@ -213,7 +222,7 @@ def escape_other_tags(fragment: str, tags: frozenset[str]) -> str:
     """Return a fragment in which every ``<`` that begins none of ``tags`` is text.
 
     A student who writes about ``<mask>`` or that ``a<b and c>d`` must not lose these words to the cleaner.
-    Takes time in proportion to the length: a tag ends before the next ``<``.
+    Takes linear time: a tag ends before the next ``<``.
     """
     found = [match for match in _TAG.finditer(fragment) if match[2].casefold() in tags]
     kept = {match.start() for match in found}
@@ -228,12 +237,13 @@ def escape_other_tags(fragment: str, tags: frozenset[str]) -> str:
             opened[name].pop()
         else:
             kept.discard(match.start())
+    # Tags that were never closed are text as well.
     kept.difference_update(*opened.values())
     return _LESS.sub(lambda less: "<" if less.start() in kept else "&lt;", fragment)
 
 
 def table_document(fragment: str) -> Frame | None:
-    """The cleaned fragment as a document of its own, for a sandboxed frame; None when nothing is left."""
+    """Return the cleaned fragment as a separate document for a sandboxed frame; None if it is empty."""
     cleaned = clean_html(fragment)
     if cleaned is None or not cleaned.strip():
         return None
@@ -253,20 +263,21 @@ def clean_prose(
     hostile: bool = False,
     pictures: Mapping[str, str] | None = None,
 ) -> str | None:
-    """A text with formulas and pictures inside the page; None if too long.
+    """Return a text with formulas and pictures for the page; None if too long.
 
-    The same walls as for students' output: nothing is fetched, linked or run.
+    The same layers as for students' output: nothing is fetched, linked or run.
 
     Args:
         fragment: HTML.
-        without: tags whose content alone is kept.
-        hostile: it is not the course's: None as well where cleaning would take long.
-        pictures: of a hostile text, data URIs that `image_uri` made, by the address that the text uses; no
+        without: tags of which only the content is kept.
+        hostile: it is not the course's: None also if cleaning would take long.
+        pictures: for a hostile text, data URIs from `build_image_uri`, by the address that the text uses; no
             other picture is shown.
     """
     if len(fragment) > MOST_PROSE or fragment.count("<") > MOST_TAGS:
         return None
     if hostile:
+        # Before cleaning, because the cleaner deletes everything that looks like an unknown tag.
         fragment = escape_other_tags(fragment, (_TAGS | _MATH_TAGS | {"img"}) - _SHOWN_AS_TEXT)
         if not _quickly_cleaned(fragment):
             return None
@@ -274,6 +285,7 @@ def clean_prose(
     left = MOST_PROSE  # one picture may be shown thousands of times
 
     def own_attribute(tag: str, attribute: str, value: str) -> str | None:
+        """Return an attribute's value, or None to drop it; pictures are replaced by their data URI."""
         nonlocal left
         if tag != "img" or attribute != "src":
             return _prose_attribute(tag, attribute, value)
@@ -295,7 +307,7 @@ def clean_prose(
 
 
 def clean_mathml(markup: str) -> str:
-    """Presentation MathML with no attribute that acts; our own output, checked once more."""
+    """Return presentation MathML without active attributes; our own output, checked once more."""
     return nh3.clean(
         _readable(markup),
         tags=set(_MATH_TAGS),
@@ -307,47 +319,54 @@ def clean_mathml(markup: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Hidden characters spelled out, towers of accents cut, broken ones replaced."""
+    """Return a text with hidden characters spelled out, stacked accents cut, broken characters replaced."""
     return _BROKEN.sub("\ufffd", _STACKED.sub(r"\1", _CONTROL.sub(_name, text)))
 
 
 def _last_written(line: str) -> str:
-    """What a terminal shows of a line that was written over (progress bars)."""
+    """Return the visible part of a line that was overwritten (progress bars)."""
     return line.rstrip("\r").rpartition("\r")[2]
 
 
 def _name(match: re.Match[str]) -> str:
+    """Return a visible form of a control character."""
     code = ord(match[0])
+    # Unicode has symbols for control characters.
     if code < 0x20:
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
 def _small_span(tag: str, attribute: str, value: str) -> str | None:
+    """Return the value of a small row or column span; None otherwise."""
     return (
+        # A span of thousands of cells would freeze the browser.
         value if attribute in _SPANS and re.fullmatch(r"[1-9][0-9]?", value) and tag in {"td", "th"} else None
     )
 
 
 def _prose_attribute(tag: str, attribute: str, value: str) -> str | None:
+    """Return the value of a permitted attribute; None otherwise."""
     if tag == "img" and attribute == "src":
         return value if value.startswith(tuple(f"data:{mime};base64," for mime in PICTURES)) else None
     return _small_span(tag, attribute, value) if attribute in _SPANS else value
 
 
 def _png_size(content: bytes) -> tuple[int, int] | None:
+    """Return width and height from the header."""
     if not content.startswith(_PNG) or content[12:16] != b"IHDR" or len(content) < 24:
         return None
     return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int] | None:
-    """Width and height from the first frame header, found by walking the segments."""
+    """Return width and height from the first frame header, found by walking the segments."""
     if not content.startswith(_JPEG):
         return None
     place = 2
     while place + 9 <= len(content) and content[place] == 0xFF:
         marker, length = content[place + 1], int.from_bytes(content[place + 2 : place + 4])
+        # These three markers in the range are no frame headers.
         if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
             return int.from_bytes(content[place + 7 : place + 9]), int.from_bytes(
                 content[place + 5 : place + 7]
@@ -357,18 +376,20 @@ def _jpeg_size(content: bytes) -> tuple[int, int] | None:
 
 
 def _gif_size(content: bytes) -> tuple[int, int] | None:
+    """Return width and height from the header."""
     if not content.startswith((b"GIF87a", b"GIF89a")) or len(content) < 13:
         return None
     return int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little")
 
 
 def _webp_size(content: bytes) -> tuple[int, int] | None:
-    """Width and height from the first chunk: lossy, lossless or extended."""
+    """Return width and height from the first chunk: lossy, lossless or extended."""
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or len(content) < 30:
         return None
     if content[12:16] == b"VP8 " and content[23:26] == b"\x9d\x01\x2a":
         width, height = (int.from_bytes(content[at : at + 2], "little") & 0x3FFF for at in (26, 28))
         return width, height
+    # Lossless: 14 bits each, stored minus one.
     if content[12:16] == b"VP8L" and content[20] == 0x2F:
         packed = int.from_bytes(content[21:25], "little")
         return (packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1

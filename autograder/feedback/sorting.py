@@ -1,4 +1,4 @@
-"""Tables that can be sorted, on pages as files: one small script of ours, allowed by its digest alone."""
+"""Sortable tables on pages stored as files: one small script of ours, permitted by its hash only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from autograder.feedback.render import TEMPLATES
 from autograder.feedback.sanitise import POLICY
 
 SCRIPT = Markup((TEMPLATES / "sort.js").read_text("utf-8"))  # noqa: S704 - ours, and nothing is put into it
-"""Sorts tables of the class ``sortable`` by a click on a heading. Without it they stand in their order."""
+"""Sorts tables of the class ``sortable`` by a click on a heading. Without it they keep their order."""
 POLICY_WITH_SORTING = (
     f"{POLICY}; script-src 'sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()}'"
 )
-"""As `POLICY`; of scripts just this one runs."""
+"""Like `POLICY`, but this one script may run."""

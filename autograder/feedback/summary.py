@@ -1,6 +1,6 @@
-"""The staff's page of a run: every student in a row, what is open and was noted, and the spread of grades.
+"""Summary of a run for staff: every student in a row, open points and notes, and the distribution of grades.
 
-Its one script sorts the table. The page's policy names the script by its hash, so nothing else runs.
+Its one script sorts the table. The page's policy names the script by its hash, so no other script runs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from autograder.rubric.scales import Grade, Scale
 
 _MOST_NOTE = 500
 _MOST_OF_A_KIND = 5
-"""Notes of one code about one student that are told one by one."""
+"""Most notes of one code about one student that are listed separately."""
 _TENS = 10
 
 
 class _Remark(Struct, frozen=True):
-    """What was noted of several students, told once."""
+    """Note about several students, shown once."""
 
     number: int
     text: str
@@ -39,31 +39,31 @@ class _Remark(Struct, frozen=True):
 class _StudentRow(Struct, frozen=True):
     student: str
     name: str
-    """As the class list has it; empty where it has none."""
+    """Name in the class list; empty if it has none."""
     page: str
-    """Where the student's page lies; empty where there is none."""
+    """Address of the student's page; empty if there is none."""
     stated: str
     group: str
-    """The group with its members; empty for who handed in alone."""
+    """Group with its members; empty for a student who submitted alone."""
     late: str
-    """What was taken off for being late; empty for nothing."""
+    """Deduction for being late; empty for none."""
     points: str
     exact: Decimal
     pending: str
     open: Decimal
     grade: str
-    """Empty where there are no grades."""
+    """Empty if there are no grades."""
     rank: int
-    """Of the grade that is certain, from the best on."""
+    """Rank of the certain grade, from the best."""
     provisional: bool
     counts: tuple[tuple[str, int], ...]
-    """Status, or ``"marked"`` by a person → number of items."""
+    """Status, or ``"marked"`` for a manual mark → number of items."""
     endings: str
     isolation: str
     seconds: str
     notes: tuple[str, ...]
     remarks: tuple[_Remark, ...]
-    """What was noted of others too."""
+    """Notes that also concern other students."""
 
 
 def render_summary(
@@ -75,17 +75,18 @@ def render_summary(
     names: Mapping[str, str] | None = None,
     pages: Mapping[str, str] | None = None,
 ) -> str:
-    """The spread of the grades and all students, for staff: one HTML file without requests.
+    """Render the distribution of grades and all students, for staff: one HTML file without requests.
 
-    It holds staff texts: it is not for students. Students' own texts in it are escaped like on their pages.
+    It contains staff texts, so it is not for students. Students' own texts in it are escaped as on their
+    pages.
 
     Args:
-        results: the results of a run, in the order in which they are to stand.
-        rubric: the rubric they were graded by.
-        standings: the students' marks with what people gave; default: the automatic ones alone.
-        remarks: about the class as a whole, a sentence each.
-        names: of students, as the class list has them.
-        pages: where students' pages lie, seen from this one.
+        results: results of a run, in the order of display.
+        rubric: rubric of the grading.
+        standings: students' marks including manual ones; default: automatic ones only.
+        remarks: remarks on the class as a whole, a sentence each.
+        names: names of students in the class list.
+        pages: addresses of students' pages, relative to this one.
     """
     labels = Labels("en")
     graded = list(results)
@@ -112,7 +113,7 @@ def render_summary(
 
 
 def _shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str, _Remark]:
-    """What was noted of several students, by its text."""
+    """Return the notes about several students, by their text."""
     of: dict[str, list[str]] = {}
     for student, notes in zip(students, noted, strict=True):
         for text in notes:
@@ -128,7 +129,7 @@ def _rows(
     names: Mapping[str, str],
     pages: Mapping[str, str],
 ) -> tuple[list[_StudentRow], tuple[_Remark, ...]]:
-    """A row for each student, and what was noted of several."""
+    """Return a row for each student, and the notes about several."""
     labels = Labels("en")
     by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
     noted = [
@@ -138,6 +139,7 @@ def _rows(
         )
         for graded, stands in zip(results, standings, strict=True)
     ]
+    # A note about several students is written out once, and referred to by number in the rows.
     shared = _shared([graded.score.student for graded in results], noted)
     rows = [
         replace(
@@ -155,6 +157,7 @@ def _rows(
 def _row(
     graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels
 ) -> _StudentRow:
+    """Return the row of one student, without name, page and notes."""
     score = graded.score
     marked = {
         (question.id, cell.name): cell.items
@@ -182,6 +185,7 @@ def _row(
         provisional=not stands.final,
         counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
+        # Full isolation is the rule, so only weaker isolation is shown.
         isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
         notes=(),
@@ -190,13 +194,14 @@ def _row(
 
 
 def _group(score: Score) -> str:
+    """Return the group with its members; empty if there is none."""
     if score.group is None:
         return ""
     return printable_text(f"{score.group.name} ({', '.join(score.group.members)})", 500)
 
 
 def _flags(stands: Standing) -> list[Note]:
-    """What people flagged."""
+    """Return a note for each cell that markers flagged."""
     return [
         Note("flagged", "flagged: somebody should look at this one", cell.name)
         for question in stands.questions
@@ -206,20 +211,20 @@ def _flags(stands: Standing) -> list[Note]:
 
 
 def _reasons(graded: Graded, stands: Standing, rubric: Rubric) -> list[Note]:
-    """Why points wait."""
+    """Return a note for each item that needs manual review."""
     waiting = waiting_items(graded, stands, rubric)
     return [Note("waits", f"needs manual review: {one.why}", one.place) for one in waiting]
 
 
 def _remarks(graded: Graded) -> list[Note]:
-    """What was seen beside verdicts; of an item that waits, its reason tells it."""
+    """Return the remarks on verdicts; items that need manual review state them in their reason."""
     decided = (one for one in graded.score.items if one.status is not Status.NEEDS_REVIEW)
     told = dict.fromkeys((one.remark, one.question) for one in decided if one.remark)
     return [Note("remark", f"remark: {text}", question) for text, question in told]
 
 
 def _rank(stands: Standing) -> int:
-    """The place of the grade that is certain, from the best on; on the percent scale, less is better."""
+    """Return the rank of the certain grade, from the best; on the percent scale, smaller is better."""
     if stands.scale is None or stands.worst is None:
         return 0
     names = [step.grade for step in stands.scale.steps]
@@ -231,23 +236,24 @@ def _is_marked(
     marked: Mapping[tuple[str, str], Mapping[str, Decimal]],
     by_cell: Mapping[tuple[str, str], str],
 ) -> bool:
-    """Whether a person's mark stands for an item: of its cell, which may be made of marks of some items."""
+    """Decide whether a manual mark replaces an item; a mark of its cell may cover only some items."""
     items = marked.get((item.question, by_cell.get((item.question, item.item), item.question)))
     return items is not None and (not items or item.item in items)
 
 
 def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
-    """What was noted; the same about several places in one line."""
+    """Return the texts of notes; the same about several places in one line."""
     places: dict[str, list[str]] = {}
     for note in notes:
+        # A dictionary keeps the order in which the notes were made.
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
     return tuple(printable_text(_note(text, found), _MOST_NOTE) for text, found in places.items())
 
 
 def _notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
-    """What was noted while reading and running; a kind with many notes is one line, behind all others.
+    """Return notes on reading and running; a kind with many notes becomes one line after all others.
 
-    A program that took out all metadata is noted at every cell, and would hide what matters.
+    A program that removed all metadata causes a note for every cell, which would hide the important ones.
     """
     texts: dict[str, dict[str, None]] = {}
     for note in notes:
@@ -263,42 +269,44 @@ def _notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
 
 
 def _note(text: str, places: Sequence[str]) -> str:
+    """Return a note with its places."""
     if len(places) > 1:
         return f"{text} ({len(places)} places: {', '.join(places)})"
     return f"{places[0]}: {text}" if places else text
 
 
 class Bar(Struct, frozen=True):
-    """One grade: how many students have it."""
+    """One grade and its number of students."""
 
     grade: str
     least: str
-    """The points it begins at; empty on the percent scale."""
+    """Its minimum points; empty on the percent scale."""
     final: int
     provisional: int
-    """Students who would have it if they earned nothing of what is open."""
+    """Students who would have it if they earned none of the open points."""
     final_percent: int
     provisional_percent: int
-    """Of the largest bar."""
+    """Share of the largest bar."""
 
 
 class Distribution(Struct, frozen=True):
-    """The grades of a class."""
+    """Grades of a class."""
 
     bars: tuple[Bar, ...]
     students: int
     passed: int
-    """Whatever comes of what is open."""
+    """Whatever the open points will be."""
     may_pass: int
-    """Those, and who can still pass."""
+    """Those, and students who can still pass."""
     provisional: int
     rules: tuple[str, ...]
 
 
 def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) -> Distribution:
-    """The spread of the grades; what is open counts as not earned, and is shown as such."""
+    """Return the distribution of grades; open points count as not earned, and are shown as such."""
     names = [_name(standing.worst, scale) for standing in standings]
     final = [name for name, standing in zip(names, standings, strict=True) if standing.final]
+    # At least 1, to avoid a division by zero without students.
     most = max((names.count(name) for name in names), default=1)
     ranges = [f"{10 * tens}–{10 * tens + 9} %" for tens in reversed(range(_TENS))]
     steps = [(step.grade, labels.number(step.least)) for step in scale.steps] or [
@@ -326,7 +334,7 @@ def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) ->
 
 
 def _name(grade: Grade | None, scale: Scale) -> str:
-    """The bar a grade belongs to: of the percent scale, its ten."""
+    """Return the bar of a grade: on the percent scale, its ten."""
     if grade is None or scale.steps:
         return grade.name if grade else ""
     tens = int(grade.name.removesuffix(" %")) // _TENS

@@ -19,20 +19,21 @@ MOST_READING = 400
 _AROUND = 36
 """Characters shown on either side of the caret."""
 MOST_TEX = 4_000
-"""Characters of one formula that is typeset; a longer one stays as it was written."""
+"""Most characters of one formula that is typeset; a longer one stays as written."""
 _FORMULA = re.compile(r"\$([^$\n]+)\$")
 
 
 class Typesetter:
-    """Sets formulas that use the symbols of one rubric."""
+    """Typesets formulas with the symbols of one rubric."""
 
     def __init__(self, symbols: Mapping[str, RubricSymbol]) -> None:
         self._vocabulary: Vocabulary | None = None
+        # With an invalid vocabulary formulas are shown as text.
         with contextlib.suppress(FormulaError):
             self._vocabulary = Vocabulary(symbols)
 
     def markup(self, reading: str) -> Markup | None:
-        """MathML of a canonical formula, or its text where it cannot be set; None for no formula."""
+        """Return MathML of a canonical formula, or its text if it cannot be typeset; None for no formula."""
         if not reading:
             return None
         tree = self._tree(reading)
@@ -41,8 +42,10 @@ class Typesetter:
         return Markup(clean_mathml(to_mathml(tree)))  # noqa: S704 - through the allow-list
 
     def _tree(self, reading: str) -> Tree | None:
+        """Return the tree of a formula of any form; None if it cannot be parsed."""
         if self._vocabulary is None or len(reading) > MOST_READING:
             return None
+        # A reading does not state its form, so all are tried.
         for form in ("formula", "relation", "tuple", "asymptotic"):
             with contextlib.suppress(FormulaError):
                 return parse(reading, self._vocabulary, form)
@@ -50,14 +53,15 @@ class Typesetter:
 
 
 def caret(params: Mapping[str, Phrase]) -> str:
-    """Two lines, the text and a caret below the place ``offset``; empty without a place to point at.
+    """Return two lines, the text and a caret below the position ``offset``; empty without a position.
 
-    A long text is cut around the place. Both come from a message's ``text`` and ``offset``.
+    A long text is cut around the position. Both come from a message's ``text`` and ``offset``.
     """
     text, offset = str(params.get("text", "")), str(params.get("offset", ""))
     if not text or not re.fullmatch("[0-9]{1,7}", offset) or int(offset) > len(text):
         return ""
     place = int(offset)
+    # Control characters are spelled out, which changes the length, so the caret is placed afterwards.
     before = printable_text(_line(text[max(0, place - _AROUND) : place]))
     after = printable_text(_line(text[place : place + _AROUND]))
     left, right = "…" * (place > _AROUND), "…" * (place + _AROUND < len(text))
@@ -65,11 +69,12 @@ def caret(params: Mapping[str, Phrase]) -> str:
 
 
 def _line(text: str) -> str:
+    """Return a text on one line."""
     return " ".join(text.splitlines()) if text.strip() else text
 
 
 def mathml(tex: str, display: str = "inline") -> str:
-    """MathML of a formula, still to be sanitised; empty where it cannot be read.
+    """Return MathML of a formula, still to be sanitised; empty if it cannot be read.
 
     Args:
         tex: without dollar signs.
@@ -79,16 +84,16 @@ def mathml(tex: str, display: str = "inline") -> str:
         return ""
     try:
         return convert(tex, display=display)
-    except Exception:  # noqa: BLE001 - the library's errors have no common base, and the text is there in any case
+    except Exception:  # noqa: BLE001 - the library's errors have no common base; the text is the fallback
         return ""
 
 
 def with_formulas(text: str, most: int) -> Markup:
-    """A plain text whose ``$…$`` are typeset; what cannot be read as TeX stays as it was written.
+    """Return a plain text with typeset ``$…$``; unreadable TeX stays as written.
 
     Args:
-        text: of a person.
-        most: characters of it that are shown.
+        text: text written by a person.
+        most: most characters that are shown.
     """
     parts, end = [], 0
     shown = printable_text(text, most)

@@ -1,6 +1,6 @@
-"""What the page says about the marks: every text chosen, every number formatted, losses first.
+"""Marks on the page: all texts selected, all numbers formatted, losses first.
 
-People's marks stand in the place of automatic results.
+Manual marks replace automatic results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
 Points = Mapping[str, tuple[Decimal, Decimal]]
-"""Points achieved and points still open, by question id."""
+"""Earned and open points, by question id."""
 
 
 _MOST_REASON = 4_000
@@ -39,13 +39,13 @@ class TaskView(Struct, frozen=True):
     possible: str
     points: str
     pending: str
-    """What a person still decides on; empty where nothing is open."""
+    """Points that are still being graded; empty if there are none."""
 
 
 def _task_views(
     tasks: Sequence[Task], questions: Sequence[Question], standing: Standing, labels: Labels
 ) -> tuple[TaskView, ...]:
-    """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    """Return a line for each task; none if the rubric has no tasks. Bonus points appear below the sum."""
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     counted = [one for one in questions if not one.bonus]
     return tuple(
@@ -54,6 +54,8 @@ def _task_views(
 
 
 def _task_view(task: Task, questions: Sequence[str], points: Points, labels: Labels) -> TaskView:
+    """Return the line of one task."""
+    # A variant need not contain all questions of a task.
     known = [points[question] for question in questions if question in points]
     pending = sum((waits for _, waits in known), Decimal(0))
     return TaskView(
@@ -66,27 +68,27 @@ def _task_view(task: Task, questions: Sequence[str], points: Points, labels: Lab
 
 
 class SubmittedView(Struct, frozen=True):
-    """When it was handed in."""
+    """Submission time."""
 
     moment: str
-    """Empty where it is not known."""
+    """Empty if it is unknown."""
     said: str
-    """What that means; empty where it was in time, or no time is stated."""
+    """Consequence; empty if it was in time, or no deadline is stated."""
     bad: bool = False
-    """It may cost something."""
+    """It may cost points."""
 
 
 class PageView(Struct, frozen=True):
-    """The whole page."""
+    """The complete page."""
 
     title: str
     student: str
     name: str
-    """As the class list has it; empty where it has none."""
+    """Name in the class list; empty if it has none."""
     stated: str
-    """What the student wrote about themselves; nothing follows from it."""
+    """Details that the student stated; they have no effect."""
     group: str
-    """With whom it was handed in, and who did; empty: alone."""
+    """Members of the group, and who submitted; empty: alone."""
     submitted: SubmittedView
     total: str
     possible: str
@@ -95,26 +97,26 @@ class PageView(Struct, frozen=True):
     pending_percent: int
     grade: GradeView | None
     sum_lines: tuple[tuple[str, str], ...]
-    """What stands between the tasks and the sum: what it is, and its points."""
+    """Lines between the tasks and the sum: description and points."""
     changes: tuple[str, ...]
-    """What became of marks that the student was shown before, and why, the newest first."""
+    """Changes of marks that the student has seen, and their reasons, the newest first."""
     sum_sentences: tuple[str, ...]
-    """How the sum came about, where it is not what the questions give."""
+    """Explanation of the sum, if it is not the sum of the questions."""
     isolation: str
-    """The stamp's sentence; empty for full isolation."""
+    """Sentence about the isolation; empty for full isolation."""
     refusal: str
-    """Why nothing could be graded; empty when something was."""
+    """Why grading was impossible; empty if it was possible."""
     tasks: tuple[TaskView, ...]
-    """Empty where the rubric states none."""
+    """Empty if the rubric states none."""
     questions: tuple[QuestionView, ...]
     notebooks: tuple[NotebookView, ...]
     files: tuple[FileView, ...]
-    """What was handed in beside them, and what is missing."""
+    """Files submitted with them, and missing ones."""
     shown_at: Mapping[str, QuestionView]
-    """The question in which a cell is shown, by the cell's anchor."""
+    """Question that shows a cell, by the cell's anchor."""
 
     def needs_a_look(self, notebook: NotebookView) -> bool:
-        """Whether something went wrong in a cell that no question shows."""
+        """Decide whether a problem occurred in a cell that no question shows."""
         return any(cell.has_problem and cell.anchor not in self.shown_at for cell in notebook.cells)
 
     @property
@@ -139,18 +141,18 @@ def page_view(
     releases: Mapping[str, Release] | None = None,
     name: str = "",
 ) -> PageView:
-    """Everything the page shows; only students' texts, never staff's.
+    """Return all content of the page; only students' texts, never staff's.
 
     Args:
-        graded: the result.
-        rubric: the one the student was asked by.
-        labels: the page's words.
-        submitted: when it was handed in.
-        standing: the marks, with what people gave.
-        changes: of marks that the student was shown, the oldest first.
-        releases: the notebooks that the student was given, by name; without them the text of questions, and
-            what is new in an answer, is not told.
-        name: of the student, as the class list has it.
+        graded: result of grading.
+        rubric: rubric of the student's variant.
+        labels: words of the page.
+        submitted: submission time.
+        standing: marks, including manual ones.
+        changes: changes of marks that the student has seen, the oldest first.
+        releases: released notebooks of the student, by name; without them prompts, and new lines in an
+            answer, are not shown.
+        name: name of the student in the class list.
     """
     score, assignment = graded.score, rubric.assignment
     given, files = releases or {}, file_views(graded.files, labels)
@@ -188,6 +190,7 @@ def page_view(
 def _questions(
     writer: QuestionWriter, score: Score, rubric: Rubric, standing: Standing
 ) -> tuple[QuestionView, ...]:
+    """Return all questions with their points."""
     lines = rubric_lines(score, rubric, standing)
     return tuple(
         writer.question(
@@ -200,6 +203,7 @@ def _questions(
 def _notebook_views(
     graded: Graded, labels: Labels, limits: Limits, releases: Mapping[str, Release]
 ) -> tuple[NotebookView, ...]:
+    """Return all notebooks with their cells."""
     return tuple(
         notebook_view(notebook, position, labels, limits, releases.get(notebook.name))
         for position, notebook in enumerate(graded.notebooks, start=1)
@@ -207,7 +211,7 @@ def _notebook_views(
 
 
 def change_text(change: MarkChange, labels: Labels) -> str:
-    """What a student reads of a mark that they were shown, and that is another one now."""
+    """Return the student's sentence about a mark that has changed since it was shown."""
     moment = messages.sentence("moment.utc", labels.language, moment=change.at)
     points = {"before": labels.number(change.before), "after": labels.number(change.after)}
     code = "changed" if change.before != change.after else "changed-parts"
@@ -217,13 +221,14 @@ def change_text(change: MarkChange, labels: Labels) -> str:
 
 
 def _stamp(isolation: str, labels: Labels) -> str:
+    """Return the sentence about the isolation; empty for full isolation."""
     if isolation == "namespaces":
         return ""
     return labels("isolation", isolation=printable_text(isolation, 40))
 
 
 def _group(score: Score, labels: Labels) -> str:
-    """The group, its members, and who handed in for it."""
+    """Return the group, its members, and who submitted for it."""
     if score.group is None:
         return ""
     members = ", ".join(score.group.members)
@@ -232,17 +237,19 @@ def _group(score: Score, labels: Labels) -> str:
 
 
 def _refusal(graded: Graded, labels: Labels) -> str:
-    """What was wrong with a submission that could not be read: all its items say the same."""
+    """Return why a submission could not be read: all its items give the same reason."""
     items = graded.score.items
     said = {(item.student.code, sentence(item.student, labels.language)) for item in items}
+    # Different sentences mean that each item has its own reason.
     return "" if graded.notebooks or len(said) != 1 else said.pop()[1]
 
 
 def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
-    """What stands between the tasks and the sum, with its points, where anything was added or taken."""
+    """Return the lines between the tasks and the sum, with points; none if nothing was added or deducted."""
     if not (standing.bonus or standing.taken or standing.late):
         return ()
     found = [(labels("task-points"), labels.number(standing.earned))]
+    # No more can be deducted than was earned.
     if standing.taken:
         found.append((labels("taken-line"), labels.number(-min(standing.taken, standing.earned))))
     if standing.late:
@@ -255,7 +262,7 @@ def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...
 
 
 def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
-    """The same in words, with the reasons; nothing where the sum is what the questions give."""
+    """Return the same in words, with the reasons; none if the sum is that of the questions."""
     said = []
     if standing.taken:
         key = "taken" if standing.taken <= standing.earned else "taken-bounded"
@@ -279,11 +286,13 @@ def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
 
 
 def _counted(standing: Standing) -> bool:
+    """Decide whether bonus points count."""
+    # Some scales count bonus points only for students who pass without them.
     return standing.total == standing.points + standing.bonus
 
 
 def _sources(standing: Standing, labels: Labels) -> str:
-    """Where bonus points come from; with the numbers where there are several sources."""
+    """Return the sources of bonus points; with the numbers if there are several."""
     sources = {
         "bonus-from.questions": standing.by_bonus_questions,
         "bonus-from.people": standing.extra,

@@ -1,4 +1,4 @@
-"""Why points wait that the program could not decide on: an item each, for staff."""
+"""Reasons for open points that the program could not decide, one item each, for staff."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_REASON = 1000
 
 
 class WaitingItem(Struct, frozen=True):
-    """An item that nobody was expected to mark, and on which a person decides."""
+    """Item that was meant to be graded automatically, but needs manual review."""
 
     student: str
     place: str
@@ -24,14 +24,15 @@ class WaitingItem(Struct, frozen=True):
 
 
 def waiting_items(graded: Graded, stands: Standing, rubric: Rubric) -> Iterator[WaitingItem]:
-    """What waits of a student, until a person has marked its cell; items marked by hand are left out.
+    """Yield a student's items in manual review with cells not marked yet; items marked by hand are left out.
 
     Args:
-        graded: the result.
-        stands: the student's marks with what people gave.
-        rubric: the common one.
+        graded: result of grading.
+        stands: the student's marks, including manual ones.
+        rubric: the common rubric.
     """
     pending = {(one.id, cell.name) for one in stands.questions for cell in one.cells if cell.pending}
+    # Items marked by hand always wait, which needs no explanation.
     cells = {
         (question.id, item.id): item.cell or question.id
         for question in rubric.questions

@@ -1,4 +1,4 @@
-"""What students wrote into given cells, whose original text is put back."""
+"""Restore the original text of given cells and keep the text that students added to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.notebook.release import Release, ReleaseCell
 
 _WORD = re.compile(r"\w+")
 _LONGEST = 100_000
-"""Characters of a cell that is compared; nobody writes longer ones by hand."""
+"""Longest cell, in characters, that is compared; longer ones are not written by hand."""
 
 
 def take_additions_out(
@@ -24,25 +24,28 @@ def take_additions_out(
     release: Release,
     names_asked: Mapping[str, Collection[str]],
 ) -> tuple[tuple[RawCell, ...], frozenset[int]]:
-    """Put what a student added to a given cell into a text cell of their own below it.
+    """Move text that a student added to a given cell into a separate text cell below it.
 
-    Code of a given cell is never run as the student changed it, so an answer in it is shown as text. What
-    students write on the title page, above the first question, may be their name, and no marker reads it.
+    Code of a given cell is never run as the student changed it, so an answer in it is shown as text.
+    Additions to the title page, above the first question, stay there: they may contain the student's name,
+    which markers must not read.
 
     Args:
-        cells: of the submission.
-        taken_apart: indices of cells that were split off given text already.
-        release: the student's own.
-        names_asked: grade_id → the names that the rubric asks for.
+        cells: cells of the submission.
+        taken_apart: indices of cells that were already split off from given text.
+        release: the student's own release.
+        names_asked: grade_id → names that the rubric asks for.
 
     Returns:
         The cells, and the indices of those that were split off.
     """
     wanted = {name for asked in names_asked.values() for name in asked}
     wanted |= {name for cell in release.cells if cell.is_answer for name in names(cell.source)}
+    # A given text that occurs unchanged anywhere in the submission has no addition.
     present = {canonical(cell.source) for cell in cells}
     ids = list(release.by_id)
     first = next((at for at, name in enumerate(ids) if release.by_id[name].is_answer), len(ids))
+    # From the cell directly above the first answer on, so that the title page is skipped.
     open_ids = {
         name: original
         for name, original in itertools.islice(release.by_id.items(), max(0, first - 1), None)
@@ -58,19 +61,21 @@ def take_additions_out(
         added = _find_addition(cell, original, wanted) if original else ""
         if added:
             own.add(len(found))
+            # Without metadata and id the new cell cannot be mistaken for a cell of the release.
             text = replace(cell, cell_type="markdown", source=added, nbgrader=None, id="")
             found.append(text)
     return tuple(found), frozenset(own)
 
 
 def _find_addition(cell: RawCell, original: ReleaseCell, wanted: Collection[str]) -> str:
-    """Return the lines that a student wrote into a given text, or all of the code if an answer is in it."""
+    """Return the lines that a student added to a given text, or the whole code if it contains an answer."""
     if len(cell.source) > _LONGEST:
         return ""
     given = {line.strip() for line in original.source.split("\n")}
     added = "\n".join(line for line in cell.source.split("\n") if line.strip() not in given).strip("\n")
     if original.cell_type == "code" and cell.cell_type == "code":
         defined = names(added) - names(original.source)
+        # Only a comment or a wanted name makes changed code an answer.
         is_answer = "#" in added or defined.intersection(wanted)
         return f"```python\n{cell.source}\n```" if is_answer else ""
     words = Counter(_WORD.findall(cell.source)) - Counter(_WORD.findall(original.source))

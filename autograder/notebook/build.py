@@ -1,8 +1,8 @@
-"""From a source notebook with solutions to the release that students get.
+"""Build the release that students receive from a source notebook with solutions.
 
 nbgrader's own preprocessors do the work, in the order of ``nbgrader generate_assignment``, so that both
-make the same release; no nbgrader application, configuration or database is needed. Importing nbgrader
-takes seconds: import this module only where a release is built.
+produce the same release; no nbgrader application, configuration or database is needed. Importing nbgrader
+takes seconds, so import this module only where a release is built.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from autograder.tables import hint
 from autograder.timestamps import Window
 from autograder.wording import text_in, written_number
 
+# ComputeChecksums runs twice, as in nbgrader: hidden tests and mark schemes change the source it hashes.
 _STEPS = (
     LockCells,
     ClearSolutions,
@@ -58,7 +59,8 @@ _READERS = {
     "npz": 'import numpy\n\n{name} = dict(numpy.load("{path}"))',
     "json": 'import json\n\nwith open("{path}") as file:\n    {name} = json.load(file)',
 }
-"""How a made notebook reads a result, by its ending; numpy unpickles nothing unless it is told to."""
+"""Code by which a generated notebook reads a result, by file suffix; numpy does not unpickle objects by
+default."""
 _PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
@@ -71,17 +73,17 @@ def build_release(
     *,
     stubs: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Make the release of one notebook. The same source gives the same bytes.
+    """Build the release of one notebook. The same source yields the same bytes.
 
     `leaks.check_leaks` looks for solutions in all releases of an assignment together.
 
     Args:
-        source: the bytes of the source notebook.
-        rubric: of the assignment the notebook belongs to.
-        notebook: the notebook's name without its ending.
-        language: one of the assignment's; empty shows the texts of all of them.
-        window: when an exam is sat, for its title page; None: not known yet.
-        stubs: settings of nbgrader's ClearSolutions: what stands in the place of solutions.
+        source: bytes of the source notebook.
+        rubric: rubric of the assignment that the notebook belongs to.
+        notebook: the notebook's name without suffix.
+        language: one of the assignment's languages; empty keeps the texts of all of them.
+        window: time of the exam, for its title page; None if it is not known yet.
+        stubs: settings of nbgrader's ClearSolutions: the text that replaces solutions.
 
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
@@ -108,7 +110,9 @@ def build_release(
             node, resources = step(config=settings).preprocess(node, resources)
             if step is ClearHiddenTests:
                 languages = (language,) if language else rubric.assignment.languages
+                # Before the second ComputeChecksums, because the checksum must cover the label.
                 _label_hidden_tests(node, described, languages)
+        # Last, because earlier steps may remove the only text that shows a picture.
         _drop_hidden_attachments(node)
     except (RuntimeError, ValueError, ValidationError) as error:
         raise NotebookError(
@@ -119,11 +123,11 @@ def build_release(
 
 
 def build_starter(source: bytes, path: str) -> bytes:
-    """What students get of a file that they are to edit: solutions between markers taken out, as in cells.
+    """Return the student version of a file: solutions between markers are removed, as in cells.
 
     Args:
-        source: of the answer key.
-        path: of the file, for errors.
+        source: content of the answer key's file.
+        path: path of the file, for error messages.
 
     Raises:
         NotebookError: ``bad-markers``.
@@ -131,12 +135,14 @@ def build_starter(source: bytes, path: str) -> bytes:
     try:
         text = source.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
+        # A binary file cannot contain markers, so it is released unchanged.
         return source
     regions = split(text, path).regions
     if others := sorted({*regions} - {"SOLUTION"}):
         raise NotebookError("bad-markers", f"{path}: BEGIN {others[0]}: a file has solutions alone.")
     if not regions:
         return source
+    # ClearSolutions works on notebooks only: wrap the file in a notebook with one answer cell.
     flags = {"schema_version": 3, "grade_id": "file", "grade": False, "solution": True, "locked": False}
     cell = nbformat.v4.new_code_cell(text, metadata={"nbgrader": flags})
     node = nbformat.v4.new_notebook(cells=[cell])
@@ -145,13 +151,13 @@ def build_starter(source: bytes, path: str) -> bytes:
 
 
 def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
-    """The source of a notebook that has nothing but what carries the points of answers in files.
+    """Build the source of a notebook that only carries the points of answers in files.
 
-    For each question a given cell imports what its file defines. Students need not hand it in.
+    A given cell imports each question's names from its file. Students need not submit the notebook.
 
     Args:
-        rubric: of the assignment; every question of the notebook has a ``file``.
-        notebook: its name.
+        rubric: rubric of the assignment; every question of the notebook has a ``file``.
+        notebook: the notebook's name.
     """
     made = f"# Made by autograder generate. The answers are in {', '.join(_answered(rubric, notebook))}.\n"
     cells = [_given_cell("setup", f"{made}from coursecheck import check", None)]
@@ -170,11 +176,12 @@ def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
 
 
 def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:
+    """Return the paths of the files that answer the notebook's questions."""
     return tuple(dict.fromkeys(one.file for one in rubric.questions if one.notebook == notebook))
 
 
 def _imports(question: Question) -> Iterator[str]:
-    """The lines that bring a question's names out of its file, if it is a module or plain numbers."""
+    """Yield the lines that import a question's names from its file, if it is a module or plain numbers."""
     reader = _READERS.get(question.file.rpartition(".")[2])
     if reader and question.answer.isidentifier():
         yield reader.format(name=question.answer, path=question.file)
@@ -187,18 +194,19 @@ def _imports(question: Question) -> Iterator[str]:
 
 
 def _given_cell(grade_id: str, source: str, points: Decimal | None) -> Any:
-    """A cell of code that stays as it is; with points where it carries some."""
+    """Return a locked code cell; it is graded if ``points`` are given."""
     graded = points is not None
     flags = {"schema_version": 3, "grade_id": grade_id, "grade": graded, "solution": False, "locked": True}
     if points is not None:
         flags["points"] = int(points) if points == int(points) else float(points)
     metadata = {"nbgrader": {**flags, "task": False}}
+    # The id depends on the grade_id alone, so that two builds give the same bytes.
     identifier = hashlib.sha256(f"cell {grade_id}".encode()).hexdigest()[:12]
     return nbformat.v4.new_code_cell(source, metadata=metadata, id=identifier)
 
 
 def _check_cells(described: Release) -> None:
-    """What nbgrader would accept or refuse without saying which cell.
+    """Refuse cells that nbgrader would accept, or refuse without naming the cell.
 
     Raises:
         NotebookError: ``not-python``, ``bad-grade-id`` or ``not-gradable``.
@@ -225,13 +233,14 @@ def _check_cells(described: Release) -> None:
 
 
 def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
-    """The notebook with nothing in it but sources, nbgrader's metadata, kernel and pictures of prompts."""
+    """Return the notebook reduced to sources, nbgrader's metadata, kernel and pictures of prompts."""
     if tree.get("nbformat") != _FORMAT[0]:
         raise NotebookError(
             "old-format",
             f"notebook {name!r}: format version: expected 4, got {tree.get('nbformat')!r}. Save it again.",
         )
     seen: set[str] = set()
+    # Built from scratch instead of cleaned, so that no unknown field of the source reaches students.
     bare = {
         "nbformat": _FORMAT[0],
         "nbformat_minor": _FORMAT[1],
@@ -245,7 +254,7 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
 
 
 def _label_hidden_tests(node: Any, source: Release, languages: Iterable[str]) -> None:
-    """Say what a cell is for of which nothing is left, because it has hidden tests alone."""
+    """Label cells that are empty because they consisted of hidden tests only."""
     tested = {cell.grade_id for cell in source.cells if cell.grade and cell.is_locked and cell.source.strip()}
     for cell in node.cells:
         known = cell.metadata.get("nbgrader", {}).get("grade_id") in tested
@@ -254,7 +263,7 @@ def _label_hidden_tests(node: Any, source: Release, languages: Iterable[str]) ->
 
 
 def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
-    """Leave in every text that is not an answer what the release shows of it; answers are only checked."""
+    """Reduce every text that is not an answer to the language of the release; answers are only checked."""
     languages = rubric.assignment.languages
     for number, cell in enumerate(node.cells, start=1):
         place = f"notebook {notebook!r}, cell {number}"
@@ -268,6 +277,7 @@ def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Wind
 
 
 def _kernel(metadata: Any) -> dict[str, str]:
+    """Return the notebook's kernelspec, completed by that of Python 3."""
     found = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     if isinstance(found, dict):
@@ -276,6 +286,7 @@ def _kernel(metadata: Any) -> dict[str, str]:
 
 
 def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, Any]:
+    """Return a cell without outputs and foreign metadata."""
     source = joined(cell.get("source", "")) if isinstance(cell, dict) else None
     if source is None or cell.get("cell_type") not in ("code", "markdown", "raw"):
         raise NotebookError(
@@ -300,7 +311,7 @@ def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, A
 
 
 def _refuse_unused(attachments: Any, source: str, place: str) -> None:
-    """Refuse a picture that no text shows: students would find it in the file.
+    """Refuse a picture that no text shows, because students would find it in the file.
 
     Raises:
         NotebookError: ``unused-attachment``.
@@ -323,7 +334,7 @@ def _refuse_unused(attachments: Any, source: str, place: str) -> None:
 
 
 def _drop_hidden_attachments(node: Any) -> None:
-    """Take out the pictures that only a withheld part of a text showed: another language, a mark scheme."""
+    """Remove pictures that only a withheld part of a text showed: another language, a mark scheme."""
     for cell in node.cells:
         if "attachments" in cell:
             for name in [name for name in cell.attachments if not shows_attachment(cell.source, name)]:
@@ -333,7 +344,7 @@ def _drop_hidden_attachments(node: Any) -> None:
 
 
 def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
-    """The cell's own id, or one that depends on its number only: building twice gives the same bytes."""
+    """Return the cell's own id, or one derived from its number, so that two builds give the same bytes."""
     found = cell.get("id")
     if not isinstance(found, str) or not _CELL_ID.fullmatch(found) or found in seen:
         found = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]
@@ -345,8 +356,8 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
     """Refuse a notebook (source or release) that disagrees with its rubric.
 
     Raises:
-        RubricError: an answer cell or a grade cell is missing, points differ, or a cell with points is
-            not in the rubric; names the cell, what was expected and what came.
+        RubricError: an answer cell or a graded cell is missing, points differ, or a cell with points is not
+            in the rubric; names the cell, the expected and the actual value.
     """
     place = f"notebook {release.name!r}"
     names = [notebook.name for notebook in rubric.assignment.notebooks]
@@ -372,6 +383,7 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
                 f"points: the rubric says {points}, the notebook {cell.points}",
                 f"{place}, cell {cell.number} ({grade_id})",
             )
+    # Both directions: points without a question would never be awarded.
     for grade_id, cell in found.items():
         if grade_id not in expected:
             raise RubricError(
@@ -383,6 +395,11 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
 
 
 def _check_answer_cell(release: Release, question: Question) -> None:
+    """Refuse a question without answer cell in the release.
+
+    Raises:
+        RubricError: there is none.
+    """
     try:
         release.answer_cell(question)
     except CourseError as error:
@@ -390,24 +407,26 @@ def _check_answer_cell(release: Release, question: Question) -> None:
 
 
 def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str) -> str:
-    """The text of a cell with the table of tasks and the times in their places, so that they cannot be wrong.
+    """Replace the placeholders of a cell by the table of tasks and the times, so that they cannot be wrong.
 
-    A comment on a line of its own says where they are to stand, in the language of the passage around it:
-    ``<!-- exam times en -->`` or ``<!-- exam tasks de -->``.
+    A comment on a separate line is the placeholder and names the language of the surrounding passage: ``<!--
+    exam times en -->`` or ``<!-- exam tasks de -->``.
 
-    The table's last column is left empty: graders fill it in on paper, and the feedback page has it filled.
+    The last column of the table stays empty: graders fill it in on paper, and the feedback page shows it
+    filled.
 
     Args:
-        text: the cell's source.
-        rubric: what the lines follow from.
-        window: when the exam is sat; None: not known yet, and only the time allowed is told.
-        place: of the cell, for errors.
+        text: source of the cell.
+        rubric: rubric that the lines are derived from.
+        window: time of the exam; if it is None, only the time allowed is stated.
+        place: location of the cell, for error messages.
 
     Raises:
-        NotebookError: ``title-page``; a comment asks for something else, or the rubric does not have it.
+        NotebookError: ``title-page``; a comment asks for something unknown, or the rubric does not define it.
     """
 
     def lines(found: re.Match[str]) -> str:
+        """Return the text that replaces one placeholder."""
         wanted, _, language = found[1].partition(" ")
         made = {"times": _times(rubric, window, language), "tasks": _tasks(rubric, language)}
         if wanted not in made or language not in rubric.assignment.languages:
@@ -416,6 +435,7 @@ def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str
                 "title-page",
                 f"{place}: {found[0].strip()}: expected times or tasks, and one of {languages}",
             )
+        # An empty table would silently drop a line that students rely on.
         if not made[wanted]:
             table = "[assignment.exam], and no end is stated" if wanted == "times" else "[[assignment.task]]"
             raise NotebookError("title-page", f"{place}: {found[0].strip()}: the rubric has no {table}")
@@ -425,6 +445,7 @@ def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str
 
 
 def _times(rubric: Rubric, window: Window | None, language: str) -> str:
+    """Return the list of exam times in a language; empty if the rubric states no exam and no window."""
     exam = rubric.assignment.exam
     lines = []
     if exam:
@@ -445,6 +466,7 @@ def _times(rubric: Rubric, window: Window | None, language: str) -> str:
         if late := " ".join(window.terms.texts(language)):
             lines.append(sentence("title.late", language, rule=late))
     if exam:
+        # English replaces a missing translation.
         if aids := exam.aids.get(language) or exam.aids.get("en"):
             lines.append(sentence("title.aids", language, aids=aids))
         lines.append(sentence("title.submissions", language))
@@ -452,9 +474,11 @@ def _times(rubric: Rubric, window: Window | None, language: str) -> str:
 
 
 def _tasks(rubric: Rubric, language: str) -> str:
+    """Return the table of tasks in a language; empty if the rubric has no tasks."""
     tasks = rubric.assignment.tasks
     if not tasks:
         return ""
+    # The last column stays empty for the points that graders fill in on paper.
     rows = [
         f"| {task.id} | {text_in(task.text, language)} | {written_number(task.points, language)} | |"
         for task in tasks

@@ -1,4 +1,4 @@
-"""Tells whether an answer in code that was turned to text is code, or a text: a formula, a table, a value."""
+"""Distinguish code from text in answer cells that were converted to Markdown, such as a formula or table."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
 
 
 def is_text(source: str) -> bool:
-    """Return whether nothing in a cell assigns or defines anything, so that running it would tell nothing.
+    """Decide whether a cell assigns and defines nothing, so that running it would have no effect.
 
-    One key in Jupyter flips a cell's type, so a flipped cell of code is run all the same.
+    One key in Jupyter flips a cell's type, so a flipped code cell is run all the same.
     """
+    # An equals sign inside a formula is no assignment.
     if _ASSIGNMENT.search(_FORMULA.sub("", source)):
         return False
     tree = None if _FORMULA.search(source) else parse_cell(source)

@@ -1,6 +1,6 @@
-"""Names of a closed list as answers write them: what is one entry, and what does not matter about it.
+"""Names from a closed list as answers write them: parsing entries and normalising irrelevant differences.
 
-The grader and the check of students read them alike: this module is part of every ``coursecheck.py``.
+The grader and the students' own check use the same code: this module is part of every ``coursecheck.py``.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ YES_NO: Mapping[str, tuple[str, ...]] = {
     "yes": ("y", "ja", "j", "true", "wahr"),
     "no": ("n", "nein", "false", "falsch"),
 }
-"""The preset ``yes-no``: other spellings by option."""
+"""Preset ``yes-no``: other spellings by option."""
 
 
 def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+# Answers may be in English or German, so both languages appear in all word lists below.
 _SEPARATORS = re.compile(r"[,;\n]+|\s+(?:and|und)\s+")
 _AROUND = " \t\r\n\"'`´“”„‘’*$.:!?()[]{}–-"
 _INSIDE = re.compile(r"[\s\-_]+")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?)\s+", re.IGNORECASE)
 _REMARK = re.compile(r"[,;:(\n–—]|\s-\s")
-"""What stands between an answer and a remark about it."""
+"""Separator between an answer and a remark about it."""
 _IN_BRACKETS = re.compile(r"\(([^()]*)\)\s*$")
 _WORD = re.compile(r"[^\W_]+(?:['’]t)?")
 _MOST_WORDS = 60
 _LONGEST_NAME = 8
-"""Words of a name that is looked for in a longer text."""
+"""Longest name, in words, that is looked for in a longer text."""
+# ``name = False`` is no choice of the name, but may be a mistake: such an entry is doubtful.
 _SWITCHED_OFF = frozenset(("false", "0", "none", "no", "off"))
 _NEGATIONS = _set_of(
     "no not none never without cannot don't doesn't isn't aren't won't can't nein nicht kein keine keinen "
@@ -50,26 +52,26 @@ _FILLING = _set_of(
     "der die das den dem des ein eine einen einer eines von zu zum zur im in mit aus für auf es ist sind "
     "und als an"
 )
-"""Words that say nothing by themselves."""
+"""Words without meaning by themselves."""
 
 
 def normal(text: str) -> str:
-    """A name without what does not matter: case, spaces, quotes, a value after ``=``."""
+    """Return a name in normal form, without case, spaces, quotes and a value after ``=``."""
     cut = unicodedata.normalize("NFKC", text[:MAX_TEXT]).casefold().partition("=")[0]
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
 
 
 class NamedOption(NamedTuple):
-    """What one entry of an answer names."""
+    """Option that one entry of an answer names."""
 
     option: str
-    """Empty: none, or not certain which."""
+    """Empty if the entry names none, or if it is uncertain which."""
     is_doubtful: bool = False
-    """It names several options, hedges, or says more than the name of one."""
+    """The entry names several options, hedges, or says more than the name of one."""
 
 
 class Options:
-    """The options of a closed list, by all of their names."""
+    """Options of a closed list, found by any of their names."""
 
     def __init__(
         self,
@@ -77,22 +79,23 @@ class Options:
         words_of: Callable[[str], Container[str]] = lambda _: (),
         begun: Callable[[str], str] = lambda _: "",
     ) -> None:
-        """Know the options.
+        """Store the lookups.
 
         Args:
-            option_of: normal name → option, or empty.
-            words_of: option → words that may stand beside its name and say nothing more.
-            begun: word → the option that is known by its beginning, or empty.
+            option_of: maps a normal name to an option, or to an empty string.
+            words_of: maps an option to words that may accompany its name without changing the meaning.
+            begun: maps a word to the option that is recognised by its beginning, or to an empty string.
         """
         self._option_of = option_of
         self._words_of = words_of
         self._begun = begun
 
     def read(self, text: str) -> NamedOption:
-        """Read one entry: the name of an option, perhaps with a remark that does not contradict it."""
+        """Return the option that one entry names, perhaps with a remark that does not contradict it."""
         cut = text[:MAX_TEXT]
         if normal(cut.partition("=")[2]) in _SWITCHED_OFF:
             return NamedOption("", is_doubtful=True)
+        # Try the strictest reading first; each later reading accepts more and therefore doubts more.
         if option := self._exact(cut):
             return NamedOption(option)
         before, after = _parts(cut)
@@ -102,11 +105,12 @@ class Options:
             is_doubtful = any(one not in ("", option) for one in named) or any(
                 word in _HEDGES for word in left
             )
-            # A negation belongs to what it stands beside: "no, not at all", but not "does not change (yes)".
+            # A negation belongs to its neighbour: accept "no, not at all", but not "does not change (yes)".
             is_doubtful = is_doubtful or (remark is before and any(word in _NEGATIONS for word in left))
             return NamedOption("" if is_doubtful else option, is_doubtful)
         words = _words(cut)
         named, left = self._find(words)
+        # Only without an exact name do beginnings of words count.
         if not any(named):
             named = [self._begun(word) for word in words]
             left = [words[at] for at, one in enumerate(named) if not one]
@@ -120,12 +124,14 @@ class Options:
         return NamedOption("" if is_doubtful else option, is_doubtful)
 
     def _exact(self, text: str) -> str:
+        """Return the option with exactly this name, with or without an article; empty if there is none."""
         return self._option_of(normal(text)) or self._option_of(normal(_ARTICLE.sub("", text.strip(_AROUND))))
 
     def _find(self, words: list[str]) -> tuple[list[str], list[str]]:
         """Return for each word the option that it names with its neighbours, and the words that name none."""
         named, place = [""] * len(words), 0
         while place < len(words):
+            # The longest name wins: "dark red" before "red".
             for end in range(min(place + _LONGEST_NAME, len(words)), place, -1):
                 if option := self._option_of("_".join(words[place:end])):
                     named[place:end] = [option] * (end - place)
@@ -137,16 +143,17 @@ class Options:
 
 
 def _is_head(words: list[str], named: list[str]) -> bool:
-    """Return whether a phrase is about what it names: "summary of a text" is, "summary ranking" is not."""
+    """Decide whether a phrase is about the option: "summary of a text" is, "summary ranking" is not."""
     places = [at for at, word in enumerate(words) if named[at] or word not in _FILLING]
     if named[places[-1]]:
         return True
     last = next(at for at in places if not named[at]) - 1
+    # The name comes first, and a filling word follows ("summary of …") or the name is a gerund ("ranking …").
     return bool(named[places[0]]) and (words[last] in _FILLING or words[places[0]].endswith("ing"))
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return what stands before a remark and the remark; or before brackets at the end and in them."""
+    """Split a text into the part before a remark and the remark, or before and inside trailing brackets."""
     if brackets := _IN_BRACKETS.search(text):
         return text[: brackets.start()], brackets[1]
     mark = _REMARK.search(text.lstrip(_AROUND))
@@ -157,26 +164,28 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case, at most sixty."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))[:_MOST_WORDS]
 
 
 def words_in(names: Iterable[str]) -> frozenset[str]:
-    """Return the words of some names."""
+    """Return all words of some names."""
     return frozenset(word for name in names for word in _words(name))
 
 
 def entries(
     value: Any, known: Container[str], single: Callable[[str], bool] | None = None
 ) -> list[str] | None:
-    """The single entries of an answer as texts; None when it is not a choice at all.
+    """Return the single entries of an answer as texts, or None if it is not a choice at all.
 
     Args:
         value: the answer.
         known: normal names of options.
-        single: whether a text is one entry though it may hold a comma; None: only if it is a name.
+        single: decides whether a text is one entry although it contains a comma; None: only if it is a name.
     """
     if value is None and "none" in known:  # Python's word for it
         return ["none"]
+    # A dictionary such as {"a": True, "b": False} chooses the keys that are switched on.
     if isinstance(value, Mapping):
         value = [key for key, chosen in value.items() if chosen is not False and chosen is not None]
     if isinstance(value, (list, tuple)):
@@ -194,12 +203,12 @@ def entries(
 
 
 def mark(name: str) -> str:
-    """What stands for a name where nobody is to read it: enough to tell whether an answer is of the list."""
+    """Return the hash that replaces a name students must not read; it only reveals membership in the list."""
     return hashlib.sha256(normal(name).encode()).hexdigest()[:12]
 
 
 class Marked(Container[str]):
-    """A closed list of which only the marks are known."""
+    """Closed list of which only the hashes are known."""
 
     def __init__(self, marks: Container[str]) -> None:
         self._marks = marks
@@ -209,8 +218,10 @@ class Marked(Container[str]):
 
 
 def _text(value: Any) -> str | None:
+    """Return a short value as text, or None if it is no text, Boolean or small integer."""
     if isinstance(value, str):
         return value
+    # Converting a huge integer takes quadratic time.
     if isinstance(value, bool) or (isinstance(value, int) and value.bit_length() < 64):
         return str(value)
     return None

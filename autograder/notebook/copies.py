@@ -1,8 +1,8 @@
-"""Several cells that carry the grade_id of one answer: which of them are the answer.
+"""Choose the answer among several cells that carry the same grade_id.
 
-JupyterLab copies a cell's metadata when the cell is split, copied or pasted. So one grade_id may stand at
-both halves of an answer, at a first attempt above it, or at a copy that serves another purpose. Nothing of
-that is dropped: every cell that a student wrote is run or shown, and two cells that contradict each other
+JupyterLab copies a cell's metadata when the cell is split, copied or pasted. So one grade_id may occur in
+both halves of an answer, in a first attempt above it, or in a copy that serves another purpose. None of these
+cells is dropped: every cell that a student wrote is run or shown, and two cells that contradict each other
 need manual review.
 """
 
@@ -24,26 +24,28 @@ _DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
 _MOST_REMEMBERED = 4_000
-"""Characters of a cell whose syntax tree is kept: trees of the longest ones take hundreds of megabytes."""
+"""Longest cell, in characters, for which the syntax tree is cached; trees of the longest take hundreds of
+megabytes."""
 _MOST_CODE = 64_000
-"""Characters of a cell whose syntax tree is built here; of longer ones only the names are read."""
+"""Longest cell, in characters, for which a syntax tree is built here; of longer ones only the names are
+read."""
 
 
 class AnswerCells(Struct, frozen=True):
-    """The cells with one answer's grade_id, sorted. Indices into the submission's cells."""
+    """Cells with one answer's grade_id, sorted by role. Indices refer to the submission's cells."""
 
     place: int
-    """The cell that keeps the grade_id."""
+    """Cell that keeps the grade_id."""
     parts: tuple[int, ...]
-    """All cells that are the answer, in order."""
+    """All cells that form the answer, in order."""
     untouched: tuple[int, ...] = ()
-    """Copies of the empty answer cell: nobody wrote there, and running one could undo the answer."""
+    """Copies of the empty answer cell. They contain no answer, and running one could undo the answer."""
     apart: tuple[int, ...] = ()
-    """Copies that serve another purpose; they are run, or shown, as the student's own cells."""
+    """Copies that serve another purpose; they are run or shown as the student's own cells."""
     contradict: bool = False
-    """Two of the parts give different answers, or make sense only together."""
+    """Two parts give different answers, or make sense only together."""
     is_away: bool = False
-    """The only cell with an answer is a copy that stands elsewhere. It may answer another question."""
+    """The only cell with an answer is a copy at another place. It may answer another question."""
 
 
 def sort_copies(
@@ -52,15 +54,16 @@ def sort_copies(
     """Sort the cells that carry the grade_id of one answer.
 
     Args:
-        cells: of the submission.
+        cells: cells of the submission.
         original: the answer's cell in the release.
-        claims: the cells with its grade_id, in order; at least one.
-        near: the cells between the locked cells around the answer's place.
+        claims: cells with its grade_id, in order; at least one.
+        near: cells between the locked cells around the answer's place.
     """
     stub = canonical(original.source)
     untouched = tuple(index for index in claims if canonical(cells[index].source) == stub)
     written = [index for index in claims if index not in untouched and cells[index].source.strip()]
     named = [index for index in claims if original.cell_id and cells[index].id == original.cell_id]
+    # Only a cell id that occurs once proves which cell is the original.
     own = named[0] if len(named) == 1 else None
     if not written:
         place = claims[0] if own is None else own
@@ -73,6 +76,7 @@ def sort_copies(
         # A copy of the empty cell was used for another question.
         others = tuple(index for index in untouched if index != home)
         return AnswerCells(home, (home,), others, tuple(written))
+    # A code answer is read from code cells if there are any; a converted copy is only a fallback.
     fitting = [index for index in written if cells[index].cell_type == "code"] if code else written
     parts = _without_repeats(cells, fitting or written, own)
     contradict = code and len(parts) > 1 and _contradict(cells, parts, own, wanted)
@@ -89,19 +93,19 @@ def sort_copies(
 
 
 def names(source: str) -> set[str]:
-    """The functions, classes and variables that a cell defines at top level."""
+    """Return the functions, classes and variables that a cell defines at top level."""
     return {defined or assigned for defined, assigned in _DEFINED.findall(source)}
 
 
 def is_unwritten(source: str, original: ReleaseCell) -> bool:
-    """Return whether an answer's cell holds no answer: it is blank, as it was given, or assigns nothing.
+    """Decide whether an answer's cell contains no answer: it is blank, unchanged, or assigns nothing.
 
     A student who writes elsewhere often leaves ``width = "..."`` or ``width = None`` in the answer's cell.
     """
     return _is_unwritten(source, original.source, original.cell_type)
 
 
-# Every search for a displaced answer asks it of every answer: hundreds of times for one submission.
+# Searches for displaced answers call it for every answer: hundreds of times for one submission.
 @functools.lru_cache(maxsize=64)
 def _is_unwritten(source: str, given: str, cell_type: str) -> bool:
     if not source.strip() or canonical(source) == canonical(given):
@@ -124,7 +128,7 @@ def _is_unwritten(source: str, given: str, cell_type: str) -> bool:
 
 
 def _assigns_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement assigns None, dots or a blank text."""
+    """Decide whether a statement assigns None, an ellipsis or a blank text."""
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Constant):
         return False
@@ -132,7 +136,7 @@ def _assigns_nothing(statement: ast.stmt) -> bool:
 
 
 def _without_repeats(cells: Sequence[RawCell], indices: Sequence[int], own: int | None) -> list[int]:
-    """The cells without those that say the same as another; the original is never the one left out."""
+    """Return the cells without duplicates of the same text; the original is never dropped."""
     kept: dict[str, int] = {}
     for index in indices:
         text = canonical(cells[index].source)
@@ -142,7 +146,7 @@ def _without_repeats(cells: Sequence[RawCell], indices: Sequence[int], own: int 
 
 
 def _connected(parts: Sequence[int], claims: Sequence[int], own: int | None, near: range) -> list[int]:
-    """The parts that stand where the answer belongs; all of them if none does.
+    """Return the parts at the answer's expected place; all of them if none is there.
 
     A copy further away that contradicts nothing is a helper of another answer.
     """
@@ -153,16 +157,17 @@ def _connected(parts: Sequence[int], claims: Sequence[int], own: int | None, nea
 
 
 def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None, wanted: set[str]) -> bool:
-    """Whether it matters which of the cells is the answer.
+    """Decide whether it matters which of the cells is the answer.
 
     The cells run in order, so the last definition of a name counts. That is right for a first attempt above
-    the cell that the release's cell id proves to be the original, and otherwise cannot be told.
+    the cell that the release's cell id proves to be the original; otherwise it cannot be decided.
     """
     sources = [cells[index].source for index in parts]
     if is_split_statement(sources):
         return True
     first = parts.index(own) if own in parts else None
     for number, later in enumerate(parts):
+        # A proven original is compared with later cells only; without one every pair of cells is compared.
         before = parts[:number] if first is None else [own] if number > first else []
         for earlier in before:
             if earlier is not None and redefines(cells[earlier].source, cells[later].source, wanted):
@@ -171,22 +176,23 @@ def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None,
 
 
 def is_split_statement(sources: Sequence[str]) -> bool:
-    """Return whether cells are Python only if they are read as one: one statement was split."""
+    """Decide whether cells are valid Python only when joined, because one statement was split."""
     alone = (parse_cell(source) for source in sources)
     return None in alone and parse_cell("\n".join(sources)) is not None
 
 
 def redefines(earlier: str, later: str, wanted: set[str]) -> bool:
-    """Whether a cell gives another meaning to a name that an earlier one defines as well."""
+    """Decide whether a cell gives another meaning to a name that an earlier cell defines as well."""
     old, new = _definitions(earlier), _definitions(later)
     common = (old.keys() & new.keys()) & (wanted or old.keys())
     return any(old[name] != new[name] for name in common)
 
 
 def _definitions(source: str) -> Mapping[str, str]:
-    """Name → how a cell defines it at top level; a statement that builds on the old value is left out."""
+    """Return name → how a cell defines it at top level, without statements that build on the old value."""
     tree = parse_cell(source)
     if tree is None:
+        # Without a tree any difference in the source counts as another definition.
         return dict.fromkeys(names(source), source)
     found: dict[str, str] = {}
     for statement in tree.body:
@@ -201,6 +207,7 @@ def _definitions(source: str) -> Mapping[str, str]:
 
 
 def _bound(statement: ast.stmt) -> Iterable[str]:
+    """Return the names that a statement defines or assigns."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return (statement.name,)
     if not isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -211,9 +218,9 @@ def _bound(statement: ast.stmt) -> Iterable[str]:
 
 
 def parse_cell(source: str) -> ast.Module | None:
-    """Return the syntax tree of a cell; None if it is too long or no Python.
+    """Return the syntax tree of a cell, or None if it is too long or not valid Python.
 
-    Lines that only a notebook understands are left out.
+    Lines that only a notebook understands, such as ``%magic``, are replaced by ``pass``.
     """
     if len(source) > _MOST_REMEMBERED:
         return _parse_cell(source)
@@ -221,6 +228,7 @@ def parse_cell(source: str) -> ast.Module | None:
 
 
 def _parse_cell(source: str) -> ast.Module | None:
+    """Parse a cell without the cache."""
     if len(source) > _MOST_CODE:
         return None
     try:
@@ -229,5 +237,5 @@ def _parse_cell(source: str) -> ast.Module | None:
         return None
 
 
-# Searches for answers ask for every cell again: 1,400 trees for 60 cells. Nobody changes a tree.
+# Searches for answers parse every cell again: 1,400 trees for 60 cells. No caller changes a tree.
 _parse_again = functools.lru_cache(256)(_parse_cell)

@@ -1,11 +1,11 @@
 """Checks the form of your answers: ``from coursecheck import check``, then ``check("task3-b")``.
 
-It says whether an answer is there, how it is read, and whether the calls that the question prints give what
-they should; ``check()`` looks at all questions. Whether an answer is right is decided after you hand in.
+It shows whether there is an answer, how it is read, and whether the calls that the question prints give the
+expected results; ``check()`` reports on all questions. Correctness is decided after you submit.
 
-This file needs nothing but Python. Below stand three lines of data: SPECIFICATION, the questions of the
-assignment, SENTENCES, what is said, in every language, and SOURCES, the modules of the grading program that
-read formulas, as they are there.
+This file needs only Python. Three lines of data follow below: SPECIFICATION, the questions of the assignment,
+SENTENCES, all messages in every language, and SOURCES, the unchanged modules of the grading program that read
+formulas.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ def check(question: Any = "", language: Any = "") -> None:
         plain, page = _said(question, language, namespace)
         _show(plain, page)
     except Exception:  # noqa: BLE001 - student values may raise from any method
+        # A failing check must not disturb students: their notebook keeps running.
         sys.stdout.write(_without_check(language))
 
 
 def _without_check(language: Any) -> str:
+    """Return the message for an answer that could not be checked."""
     try:
         chosen = language if isinstance(language, str) and language else json.loads(SPECIFICATION)["language"]
         return _sentence("student.no-check", chosen) + "\n"
@@ -43,7 +45,7 @@ def _without_check(language: Any) -> str:
 
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
-    """What is not as it should be in the answers to some questions, for those who write them."""
+    """Return the problems with the form of answers to some questions, for authors of an assignment."""
     known, look = json.loads(SPECIFICATION)["questions"], _module("autograder.student.report")
     reports = [look.examine(name, known[name], namespace, "en") for name in questions]
     return [
@@ -55,7 +57,7 @@ def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
 
 
 def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[str, str]:
-    """The reports as plain text and as HTML."""
+    """Return the reports as plain text and as HTML."""
     specification = json.loads(SPECIFICATION)
     chosen = language if isinstance(language, str) and language else specification["language"]
     look, show = _module("autograder.student.report"), _module("autograder.student.rendering")
@@ -72,7 +74,8 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
 
 
 def _show(plain: str, page: str) -> None:
-    """As HTML where a notebook can show it, else as text. IPython is used only where it runs already."""
+    """Display HTML if a notebook can show it, else print text. IPython is used only if it is running."""
+    # Importing IPython here would be slow and would fail where it is not installed.
     running = sys.modules.get("IPython")
     if running is None or running.get_ipython() is None:
         sys.stdout.write(plain)
@@ -81,7 +84,7 @@ def _show(plain: str, page: str) -> None:
 
 
 class _Plain(str):
-    """A text that is shown without quotation marks."""
+    """Text that is displayed without quotation marks."""
 
     __slots__ = ()
 
@@ -90,7 +93,7 @@ class _Plain(str):
 
 
 class _Union(tuple):  # type: ignore[type-arg]
-    """Classes joined by ``|``, which `isinstance` takes; Python 3.9 has no such thing of its own."""
+    """Classes joined by ``|`` in a form that `isinstance` accepts; Python 3.9 has no such type."""
 
     __slots__ = ()
 
@@ -99,7 +102,7 @@ class _Union(tuple):  # type: ignore[type-arg]
 
 
 class _Kind(type):
-    """The class of `_Struct`: takes its options, and can be joined."""
+    """Metaclass of `_Struct`: accepts the class options and supports ``|``."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **_options: Any) -> _Kind:
         return super().__new__(mcs, name, bases, body)
@@ -109,7 +112,7 @@ class _Kind(type):
 
 
 class _Struct(metaclass=_Kind):
-    """What the modules use of the records of msgspec, a library that need not be installed here."""
+    """Replacement for the records of msgspec, a library that need not be installed here."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.__dict__.update(zip(type(self).__annotations__, values))  # noqa: B905 - Python 3.9
@@ -123,7 +126,7 @@ class _Struct(metaclass=_Kind):
 
 
 class _Whole(int):
-    """What they use of flint's integers."""
+    """The part of flint's integers that the modules use."""
 
     fac_ui = staticmethod(math.factorial)
     bin_uiui = staticmethod(math.comb)
@@ -135,24 +138,28 @@ class _Message(_Struct):
 
 
 def _sentence(code: str, language: str, /, **params: Any) -> str:
-    """What the catalogue of the grading program gives; English where it has no other language."""
+    """Return a sentence of the grading program's catalogue; in English if it lacks the language."""
     texts = _sentences()[code]
     filled: str = texts.get(language, texts["en"]).format_map(params)
     return filled
 
 
 def _sentences() -> Mapping[str, Any]:
+    """Return all sentences, parsed at the first call."""
     if not _SAID:
         _SAID.update(json.loads(SENTENCES))
     return _SAID["sentences"]  # type: ignore[no-any-return]
 
 
 def _decimal_comma(languages: Iterable[str]) -> bool:
+    # Loads the data into _SAID.
+    """Decide whether one of the languages writes a decimal comma."""
     _sentences()
     return any(one in _SAID["decimal-comma"] for one in languages)
 
 
 _SAID: dict[str, Any] = {}
+# Small replacements for modules that cannot travel: they need third-party libraries.
 _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
     "flint": types.SimpleNamespace(fmpz=_Whole),
@@ -165,9 +172,10 @@ _TEXTS: dict[str, str] = {}
 
 
 def _module(name: str) -> Any:
-    """A module of SOURCES, run once, under a name of its own: an installed autograder is another one."""
+    """Return a module of SOURCES, run once under its own name, apart from an installed autograder."""
     if name in _STAND_INS:
         return _STAND_INS[name]
+    # Loaded at first use: a notebook that never calls check() pays nothing.
     if name not in _LOADED:
         if not _TEXTS:
             _TEXTS.update(json.loads(SOURCES))
@@ -184,12 +192,13 @@ def _module(name: str) -> Any:
 
 
 def _zip(*rows: Any, strict: bool = False) -> Any:
-    """Python 3.9 takes no ``strict``."""
+    """Replace `zip`, which has no ``strict`` in Python 3.9."""
     del strict
     return zip(*rows)  # noqa: B905
 
 
 def _import(name: str, *rest: Any) -> Any:
+    """Import a module for the travelling code: from SOURCES if it is ours, else from Python."""
     ours = name in _STAND_INS or name.startswith("autograder.")
     return _module(name) if ours else builtins.__import__(name, *rest)
 

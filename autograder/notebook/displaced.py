@@ -1,7 +1,7 @@
-"""Code answers outside their cells, which are blank or missing.
+"""Find code answers outside their cells, which are blank or missing.
 
-Code tells itself by the name that the rubric asks for, so it is judged like any other answer. Texts do not;
-see `owntexts`.
+Code identifies itself by the name that the rubric asks for, so it is judged like any other answer. Texts do
+not; see `owntexts`.
 """
 
 from __future__ import annotations
@@ -21,51 +21,51 @@ from autograder.records import Note
 from autograder.syntax import bound_names, first_line
 
 FIELDS = ("family_name", "first_name", "student_number", "programme")
-"""The names that the cell below the title page assigns."""
+"""Names that the cell below the title page assigns."""
 MOST_TEXTS = 10
-"""Cells that are shown as what may be a blank answer; an honest student has a few."""
+"""Most cells that are shown as candidates for a blank answer; an honest student has a few."""
 
 
 class SearchedNotebook(Struct, frozen=True):
-    """What is looked through."""
+    """Notebook in which displaced answers are searched."""
 
     cells: Sequence[RawCell]
     release: Release
     names_asked: Mapping[str, Collection[str]]
-    """grade_id → the names that the rubric asks for in this answer."""
+    """grade_id → names that the rubric asks for in this answer."""
     places: Mapping[str, int]
-    """grade_id → the cell that is it."""
+    """grade_id → index of its cell."""
     parts: Mapping[str, Sequence[int]]
-    """grade_id → all cells that are read as the answer, if it is not its own cell alone."""
+    """grade_id → all cells that are read as the answer, if these are more or other than its own cell."""
     own: Collection[int]
-    """Cells of the student's own that may hold an answer, also those that are read as one."""
+    """The student's own cells that may hold an answer, including those already read as one."""
     named: Mapping[int, Sequence[str]] = {}
-    """Texts of the student's own whose headings name written answers (`headings.name_answers`)."""
+    """The student's own texts with headings that name written answers (`headings.name_answers`)."""
 
     def is_blank(self, grade_id: str) -> bool:
-        """Whether nothing is read as this answer so far."""
+        """Decide whether no text is read as this answer so far."""
         if grade_id in self.parts or grade_id not in self.places:
             return grade_id not in self.parts
         return is_unwritten(self.cells[self.places[grade_id]].source, self.release.by_id[grade_id])
 
     def names_of(self, grade_id: str) -> set[str]:
-        """The names that an answer is to define."""
+        """Return the names that an answer must define."""
         return set(self.names_asked.get(grade_id, ())) or names(self.release.by_id[grade_id].source)
 
     def defines(self, grade_id: str) -> bool:
-        """Whether what is read as an answer defines one of its names; also if none is known."""
+        """Decide whether the cells of an answer define one of its names; also true if no name is known."""
         wanted = self.names_of(grade_id)
         return not wanted or any(
             wanted & bound_by(self.cells[index].source) for index in self.cells_of(grade_id)
         )
 
     def cells_of(self, grade_id: str) -> tuple[int, ...]:
-        """All cells that are read as an answer."""
+        """Return all cells that are read as an answer."""
         place = self.places.get(grade_id)
         return tuple(self.parts.get(grade_id, () if place is None else (place,)))
 
     def owners(self) -> dict[int, set[str]]:
-        """Cell → the answers that it is, or is a part of."""
+        """Return cell → the answers that it is, or is a part of."""
         found: dict[int, set[str]] = {}
         for cell in self.release.cells:
             for index in self.cells_of(cell.grade_id) if cell.is_answer else ():
@@ -76,9 +76,9 @@ class SearchedNotebook(Struct, frozen=True):
 def take_details_apart(
     cells: Sequence[RawCell], names_asked: Mapping[str, Collection[str]]
 ) -> tuple[RawCell, ...]:
-    """Give answers that stand in the cell with the student's name and number a cell of their own.
+    """Move answers out of the cell with the student's name and number into separate cells.
 
-    Whoever marks the answer must not read the name.
+    A marker of the answer must not read the name.
     """
     wanted = {name for asked in names_asked.values() for name in asked}
     found: list[RawCell] = []
@@ -96,20 +96,21 @@ def take_details_apart(
         ends = [start for _, start in groups[1:]] + [len(lines)]
         for number, ((is_detail, start), end) in enumerate(zip(groups, ends, strict=True)):
             source = "\n".join(lines[start if number else 0 : end]).strip("\n")
+            # The details keep the cell's metadata; an answer gets none and is found by its names.
             marks = {} if is_detail else {"nbgrader": None, "id": ""}
             found.append(replace(cell, source=source, **marks))
     return tuple(found)
 
 
 def is_details(cell: RawCell) -> bool:
-    """Whether a cell assigns the student's name or number."""
+    """Decide whether a cell assigns the student's name or number."""
     if cell.cell_type != "code" or not any(name in cell.source for name in FIELDS):
         return False
     return bool(bound_by(cell.source).intersection(FIELDS))
 
 
 def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
-    """Return the blank code answers whose names another cell of the student's defines."""
+    """Return the blank code answers with names that another cell of the student defines."""
     owners = notebook.owners()
     defined = {
         index: bound_by(notebook.cells[index].source)
@@ -131,8 +132,9 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
             for index, bound in defined.items()
             if index != place and wanted & (bound - _names_of_owners(notebook, owners.get(index, set())))
         ]
+        # Without the answer's own cell only a unique name tells which cell belongs to it.
         if place is None and (len(holding) > 1 or _is_asked_twice(notebook, wanted)):
-            continue  # which cell is whose cannot be told
+            continue  # it is undecidable which cell belongs to which answer
         if holding:
             if any(
                 redefines(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
@@ -151,19 +153,19 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
 
 
 def _is_asked_twice(notebook: SearchedNotebook, wanted: Collection[str]) -> bool:
-    """Whether two answers are to define the same name."""
+    """Decide whether two answers must define the same name."""
     answers = (cell.grade_id for cell in notebook.release.cells if cell.is_answer)
     return sum(bool(notebook.names_of(grade_id).intersection(wanted)) for grade_id in answers) > 1
 
 
 def _names_of_owners(notebook: SearchedNotebook, owners: Collection[str]) -> set[str]:
-    """The names that a cell defines because it is an answer itself, or was given with them."""
+    """Return the names that a cell defines because it is an answer, or that its stub already defined."""
     of_stubs = (names(notebook.release.by_id[grade_id].source) for grade_id in owners)
     return set().union(*of_stubs, *(notebook.names_of(grade_id) for grade_id in owners))
 
 
 def bound_by(source: str) -> set[str]:
-    """The names that a cell binds at top level, one of whose entries or attributes it sets included."""
+    """Return the names that a cell binds at top level, or of which it sets an entry or attribute."""
     tree = parse_cell(source)
     if tree is None:
         return names(source)
@@ -171,6 +173,7 @@ def bound_by(source: str) -> set[str]:
     for statement in tree.body:
         for target in statement.targets if isinstance(statement, ast.Assign) else ():
             base: ast.expr = target
+            # ``model.size = 3`` and ``table["a"] = 1`` change ``model`` and ``table``.
             while isinstance(base, ast.Subscript | ast.Attribute):
                 base = base.value
             found |= {base.id} if isinstance(base, ast.Name) else set()
@@ -178,16 +181,17 @@ def bound_by(source: str) -> set[str]:
 
 
 class Rebound(Struct, frozen=True):
-    """What happens to the names of answers below the answers."""
+    """Changes to the names of answers in cells below the answers."""
 
     deleted: Mapping[int, tuple[str, ...]] = {}
-    """Cells that delete what an answer above them defines → these names."""
+    """Cells that delete a name defined by an answer above them → these names."""
     reassigned: Mapping[str, tuple[int, ...]] = {}
-    """Answers whose names are assigned again → all their cells: as in Jupyter, the last assignment counts."""
+    """Answers with names that are assigned again → all their cells: as in Jupyter, the last assignment
+    counts."""
 
 
 def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
-    """Find the cells that assign or delete what an answer above them defines."""
+    """Find the cells that assign or delete a name that an answer above them defines."""
     owners = notebook.owners()
     stubs = {canonical(cell.source) for cell in notebook.release.cells if cell.is_answer}
     answered = [one for one in notebook.names_asked if notebook.cells_of(one) and not notebook.is_blank(one)]
@@ -204,6 +208,7 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
         others = _names_of_owners(notebook, owners.get(index, set()))
         for grade_id in answered:
             cells = notebook.cells_of(grade_id)
+            # Cells above the answer cannot change it, because the notebook is run from top to bottom.
             if index <= max(cells):
                 continue
             defined = defined_by[grade_id] - others
@@ -214,6 +219,7 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
                 )
                 notes.append(Note("answer-rebound", text, grade_id))
             elif lost := defined & _deleted(cell.source):
+                # A cell that deletes a name and assigns it again leaves it defined.
                 deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
                 text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
                 notes.append(Note("answer-rebound", text, grade_id))
@@ -221,7 +227,10 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
 
 
 def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
-    """Return cells of answers whose text stands in a comment, in an error or alone → the names to assign."""
+    """Return answer cells that assign nothing → the names to assign.
+
+    Their text is in a comment, in an error or a bare value.
+    """
     found: dict[int, tuple[str, ...]] = {}
     for grade_id, index in notebook.places.items():
         original, cell = notebook.release.by_id[grade_id], notebook.cells[index]
@@ -236,7 +245,7 @@ def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tup
 
 
 def _assigns_no_name(source: str) -> bool:
-    """Whether a cell is made of comments, errors and bare values alone."""
+    """Decide whether a cell consists only of comments, errors and bare values."""
     tree = parse_cell(source)
     return tree is not None and all(
         isinstance(statement, ast.Raise)
@@ -246,17 +255,18 @@ def _assigns_no_name(source: str) -> bool:
 
 
 def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
+    """Return the names that some cells bind."""
     return set().union(*(bound_by(notebook.cells[index].source) for index in indices))
 
 
 def _assigned(source: str) -> set[str]:
-    """The names that a cell assigns at top level; none if it does not run."""
+    """Return the names that a cell assigns at top level; none if it does not parse."""
     tree = parse_cell(source)
     return bound_names(*tree.body) if tree else set()
 
 
 def _deleted(source: str) -> set[str]:
-    """The names that a cell deletes at top level; none if it does not run."""
+    """Return the names that a cell deletes at top level; none if it does not parse."""
     tree = parse_cell(source)
     deletes = (statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.Delete))
     targets = (target for statement in deletes for target in statement.targets)

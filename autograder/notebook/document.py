@@ -1,6 +1,6 @@
-"""From any bytes to plain notebook cells: encoding, JSON, format version and caps.
+"""Convert any bytes to plain notebook cells: encoding, JSON, format version and limits.
 
-Outputs are dropped here, before anything else looks at the notebook: a student's outputs are never used.
+Outputs are dropped here, before any other code sees the notebook: a student's outputs are never used.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from autograder.notebook.pictures import attached_pictures, take_out_pictures
 from autograder.records import Note, PastedPicture
 
 UNREADABLE_SOURCE = "source-unreadable"
-"""Code of the note about a cell whose text is missing from the file."""
+"""Code of the note about a cell without text in the file."""
 MAX_BYTES = 64 * 1024 * 1024
 """Largest notebook file that is read."""
 MAX_READ = 16 * 1024 * 1024
-"""Bytes of it besides outputs, which are passed over without being built."""
+"""Largest notebook without its outputs, which are skipped without being built, in bytes."""
 MAX_CELL_ID = 64
-"""Characters; the format allows no more."""
+"""Longest cell id; the format allows no more."""
 MAX_CELLS = 2000
-"""An exam has some hundred cells; more is an accident or an attack."""
+"""Most cells; an exam has some hundred, and more is an accident or an attack."""
 MAX_SOURCE = 1_000_000
-"""Characters in one cell's source."""
+"""Longest source of one cell, in characters."""
 MAX_VALUES = 1_000_000
-"""Separators outside strings: bounds the memory of the parsed JSON to some hundred megabytes."""
+"""Most separators outside strings; bounds the memory of the parsed JSON to some hundred megabytes."""
 MAX_CONTAINERS = 300_000
-"""Objects and lists outside strings; an empty one costs 24 times its text."""
+"""Most objects and lists outside strings; an empty one needs 24 times as much memory as its text."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -47,13 +47,13 @@ _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 _CONFLICT = (re.compile("^<<<<<<< ", re.M), re.compile("^=======\\r?$", re.M), re.compile("^>>>>>>> ", re.M))
 """The markers of a merge conflict, in their order; one pattern for all of them would take quadratic time."""
 _MOST_NUMBERS = 10
-"""Cells that a note names."""
+"""Most cells that a note names."""
 _MOST_HEAD = 4_000
-"""Characters in which a page of HTML shows itself."""
+"""Characters in which an HTML page identifies itself."""
 
 
 class _Metadata(Struct, omit_defaults=True):
-    """What is read of metadata, of a cell's and of a notebook's; all of it is left as it stands."""
+    """The metadata that is read, of a cell or of a notebook; all of it is kept as it is."""
 
     nbgrader: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     kernelspec: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -69,7 +69,7 @@ class _Cell(Struct, omit_defaults=True):
 
 
 class _Notebook(Struct, omit_defaults=True):
-    """A notebook of the present format without what is never looked at: outputs, and tools' notes."""
+    """Notebook of the current format without the parts that are never read: outputs and notes of tools."""
 
     cells: list[_Cell]
     worksheets: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -78,31 +78,31 @@ class _Notebook(Struct, omit_defaults=True):
 
 
 class RawCell(Struct, frozen=True):
-    """One cell as handed in, with a readable source and whatever the metadata held."""
+    """One cell as submitted, with a readable source and its nbgrader metadata, if any."""
 
     number: int
-    """Counted from 1, as a person counts the cells in Jupyter."""
+    """Counted from 1, as people count the cells in Jupyter."""
     cell_type: str
     """``"code"``, ``"markdown"`` or ``"raw"``."""
     source: str
     """Line ends are ``\\n``; control characters and lone surrogates are replaced by U+FFFD."""
     nbgrader: Mapping[str, Any] | None = None
-    """The cell's nbgrader metadata when it is an object, unchecked inside."""
+    """The cell's nbgrader metadata if it is an object; its content is not checked."""
     id: str = ""
-    """What Jupyter calls the cell, where it says so."""
+    """Jupyter's id of the cell, if it states one."""
     pictures: tuple[PastedPicture, ...] = ()
-    """What is attached to a text, and of a very long one what was pasted into it."""
+    """Attachments of a text cell, and of a very long one also the pictures pasted into it."""
 
 
 class Document(Struct, frozen=True):
-    """A notebook's cells and language, and what was odd about the file."""
+    """A notebook's cells and language, and the oddities of the file."""
 
     cells: tuple[RawCell, ...]
     language: str
-    """In lower case; empty when the metadata names none."""
+    """In lower case; empty if the metadata names none."""
     notes: tuple[Note, ...] = ()
     made_ids: bool = False
-    """nbgrader's ids were put in for grading (`autograder.adopting.otter`). Believed of releases alone."""
+    """nbgrader's ids were added for grading (`autograder.adopting.otter`). Trusted in releases only."""
 
 
 def parse(data: bytes) -> Document:
@@ -114,6 +114,7 @@ def parse(data: bytes) -> Document:
             ``not-a-notebook``, ``no-cells``, ``too-many-cells``, ``not-upgradable`` or ``cell-too-large``.
     """
     notes: list[Note] = []
+    # Strip outputs before the limit is applied: honest notebooks are large because of their outputs.
     data = _lean(data) if len(data) <= MAX_BYTES else data
     if MAX_READ < len(data) <= MAX_BYTES:
         raise NotebookError(
@@ -136,10 +137,10 @@ def parse(data: bytes) -> Document:
 
 
 def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
-    """The notebook's JSON object; oddities of the encoding are added to ``notes``.
+    """Return the notebook's JSON object; oddities of the encoding are appended to ``notes``.
 
     Raises:
-        NotebookError: see `parse`.
+        NotebookError: see `parse_notebook`.
     """
     if len(data) > MAX_BYTES:
         raise NotebookError(
@@ -151,6 +152,7 @@ def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
     if not text.strip():
         raise NotebookError("empty", "The file is empty. Save the notebook in Jupyter and hand it in again.")
     _check_other_format(text)
+    # Before parsing, because the parsed objects are what exhausts memory.
     _bound(text)
     tree = _json(text)
     if not isinstance(tree, dict) or not any(key in tree for key in _NOTEBOOK_KEYS):
@@ -164,7 +166,7 @@ def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
 
 
 def joined(source: Any) -> str | None:
-    """The text of a source, which the format allows as a string or a list of strings; None if neither."""
+    """Return the text of a source, a string or a list of strings in the format; None if it is neither."""
     if isinstance(source, str):
         return source
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
@@ -173,7 +175,7 @@ def joined(source: Any) -> str | None:
 
 
 def shows_attachment(source: str, name: str) -> bool:
-    """Whether a text shows a picture that is attached to its cell, in Markdown or HTML.
+    """Decide whether a text shows a picture that is attached to its cell, in Markdown or HTML.
 
     A comment shows nothing.
     """
@@ -183,7 +185,7 @@ def shows_attachment(source: str, name: str) -> bool:
 
 
 def canonical(source: str) -> str:
-    """Return a source without trailing white space, for comparing."""
+    """Return a source without trailing white space, for comparison."""
     return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
 
 
@@ -195,7 +197,8 @@ def name_cells(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A student's value for a note: ASCII only, quoted and short."""
+    """Return a student's value for a note: ASCII only, quoted and short."""
+    # Converting an integer of thousands of digits to text is slow, or refused by Python.
     small = isinstance(value, int) and abs(value) < 10**9
     if not small and not isinstance(value, (str, float, type(None))):
         return f"a {type(value).__name__}"
@@ -204,14 +207,17 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def _lean(data: bytes) -> bytes:
-    """The same notebook without its outputs; what is no regular one stays as it is."""
+    """Return the same notebook without outputs; data that is no regular notebook is returned unchanged."""
     try:
         return msgspec.json.encode(msgspec.json.decode(data, type=_Notebook))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # The tolerant parser handles, or refuses by name, everything that is not regular.
         return data
 
 
 def _decode(data: bytes, notes: list[Note]) -> str:
+    """Return the file's text, and note an encoding other than UTF-8."""
+    # JSON begins with ASCII, so that its first bytes reveal UTF-16 and UTF-32.
     encoding: str = json.detect_encoding(data[:4])
     try:
         text = data.decode(encoding).removeprefix("\ufeff")
@@ -222,7 +228,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
                 f"The file is not a notebook but binary data (byte {error.start} is not text). "
                 "Hand in the .ipynb file itself, not a PDF, archive or picture of it.",
             ) from error
-        # What an editor on Windows writes when it is not told to write UTF-8.
+        # Default encoding of editors on Windows.
         text, encoding = data.decode("cp1252", "replace"), "cp1252"
     if encoding not in {"utf-8", "utf-8-sig"}:
         notes.append(Note("encoding", f"Expected UTF-8, read as {encoding}; special letters may be off."))
@@ -230,10 +236,10 @@ def _decode(data: bytes, notes: list[Note]) -> str:
 
 
 def _check_other_format(text: str) -> None:
-    """Refuse by name what often lies under the name of a notebook and is none.
+    """Refuse files of other formats that are often submitted under the name of a notebook.
 
-    No notebook can match: JSON has no line that begins with a conflict marker, because strings have no line
-    breaks, and it begins with a brace.
+    No notebook can match: JSON begins with a brace, and no line of it begins with a conflict marker, because
+    strings contain no line breaks.
     """
     if text.lstrip().startswith(_LFS_POINTER):
         raise NotebookError(
@@ -257,6 +263,7 @@ def _check_other_format(text: str) -> None:
 
 
 def _has_conflict(text: str) -> bool:
+    """Decide whether a text contains the markers of a merge conflict, in order."""
     position = 0
     for marker in _CONFLICT:
         found = marker.search(text, position)
@@ -267,7 +274,7 @@ def _has_conflict(text: str) -> bool:
 
 
 def _bound(text: str) -> None:
-    """Refuse JSON whose parsed form would be very large. The cheap count, strings included, comes first."""
+    """Refuse JSON that would be very large when parsed. The cheap count, strings included, comes first."""
     if _values(text) <= MAX_VALUES and _containers(text) <= MAX_CONTAINERS:
         return
     bare = _STRING.sub('""', text)
@@ -280,14 +287,21 @@ def _bound(text: str) -> None:
 
 
 def _values(text: str) -> int:
+    """Return the number of separators in a JSON text."""
     return text.count(",")
 
 
 def _containers(text: str) -> int:
+    """Return the number of objects and lists in a JSON text."""
     return text.count("{") + text.count("[")
 
 
 def _json(text: str) -> Any:
+    """Parse the JSON of a notebook.
+
+    Raises:
+        NotebookError: ``too-deep``, ``truncated-json`` or ``not-json``.
+    """
     try:
         try:
             return json.loads(text)
@@ -302,6 +316,7 @@ def _json(text: str) -> Any:
         ) from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
+        # An error at the very end means that the rest of the file is missing.
         if error.pos >= len(text.rstrip()) or "Unterminated string" in error.msg:
             raise NotebookError(
                 "truncated-json",
@@ -315,12 +330,14 @@ def _json(text: str) -> Any:
 
 
 def _integer(digits: str) -> int | float:
+    """Return an integer, or infinity for one with hundreds of digits."""
     return int(digits) if len(digits) < 400 else math.inf
 
 
 def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
-    """The list of cells of a tree of any version."""
+    """Return the list of cells of a notebook of any version."""
     version = tree.get("nbformat")
+    # Format 1 has no worksheets, so the version is checked as well.
     if ("worksheets" in tree and "cells" not in tree) or version in (1, 2):
         # nbformat takes a second to import and only notebooks from before 2015 need it.
         from autograder.notebook import legacy
@@ -346,6 +363,7 @@ def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
 
 
 def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
+    """Read one cell, or return None if the entry is not an object; oddities are noted."""
     place = f"cell {number}"
     if not isinstance(entry, dict):
         notes.append(Note("not-a-cell", f"Expected an object, got {shown(entry)}; left out.", place))
@@ -359,6 +377,7 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         notes.append(Note(UNREADABLE_SOURCE, "The source is not text; read as an empty cell.", place))
         source = ""
     pictures = () if cell_type == "code" else tuple(attached_pictures(entry.get("attachments")))
+    # Pasted pictures alone may exceed the limit, so they are extracted before it is applied.
     if len(source) > MAX_SOURCE and cell_type != "code":
         source, pictures = take_out_pictures(source, pictures)
     if len(source) > MAX_SOURCE:
@@ -371,6 +390,7 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         # A long text is honest, and nothing of it is run.
         notes.append(Note("cell-cut", f"{len(source):,} characters, cut to {MAX_SOURCE:,}.", place))
         source = source[:MAX_SOURCE]
+    # Carriage returns are line ends, not control characters, so they are converted first.
     clean = _CONTROL.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
     if "\ufffd" in clean and "\ufffd" not in source:
         notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
@@ -380,6 +400,7 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
 
 
 def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:
+    """Return the nbgrader metadata of a cell, pruned to a safe depth; None if there is none."""
     metadata = entry.get("metadata")
     found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     if found is None or found == {}:
@@ -388,13 +409,13 @@ def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[s
         notes.append(Note("metadata-garbage", f"nbgrader metadata is {shown(found)}; ignored.", place))
         return None
     kept: dict[str, Any] = pruned(found)
-    if kept != found:  # where something was cut an empty one stands beside a full one: nothing recurses
+    if kept != found:  # safe to compare: at the cut an empty container meets a full one, so nothing recurses
         notes.append(Note("metadata-garbage", "nbgrader metadata is nested too deeply; cut.", place))
     return kept
 
 
 def _language(tree: dict[str, Any]) -> str:
-    """The language a notebook names for itself, wherever its tool wrote it."""
+    """Return the language that a notebook names, in any of the places where tools write it."""
     metadata = tree.get("metadata")
     if not isinstance(metadata, dict):
         return ""

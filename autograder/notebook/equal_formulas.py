@@ -1,4 +1,4 @@
-"""Finds a key's formula in what students get, however it is arranged or abbreviated there."""
+"""Find a formula of the answer key in texts for students, even if it is rearranged or abbreviated there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autograder.formulas.values.points import Points
 from autograder.rubric import Question, Rubric
 
 _SEED = b"release"
-"""Nobody who could choose a formula by it gains anything: an author compares texts of their own."""
+"""A fixed seed is safe: authors compare their own texts, so knowing it gives no advantage."""
 _PIECE = re.compile(r"\d+(?:\.\d+)?|[^\W\d]\w*|\\[A-Za-z]+|\*\*|[-+*/^(){}·×!]|[⁰¹²³⁴-⁹]+")
 _LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
 _INDEX = re.compile(r"_\{(\w+)\}")
@@ -27,8 +27,8 @@ _FORM_OPTIONS = ("must", "with", "without")
 def read_vocabularies(rubric: Rubric) -> dict[str, Vocabulary]:
     """Return the symbols of questions that ask for a formula, by the grade_id of the answer cell.
 
-    A question that asks for a form, such as an expanded product, is left out: its prompt may state an
-    equal formula.
+    A question that asks for a form, such as an expanded product, is left out: its prompt may state an equal
+    formula.
     """
     return {
         question.answer_cell or f"{question.id}-answer": vocabulary
@@ -39,23 +39,25 @@ def read_vocabularies(rubric: Rubric) -> dict[str, Vocabulary]:
 
 
 def _asks_for_form(question: Question) -> bool:
+    """Decide whether a question asks for a form of a formula."""
     return any(option in item.options for item in question.items for option in _FORM_OPTIONS)
 
 
 def _read_vocabulary(rubric: Rubric, question: Question) -> Iterator[Vocabulary]:
+    """Yield the question's vocabulary, if it is valid."""
     try:
         yield rubric.vocabulary(question)
     except RubricError:
-        return  # told where the question is checked
+        return  # reported when the question is checked
 
 
 def find_equal_formula(text: str, keys: Iterable[str], vocabulary: Vocabulary) -> str:
-    """Return the passage of a text that is a formula equal to one of some keys; empty if there is none.
+    """Return the passage of a text that is a formula equal to one of the keys; empty if there is none.
 
     Args:
-        text: that students get.
+        text: text for students.
         keys: formulas of the answer key; one that cannot be read is never found.
-        vocabulary: with which both are read.
+        vocabulary: vocabulary for reading both.
     """
     trees = [tree for key in keys if (tree := _read(_bare(key), vocabulary)) is not None]
     comparer = Comparer(Points(vocabulary.domains, _SEED)) if trees else None
@@ -77,19 +79,21 @@ def compute_number(text: str) -> int | None:
 
 
 def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:
-    """Yield the longest passages of a text that hold nothing but numbers, declared symbols and signs.
+    """Yield the longest passages of a text that contain only numbers, declared symbols and signs.
 
-    A part of a longer formula is none by itself: other formulas have it as well.
+    A part of a longer formula is not yielded by itself: other formulas contain it as well.
     """
     bare = _bare(text)
     known: Mapping[str, str] = {**FUNCTION_SPELLINGS, **vocabulary.names, **vocabulary.functions}
     since, end = -1, -1
+    # The final None ends a passage at the end of the text.
     for piece in (*_PIECE.finditer(bare), None):
         is_word = piece is not None and piece[0][0].isalpha()
         goes_on = piece is not None and not bare[end : piece.start()].strip(" \t") and since >= 0
         is_known = piece is not None and (not is_word or piece[0] in known)
         if since >= 0 and not (goes_on and is_known):
             passage = bare[since:end]
+            # The second form drops operators at the ends, such as the bullet of a list.
             yield from dict.fromkeys((passage.strip(), passage.strip(" \t-+*/^·×")))
             since = -1
         if piece is not None and is_known:
@@ -98,11 +102,13 @@ def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _bare(text: str) -> str:
+    """Return a text without LaTeX markup around names and indices."""
     return _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", text))
 
 
 def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
-    """Return the formula that a passage is; None for a number or a symbol alone, and for anything else."""
+    """Return the formula that a passage is; None for a single number or symbol, and for anything else."""
+    # A single number or symbol occurs in most texts and proves nothing.
     if len(_PIECE.findall(passage)) < 2:
         return None
     try:
@@ -113,6 +119,7 @@ def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
 
 
 def _is_equal(comparer: Comparer | None, first: Tree, second: Tree) -> bool:
+    """Decide whether two formulas are equal; False if that is undecided."""
     try:
         return comparer is not None and comparer.equal(first, second)
     except (Undecided, FormulaError):

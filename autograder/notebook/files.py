@@ -1,4 +1,4 @@
-"""Reads a notebook file without following anything a student may have put there."""
+"""Read a notebook file without following any link that a student may have put there."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autograder.notebook.document import MAX_BYTES
 
 
 def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
-    """The bytes of a file that a student handed in below a folder; no part of the way is a link.
+    """Return the content of a student's file below a folder; no part of the path may be a link.
 
     Args:
-        folder: of the submission.
-        path: below it; see `autograder.paths`.
-        most: bytes that are read.
+        folder: folder of the submission.
+        path: path below it; see `autograder.paths`.
+        most: most bytes that are read.
 
     Raises:
         NotebookError: see `read_file`.
@@ -28,8 +28,10 @@ def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     above = -1
     try:
+        # Only the submission's folder itself may be a link: staff made it.
         above = os.open(folder, flags & ~os.O_NOFOLLOW)
         for one in folders:
+            # Walk with descriptors, so that no folder can be exchanged for a link after it was checked.
             inner = os.open(one, flags, dir_fd=above)
             os.close(above)
             above = inner
@@ -47,27 +49,28 @@ def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
 def read_file(
     path: Path, *, only_name: bool = False, most: int = MAX_BYTES, above: int | None = None
 ) -> bytes:
-    """The bytes of a notebook handed in; only a regular file, never through a link.
+    """Return the content of a submitted notebook; only of a regular file, never through a link.
 
     The folder is trusted, its entry is not: the checks are made on the opened file, so that it cannot be
     exchanged in between.
 
     Args:
-        path: of the file.
+        path: path of the file.
         only_name: refuse a file that has another name on the same disk, unless it and its folder belong to
-            one user who is not us. An unpacked archive can bring a second name of any file here, the answer
-            key's among them.
-        most: bytes that are read.
-        above: a descriptor of the file's folder, where the way there must not be walked again.
+            one user other than ours. An unpacked archive can create a second name of any file here, including
+            the answer key.
+        most: most bytes that are read.
+        above: descriptor of the file's folder, if its path must not be walked again.
 
     Raises:
         NotebookError: ``missing``, ``symlink``, ``dangling-symlink``, ``directory``, ``not-a-file``,
             ``too-large``, ``not-readable`` or ``hard-link``.
     """
-    # Non-blocking, because opening a named pipe would wait for a writer for ever.
+    # Non-blocking, because opening a named pipe would wait forever for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     name = ascii(path.name)
     try:
+        # Systems without O_NOFOLLOW can only check before opening.
         if above is None and not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
             raise _link(path, name)
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -90,11 +93,12 @@ def read_file(
 
 
 def _belongs_to(status: os.stat_result, folder: int | Path) -> bool:
-    """Whether a file is the own of somebody else than us whose folder it lies in.
+    """Decide whether a file has the same owner as its folder, and this owner is neither root nor our user.
 
-    Whoever makes a second name of a file does not become its owner. So the file of a student whose classmate
-    linked to it is still that student's, and what lies in the classmate's folder is not the classmate's.
-    Where all belong to whoever grades, owners tell nothing: an archive that we unpacked can hold such a link.
+    A user who creates a second name of a file does not become its owner. So a file to which a classmate
+    linked still belongs to its author, and the link in the classmate's folder is recognised as foreign. If
+    all files belong to the grading user, owners prove nothing: an archive that we unpacked can contain such a
+    link.
     """
     try:
         owner = os.stat(folder).st_uid  # noqa: PTH116 - it may be a descriptor
@@ -104,6 +108,7 @@ def _belongs_to(status: os.stat_result, folder: int | Path) -> bool:
 
 
 def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool, most: int) -> bytes:
+    """Return the content of an open file, if it is a regular file within the limits."""
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise _directory(name)
@@ -121,6 +126,7 @@ def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool,
             "too-large", f"{name}: {status.st_size:,} bytes; at most {most:,} are read. {advice}".rstrip()
         )
     parts = []
+    # One byte more than allowed shows that the file grew after it was measured.
     remaining = most + 1
     at_once = min(status.st_size + 1, 1 << 20)  # a buffer that is much too large costs more than to read
     try:
@@ -135,6 +141,7 @@ def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool,
 
 
 def _link(path: Path, name: str) -> NotebookError:
+    """Return the error for a link."""
     try:
         exists = path.exists()
     except OSError:
@@ -147,8 +154,10 @@ def _link(path: Path, name: str) -> NotebookError:
 
 
 def _directory(name: str) -> NotebookError:
+    """Return the error for a folder."""
     return NotebookError("directory", f"{name}: is a folder; hand in the notebook file itself.")
 
 
 def _no_file(name: str) -> NotebookError:
+    """Return the error for a pipe, socket or device."""
     return NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")

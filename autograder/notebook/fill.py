@@ -1,4 +1,4 @@
-"""A source notebook of one variant: drawn values put in, and the listing with its own faults."""
+"""Source notebook of one variant: drawn values filled in, and the listing with the variant's own faults."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from autograder.variants.expressions import Value, fill
 
 
 class Listing(Struct, frozen=True):
-    """The text that is handed out for repair."""
+    """Listing that students repair."""
 
     common: str
-    """As it stands in the source notebook."""
+    """Its text in the source notebook."""
     own: str
-    """What stands there in this variant."""
+    """Its text in this variant."""
 
 
 def fill_notebook(
     source: bytes, values: Mapping[str, Value], name: str, listings: Mapping[str, Listing] | None = None
 ) -> bytes:
-    """The source notebook with every placeholder replaced, in code as in text.
+    """Return the source notebook with every placeholder replaced, in code and in text.
 
     Args:
-        source: the bytes of the source notebook.
-        values: what was drawn.
-        name: the notebook's name without its ending, for messages.
-        listings: what is exchanged in which cell, by grade_id.
+        source: bytes of the source notebook.
+        values: the drawn values.
+        name: the notebook's name without suffix, for messages.
+        listings: listings to exchange, by the grade_id of their cell.
 
     Raises:
-        RubricError: a placeholder names nothing that is drawn, or is not closed; names the cell.
-        NotebookError: it is no notebook; or ``listing-missing``: a cell does not hold the listing of the
-            common variant exactly once.
+        RubricError: a placeholder names no drawn value, or is not closed; names the cell.
+        NotebookError: it is not a notebook; or ``listing-missing``: a cell does not contain the listing of
+            the common variant exactly once.
     """
     tree = load_tree(source, [])
     waiting = dict(listings or {})
@@ -50,6 +50,7 @@ def fill_notebook(
         if grade_id in waiting:
             filled = _exchanged(filled, waiting.pop(grade_id), place)
         cell["source"] = filled
+    # The first remaining listing has no cell.
     for grade_id in waiting:
         raise NotebookError(
             "listing-missing", f"notebook {name!r}: there is no cell {grade_id!r} to put faults in"
@@ -58,14 +59,15 @@ def fill_notebook(
 
 
 def label(release: bytes, variant: str) -> bytes:
-    """A released notebook that says which variant it is. For people: nothing is concluded from it."""
+    """Add the name of the variant to a released notebook. It informs people; no decision depends on it."""
     tree = json.loads(release)
     tree["metadata"]["autograder"] = {"variant": variant}
+    # Sorted keys: the same release and variant give the same bytes.
     return (json.dumps(tree, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
 
 
 def label_of(notebook: bytes) -> str:
-    """What a notebook says it is; empty where it says nothing. Anybody can write it there."""
+    """Return the variant that a notebook claims to be; empty if it claims none. The claim can be forged."""
     try:
         metadata = load_tree(notebook, []).get("metadata")
     except NotebookError:
@@ -76,6 +78,11 @@ def label_of(notebook: bytes) -> str:
 
 
 def _exchanged(text: str, listing: Listing, place: str) -> str:
+    """Replace the common listing in a cell by that of the variant.
+
+    Raises:
+        NotebookError: ``listing-missing``.
+    """
     found = text.count(listing.common)
     if found != 1:
         raise NotebookError(
@@ -87,6 +94,7 @@ def _exchanged(text: str, listing: Listing, place: str) -> str:
 
 
 def _grade_id(cell: Mapping[str, Any]) -> str:
+    """Return the grade_id of a cell; empty if it has none."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     found = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None

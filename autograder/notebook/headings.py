@@ -1,4 +1,4 @@
-"""Headings of the student's own texts that name a question, such as "4c continued" below the last answer.
+"""Headings in students' own texts that name a question, such as "4c continued" below the last answer.
 
 Questions are known as the release prints them: by number, by title, and by the ids of their cells.
 """
@@ -23,47 +23,47 @@ _LABEL = re.compile(
     r"(?:[^\W\d_]{2,}\s+)?(\d+(?:\.\d+)*)?\s*[.:–-]?\s*(?:\(([a-z])\)|([a-z])(?=[).:]|$))?[).:\s]*",
     re.IGNORECASE,
 )
-"""How a numbered heading of the release begins: "Task 4:", "(c)", "Question 4 (c):", "4.2", "c)"."""
+"""Start of a numbered heading in the release: "Task 4:", "(c)", "Question 4 (c):", "4.2", "c)"."""
 _POINTS = re.compile(r"\s*\([\d.,/½]+\s[^()]*\)\s*$")
 _NUMBER = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)*)(?:\s*[.–-]?\s*\(?([a-z])\)?)?(?![^\W_])|(?<!\w)\(?([a-z])\)", re.IGNORECASE
 )
-"""A number in the heading of a student: "4c", "4 (c)", "4.2", "(c)", "c)"."""
+"""Number in a student's heading: "4c", "4 (c)", "4.2", "(c)", "c)"."""
 _LINE_LABEL = re.compile(
     r"^[ \t>#*_-]*"
     r"(?:(?:[^\W\d_]{2,}[ \t]+)?(\d+(?:\.\d+)*)[ \t]*[.:–-]?[ \t]*(?:\(([a-z])\)|([a-z])(?=[).:]))"
     r"|\(?([a-z])\)(?=\s))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""How a line begins that answers another question: "2b) …", "Task 2 (i): …", "# 4c: …" in code, "c) …"."""
+"""Start of a line that answers another question: "2b) …", "Task 2 (i): …", "# 4c: …" in code, "c) …"."""
 _ENTRY = re.compile(r"\s*\(?(?:\d+|[a-z])[).]", re.IGNORECASE)
-"""How an entry of a list begins: "1. Old data" continues an answer and need not name question 1."""
+"""Start of a list entry: "1. Old data" continues an answer and need not name question 1."""
 _MOST_WORDS = 8
-"""Of a first line that is a heading without markup; a longer one is a sentence of the answer."""
+"""Most words of a first line that is a heading without markup; a longer one is a sentence of the answer."""
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 
 Words = tuple[str, ...]
 
 
 class _Question(Struct, frozen=True):
-    """The answers below one heading of the release."""
+    """Answers below one heading of the release."""
 
     number: Words
-    """Such as ("4", "c")."""
+    """Parts of the number, such as ("4", "c")."""
     titles: tuple[Words, ...]
-    """One for each language."""
+    """One title for each language."""
     ids: list[Words] = []
     written: list[str] = []
-    """The grade_ids of its written answers."""
+    """grade_ids of its written answers."""
     answers: list[str] = []
-    """Those of all of its answers."""
+    """grade_ids of all of its answers."""
 
     def is_numbered(self, key: Words) -> bool:
-        """Whether this is its number, or the letter of it."""
+        """Decide whether a key is this question's number, or its letter."""
         return self.number == key or (len(key) == 1 and key[0].isalpha() and self.number[-1:] == key)
 
     def is_named_in(self, heading: Words) -> bool:
-        """Whether a heading begins with the title or an id, or contains one of several words."""
+        """Decide whether a heading begins with the title or an id, or contains one of several words."""
         return any(
             name == heading[at : at + len(name)]
             for name in (*self.titles, *self.ids)
@@ -74,15 +74,15 @@ class _Question(Struct, frozen=True):
 def name_answers(
     cells: Sequence[RawCell], release: Release, own: Collection[int]
 ) -> dict[int, tuple[str, ...]]:
-    """Return the student's own text cells whose headings name questions → written answers to these.
+    """Return the student's own text cells with headings that name questions → written answers to these.
 
-    A text directly below such a cell belongs to it if no heading of its own says otherwise. A heading that
-    may name several questions names none.
+    A text directly below such a cell belongs to it unless its own heading says otherwise. A heading that may
+    name several questions names none.
 
     Args:
-        cells: of the submission.
-        release: the student's own.
-        own: cells that are no cell of the release.
+        cells: cells of the submission.
+        release: the student's own release.
+        own: cells that are not part of the release.
     """
     questions = _list_questions(release)
     found: dict[int, tuple[str, ...]] = {}
@@ -91,10 +91,12 @@ def name_answers(
             continue
         headings = _list_headings(cells[index].source)
         named = [question for heading in headings for question in _find_questions(heading, questions)]
+        # A continuation belongs to the last written answer of its question.
         written = dict.fromkeys(question.written[-1] for question in named if question.written)
         if written:
             found[index] = tuple(written)
         elif not named and index - 1 in found:
+            # A cell without headings continues the cell directly above.
             found[index] = found[index - 1]
     return found
 
@@ -104,13 +106,13 @@ def find_labelled(
 ) -> dict[str, set[int]]:
     """Return the cells in which a line begins with the number of a question, by its answers' grade_ids.
 
-    A letter alone stands for a question of the task in which the cell is.
+    A letter alone refers to a question of the task in which the cell is.
 
     Args:
-        cells: of the submission.
-        release: the student's own.
-        searched: positions of cells of the student's own, and of answers.
-        places: of the cells of the release, by grade_id.
+        cells: cells of the submission.
+        release: the student's own release.
+        searched: positions of the student's own cells, and of answers.
+        places: positions of the release's cells, by grade_id.
     """
     questions = _list_questions(release)
     found: dict[str, set[int]] = {}
@@ -125,7 +127,7 @@ def find_labelled(
 
 
 def _find_task(index: int, questions: Sequence[_Question], places: Mapping[str, int]) -> Words:
-    """Return the number of the task in which a cell stands: that of the last answer above it."""
+    """Return the number of the task that contains a cell: that of the last answer above it."""
     above = {
         places[name]: question.number[:-1]
         for question in questions
@@ -136,6 +138,7 @@ def _find_task(index: int, questions: Sequence[_Question], places: Mapping[str, 
 
 
 def _list_questions(release: Release) -> list[_Question]:
+    """Return the questions of a release that have an answer or a cell with points."""
     questions: list[_Question] = []
     numbers: dict[int, Words] = {}  # of the headings above, by level
     for cell in release.cells:
@@ -144,7 +147,9 @@ def _list_questions(release: Release) -> list[_Question]:
         for level, text in headings:
             label = _LABEL.match(text)
             number = _join_number(*label.groups()) if label else ()
+            # A heading ends all headings of its own and lower levels.
             numbers = {upper: one for upper, one in numbers.items() if upper < level}
+            # A letter alone, such as "(c)", completes the number of the heading above.
             whole = number if number and number[0].isdigit() else (*_last(numbers), *number)
             numbers[level] = whole
             titles.append(_words(_POINTS.sub("", text[label.end() :] if label and number else text)))
@@ -158,16 +163,19 @@ def _list_questions(release: Release) -> list[_Question]:
 
 
 def _last(numbers: dict[int, Words]) -> Words:
+    """Return the number of the deepest heading."""
     return numbers[max(numbers)] if numbers else ()
 
 
 def _find_questions(heading: str, questions: Sequence[_Question]) -> list[_Question]:
-    """Return the questions that a heading names by their numbers, else the only one named by id or title."""
+    """Return the questions that a heading names by number, else the only one that it names by id or title."""
     keys = [_join_number(*found.groups()) for found in _NUMBER.finditer(heading)]
     if _ENTRY.match(heading) and not _CONTINUED.search(heading):
+        # "1. Old data" is a list entry; only a two-part number such as "4c" still names a question.
         keys = [key for key in keys if len(key) > 1]
     longest = [key for key in keys if len(key) == max(map(len, keys))]  # "4c" in "part 2 of 4c"
     numbered = [[one for one in questions if one.is_numbered(key)] for key in longest]
+    # A number that fits several questions, such as "(c)", decides nothing.
     if unique := [found[0] for found in numbered if len(found) == 1]:
         return unique
     named = [question for question in questions if question.is_named_in(_words(heading))]
@@ -175,7 +183,7 @@ def _find_questions(heading: str, questions: Sequence[_Question]) -> list[_Quest
 
 
 def _list_headings(source: str) -> Iterator[str]:
-    """Yield the headings of a text, lines in bold, and a first line that says what it continues."""
+    """Yield the headings of a text, lines in bold, and a first line that says which answer it continues."""
     yield from (text for _, text in _split_headings(source))
     yield from _BOLD_LINE.findall(source)
     first = source.strip().split("\n", 1)[0]
@@ -185,12 +193,15 @@ def _list_headings(source: str) -> Iterator[str]:
 
 
 def _split_headings(source: str) -> list[tuple[int, str]]:
+    """Return level and text of each heading."""
     return [(len(marks), text.strip(" \t#*_")) for marks, text in _HEADING.findall(source)]
 
 
 def _join_number(digits: str | None, *letters: str | None) -> Words:
+    """Return digits and letters as one tuple: "4.2" and "c" as ("4", "2", "c")."""
     return (*(digits.split(".") if digits else ()), *(letter.lower() for letter in letters if letter))
 
 
 def _words(text: str) -> Words:
+    """Return the words of a text in lower case."""
     return tuple(word.casefold() for word in _WORD.findall(text))

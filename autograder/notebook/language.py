@@ -1,6 +1,6 @@
-"""Texts of a source notebook in several languages, of which a release shows one or all.
+"""Texts of a source notebook in several languages; a release shows one or all of them.
 
-A Markdown cell is divided by comments on lines of their own, which Jupyter does not show::
+A Markdown cell is divided by comments on separate lines, which Jupyter does not show::
 
     ### (a) One matrix
     <!-- de -->
@@ -8,8 +8,8 @@ A Markdown cell is divided by comments on lines of their own, which Jupyter does
     <!-- all -->
     $$W_q$$
 
-What stands before the first mark is in the assignment's first language where the mark begins another one,
-and otherwise for everybody, as is everything behind ``<!-- all -->``.
+Text before the first mark is in the assignment's first language if the mark begins another one; otherwise it
+is for all languages, as is all text after ``<!-- all -->``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class _LanguagePart(NamedTuple):
 
 
 def in_language(text: str, languages: Sequence[str], wanted: str, place: str) -> str:
-    """The text of one cell as a release shows it.
+    """Return the text of one cell as a release shows it.
 
     Args:
-        text: the cell's source.
-        languages: of the assignment; the first is what unmarked text is in.
-        wanted: one of them, or empty for all: the cell is only checked, and stays as it is.
-        place: of the cell, for errors.
+        text: source of the cell.
+        languages: languages of the assignment; unmarked text is in the first.
+        wanted: one of them, or empty for all: the cell is only checked and returned unchanged.
+        place: location of the cell, for error messages.
 
     Raises:
-        NotebookError: ``language``; a mark names no language of the assignment, or a translated
-            passage is not there once in every language.
+        NotebookError: ``language``; a mark names no language of the assignment, or a translated passage is
+            not there once in every language.
     """
     parts = _parts(text, languages, place)
     if len(parts) == 1:
@@ -52,9 +52,11 @@ def in_language(text: str, languages: Sequence[str], wanted: str, place: str) ->
 
 
 def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePart]:
+    """Return the parts of a text between its marks."""
     parts: list[_LanguagePart] = []
     language, lines, fenced = "", list[str](), False
     for line in text.split("\n"):
+        # A mark inside a code block is text.
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         mark = None if fenced else _MARK.fullmatch(line)
         if mark is None:
@@ -64,6 +66,7 @@ def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePar
         if new not in (*languages, ALL):
             known = ", ".join((*languages, ALL))
             raise NotebookError("language", f"{place}: <!-- {new} -->: expected one of {known}")
+        # Text before the first mark is a translation only if another language follows.
         unmarked = ALL if new in (languages[0], ALL) else languages[0]
         parts.append(_LanguagePart(language or unmarked, "\n".join(lines).strip("\n")))
         language, lines = new, []
@@ -72,7 +75,10 @@ def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePar
 
 
 def _check(parts: Sequence[_LanguagePart], languages: Sequence[str], place: str) -> None:
-    """Every passage is complete; it ends at a text for all, and at the next one in the first language."""
+    """Refuse incomplete passages.
+
+    A passage ends at a text for all languages, and at the next one in the first language.
+    """
     passages: list[list[str]] = [[]]
     for part in parts:
         if part.language in (ALL, languages[0]):

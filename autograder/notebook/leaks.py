@@ -1,9 +1,9 @@
-"""Refuse a release that gives away what its source withholds: solutions, model answers, key formulas.
+"""Refuse a release that reveals what its source withholds: solutions, model answers, key formulas.
 
 Code is compared as tokens without comments, docstrings, quotes, brackets of calls and layout; text as words.
-Short or trivial solutions prove nothing when they are found, so every rule asks for a minimum of tokens or
-words, with which the assignments in ``assignments/`` and the templates of ``autograder new`` pass. Halving
-one of the minima stops at most one of them.
+A match of a short or trivial solution proves nothing, so every rule requires a minimum of tokens or words,
+with which the assignments in ``assignments/`` and the templates of ``autograder new`` pass. Halving one of
+the minima stops at most one of them.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _MARKER = re.compile(
     r"|(?i:(?:BEGIN|END)[ \t]+(?:SOLUTION|MARK[ \t]+SCHEME))[ \t]*(?:-->|#*)[ \t]*$)",
     re.MULTILINE,
 )
-"""In lower case only where nothing follows: "# begin solution here" may tell students where to write."""
+"""Lower case only if nothing follows: "# begin solution here" may show students where to write."""
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
 _LAYOUT = re.compile(r"\\(?:[nrt]|\s)|&nbsp;|[\xad\u200b]|(?<!\w)[rR](?=['\"])")
-"""Line ends in strings, continued lines, what stands for a space or for nothing in a text, raw strings."""
+"""Line ends in strings, continued lines, text for spaces and invisible characters, raw-string prefixes."""
 _DECIMAL = re.compile(r"(?<![\w.])(?=\d*[.eE])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _WORD = re.compile(r"\w+")
 _UNCOUNTED = re.compile(r"(?:async\s+)?(?:def|class|import|from|else|try|finally|pass)\b|@")
-"""Lines that say nothing of a solution: names and imports are often stated in the prompt."""
+"""Lines that reveal nothing about a solution: names and imports are often stated in the prompt."""
 _RETURN = re.compile(r"^\s*return\b")
-"""A line is looked for without it: it gives away as much."""
+"""Removed before a line is searched, because the expression alone reveals as much."""
 _FORMULA = re.compile(r"[\w\s.*/^+\-()\[\]{},=<>·]+")
 _OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
-"""A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
+"""A hyphen is an operator only next to a number, a bracket or a space: "pre-trained" is a word."""
 _APPLIED = re.compile(r"[\w)\]}]\s*(?:\*\*|[*/^+·-])\s*[-\w(\[{]")
 """An operator with operands on both sides, unlike the tag ``</w>``."""
 _LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
@@ -55,48 +55,49 @@ _QUESTION = re.compile(r"[^.!?:]*\?")
 _DROPPED_IN_FORMULAS = frozenset({"*", "·", "\\", "{", "}", "$", "cdot", "times", "left", "right", "[", "]"})
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
-"""What Python and formulas write alike: ``^`` is another operator in Python."""
+"""Operators that Python and formulas share: ``^`` has another meaning in Python."""
 
 _LINE_TOKENS = 4
-"""A shorter line of code, such as ``x = 1``, is found anywhere and counts neither way."""
+"""Fewest tokens of a line that counts; a shorter one, such as ``x = 1``, occurs anywhere."""
 _KEY_TOKENS = 6
-"""The least of a solution that is looked for in texts and cells to play in."""
+"""Fewest tokens of a solution that is searched in texts and in cells for experiments."""
 _GIVEN_TOKENS = 14
-"""The least of a solution that is looked for in given code, which resembles solutions by its nature."""
+"""Fewest tokens of a solution that is searched in given code, which naturally resembles solutions."""
 _SHARE = 0.5
-"""Of a solution's tokens in a text or a cell to play in: as much of a key is no coincidence."""
+"""Share of a solution's tokens in a text or a cell for experiments that is no coincidence."""
 _FAR_OPERATORS = 4
-"""Of a formula that is looked for everywhere. A shorter one is looked for in its own question alone:
-elsewhere it may be an example of how to write formulas."""
+"""Fewest operators of a formula that is searched everywhere. A shorter one is searched in its own question
+only: elsewhere it may be an example of how to write formulas."""
 _DIGITS = 4
-"""Of a number, or of the numbers of a tuple together, that is looked for in its own question."""
+"""Fewest digits of a number, or of all numbers in a tuple, that is searched in its own question."""
 _LONG_NUMBER = 100_000
-"""From here on a number inside of a table or dictionary is looked for by itself, and one that is all of an
-answer is looked for everywhere, unless it is round."""
+"""From this size on, a number inside a table or dictionary is searched by itself, and a number that is a
+whole answer is searched everywhere, unless it is round."""
 _RUN_WORDS = 6
-"""Words in a row that count as taken over; shorter runs are phrases."""
+"""Words in a row that count as copied; shorter runs are common phrases."""
 _PARAGRAPH_WORDS = 8
 _SHORT_ANSWER_WORDS = 5
-"""A model answer from five words is looked for as a whole; from eight on three quarters of a paragraph do."""
+"""A model answer from five words on is searched as a whole; from eight words on, three quarters of a
+paragraph suffice."""
 _TEXT_SHARE = 0.75
 
 
 class GivenText(Struct, frozen=True):
-    """Something that students get."""
+    """A text that students receive."""
 
     place: str
-    """For messages."""
+    """Location, for messages."""
     text: str
     code: bool = False
     fixed: bool = False
-    """Given code: locked cells, stubs and files, which a solution may well repeat in part."""
+    """Given code: locked cells, stubs and files, which a solution may legitimately repeat in part."""
     notebook: str = ""
     number: int = 0
-    """Of the cell, counted from 1; 0: no cell."""
+    """Number of the cell, counted from 1; 0 if it is no cell."""
 
 
 class WithheldAnswer(Struct, frozen=True):
-    """What the source withholds of one answer."""
+    """Content of one answer that the source withholds."""
 
     place: str
     text: str
@@ -104,19 +105,21 @@ class WithheldAnswer(Struct, frozen=True):
     notebook: str
     number: int
     since: int
-    """The cell behind the answer before: where this question's prompt begins."""
+    """First cell after the previous answer: the start of this question's prompt."""
     vocabulary: Vocabulary | None = None
-    """The symbols of its formulas, if equal formulas give it away."""
+    """Symbols of its formulas, if equal formulas reveal it."""
 
 
 class _CodeLine(Struct, frozen=True):
+    """Line of code as it is compared and as it is quoted."""
+
     tokens: str
     weight: int
     said: str
 
 
 class _Assignment(Struct, frozen=True):
-    """A line that assigns a literal, or a number that is computed from numbers."""
+    """Line that assigns a literal, or a number computed from numbers."""
 
     tokens: str
     said: str
@@ -124,25 +127,24 @@ class _Assignment(Struct, frozen=True):
 
 
 class _CodeKey(Struct, frozen=True):
-    """A solution in the forms that are compared."""
+    """Solution in the forms that are compared."""
 
     lines: tuple[_CodeLine, ...]
     definitions: tuple[tuple[_CodeLine, ...], ...]
     formulas: tuple[str, ...]
     values: tuple[str, ...]
-    """Numbers, and tuples and lists of them, that a name is assigned to."""
+    """Numbers, and tuples and lists of them, that are assigned to a name."""
     assignments: tuple[_Assignment, ...]
-    """``name = literal``, if the solution consists of nothing else."""
+    """``name = literal``, if the solution consists only of such lines."""
     far: tuple[str, ...] = ()
-    """Values among these assignments that are looked for everywhere."""
+    """Values among these assignments that are searched everywhere."""
 
 
 def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) -> None:
-    """Refuse solutions, model answers and markers of solutions in what students get.
+    """Refuse solutions, model answers and solution markers in texts for students.
 
     Raises:
-        NotebookError: ``solution-left``; names the answer's cell, the place that gives it away, and the
-            passage.
+        NotebookError: ``solution-left``; names the answer's cell, the place that reveals it, and the passage.
     """
     for text in given:
         if marker := _MARKER.search(text.text):
@@ -168,12 +170,12 @@ def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) 
 def withheld_answers(
     source: bytes, notebook: str, vocabularies: Mapping[str, Vocabulary] = {}
 ) -> Iterator[WithheldAnswer]:
-    """What a source notebook withholds: solutions, whole model answers, and mark schemes.
+    """Yield the withheld content of a source notebook: solutions, whole model answers, and mark schemes.
 
     Args:
-        source: its bytes.
+        source: bytes of the notebook.
         notebook: its name.
-        vocabularies: the symbols of formulas, by the grade_id of the answer cell.
+        vocabularies: symbols of formulas, by the grade_id of the answer cell.
 
     Raises:
         CourseError: it is not a notebook, or its metadata is not usable.
@@ -184,6 +186,7 @@ def withheld_answers(
         if not cell.is_answer and not cell.task:
             continue
         parts = split(cell.source, name_cell(notebook, cell))
+        # Without solution markers nbgrader replaces the whole answer, so all of it is withheld.
         whole = not cell.task and "SOLUTION" not in parts.regions
         lines = (*parts.kept, *parts.withheld) if whole else parts.withheld
         yield WithheldAnswer(
@@ -199,18 +202,18 @@ def withheld_answers(
 
 
 def withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
-    """What the answer key's version of a starter file withholds."""
+    """Yield the content that the answer key's version of a starter file withholds."""
     if lines := split(source, path).withheld:
         yield WithheldAnswer(path, "\n".join(lines), path.endswith(".py"), "", 0, 0)
 
 
 def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
-    """Everything in a released notebook that holds text: cells, their outputs, attachments and metadata.
+    """Yield all texts in a released notebook: cells, their outputs, attachments and metadata.
 
     Args:
-        release: its bytes.
+        release: bytes of the release.
         notebook: its name.
-        tests: whether cells that carry points count; an adopted course shows results in its tests.
+        tests: whether cells with points count; an adopted course shows results in its tests.
 
     Raises:
         CourseError: it is not a notebook.
@@ -222,6 +225,7 @@ def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterato
             code = cell.cell_type == "code"
             fixed = code and (cell.is_answer or cell.is_locked)
             yield GivenText(place, cell.source, code, fixed, notebook, cell.number)
+        # nbgrader's metadata contains no text of the author.
         metadata = {key: value for key, value in raw.get("metadata", {}).items() if key != "nbgrader"}
         beside = {"outputs": raw.get("outputs"), "metadata": metadata}
         for what, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
@@ -232,17 +236,18 @@ def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterato
 
 
 def name_cell(notebook: str, cell: ReleaseCell) -> str:
-    """The name of a cell in messages."""
+    """Return the name of a cell in messages."""
     named = f" ({cell.grade_id})" if cell.grade_id else ""
     return f"notebook {notebook!r}, cell {cell.number}{named}"
 
 
 class _Shown:
-    """A given text with its tokens and words, each made when it is first needed."""
+    """Given text with its tokens and words, each computed at first use."""
 
     def __init__(self, given: GivenText) -> None:
         self.given = given
         computed = _plain(given.text, compute=True) if given.code else given.text
+        # Numbers are compared as written and as computed: "1024 * 768" also reveals 786432.
         forms = {given.text, computed, *([_plain(given.text)] if given.code else [])}
         self._tokens = [f" {_read_code_tokens(form)} " for form in forms]
         self._formula = " ; ".join(
@@ -252,10 +257,11 @@ class _Shown:
         self._runs: frozenset[tuple[str, ...]] | None = None
 
     def has(self, tokens: str) -> bool:
+        """Decide whether the text contains the tokens of a line of code."""
         return any(f" {tokens} " in form for form in self._tokens)
 
     def has_formula(self, tokens: str) -> bool:
-        """Whether a formula stands there by itself, and not as a part of a longer one."""
+        """Decide whether the text contains a formula by itself, not as a part of a longer one."""
         at = self._formula.find(f" {tokens} ")
         while at >= 0:
             before, behind = self._formula[:at].rsplit(" ", 1)[-1], self._formula[at + len(tokens) + 2 :]
@@ -265,12 +271,13 @@ class _Shown:
         return False
 
     def has_words(self, words: Sequence[str]) -> bool:
+        """Decide whether the text contains the words in a row."""
         if not self._words:
             self._words = f" {' '.join(_words(self.given.text))} "
         return f" {' '.join(words)} " in self._words
 
     def shared_words(self, words: Sequence[str]) -> int:
-        """How many of the words stand there in a long run of them."""
+        """Return how many of the words occur in the text within a long run of them."""
         if self._runs is None:
             self._runs = frozenset(_runs(_words(self.given.text)))
         shared = set[int]()
@@ -280,9 +287,10 @@ class _Shown:
 
 
 def _leaked_code(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
-    """Where a solution in code is given away, and which passage."""
+    """Return where a solution in code is revealed, and by which passage; None if it is not."""
     key = _read_key(answer.text)
     fixed = [text for text in shown if text.given.fixed]
+    # Lines that given code contains anyway reveal nothing in other places.
     known = {line.tokens for line in key.lines if any(text.has(line.tokens) for text in fixed)}
     for text in shown:
         passage = _value_in(text, key, answer)
@@ -296,7 +304,7 @@ def _leaked_code(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, 
 
 
 def _value_in(text: _Shown, key: _CodeKey, answer: WithheldAnswer) -> str:
-    """The formula or value of a solution that stands in a text; empty if none does."""
+    """Return the formula or value of a solution that a text contains; empty if it contains none."""
     near = _is_near(answer, text.given)
     for value in (*key.formulas, *(key.values if near else key.far)):
         long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS or value in key.far
@@ -310,9 +318,9 @@ def _value_in(text: _Shown, key: _CodeKey, answer: WithheldAnswer) -> str:
 
 
 def _solution_in(text: _Shown, key: _CodeKey, known: Collection[str]) -> str:
-    """A line of a solution, or of a definition in it, that a text holds too much of.
+    """Return a line of a solution, or of a definition in it, of which a text contains too much.
 
-    Lines that students are given as code (``known``) give nothing away.
+    Lines that students receive as code (``known``) reveal nothing.
     """
     for lines, share in ((key.lines, _SHARE), *((one, 1.0) for one in key.definitions)):
         if passage := _covered(
@@ -323,7 +331,7 @@ def _solution_in(text: _Shown, key: _CodeKey, known: Collection[str]) -> str:
 
 
 def _covered(lines: Iterable[_CodeLine], text: _Shown, share: float, least: int) -> str:
-    """The longest line that is found, if those that are found make up so great a share; else nothing."""
+    """Return the longest line that is present, if the present lines make up the share; else an empty text."""
     lines = list(lines)
     found = [line for line in lines if text.has(line.tokens)]
     weight = sum(line.weight for line in found)
@@ -333,10 +341,11 @@ def _covered(lines: Iterable[_CodeLine], text: _Shown, share: float, least: int)
 
 
 def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
-    """Where a model answer in words is given away, and which paragraph."""
+    """Return where a model answer in words is revealed, and by which paragraph; None if it is not."""
     for paragraph in _PARAGRAPH.split(answer.text):
         said = _QUESTION.sub("", paragraph).strip()  # questions are quoted from the prompt
         words, least = _words(said), _TEXT_SHARE * len(_words(paragraph))
+        # Headings and very short paragraphs occur in many texts.
         if len(words) < _SHORT_ANSWER_WORDS or said.startswith("#"):
             continue
         for text in shown:
@@ -346,7 +355,10 @@ def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, 
 
 
 def _leaked_formula(answer: WithheldAnswer, given: Sequence[GivenText]) -> tuple[str, str] | None:
-    """Where an equal formula gives a key away in its own question, and which one: a copy earns the points."""
+    """Return where an equal formula reveals a key in its own question, and which one; None if none does.
+
+    Copying such a formula would earn the points.
+    """
     if answer.vocabulary is None:
         return None
     found = _read_key(answer.text).formulas if answer.code else formulas_in(answer.text, answer.vocabulary)
@@ -358,14 +370,17 @@ def _leaked_formula(answer: WithheldAnswer, given: Sequence[GivenText]) -> tuple
 
 
 def _is_own(answer: WithheldAnswer, given: GivenText) -> bool:
+    """Decide whether a text is the cell of an answer itself."""
     return given.number > 0 and (given.notebook, given.number) == (answer.notebook, answer.number)
 
 
 def _is_near(answer: WithheldAnswer, given: GivenText) -> bool:
+    """Decide whether a text belongs to the question of an answer."""
     return given.notebook == answer.notebook and answer.since <= given.number <= answer.number
 
 
 def _read_key(source: str) -> _CodeKey:
+    """Return a solution in the forms that are compared; unreadable code as lines only."""
     plain = _plain(source)
     try:
         tree = parsed(_plain(source, compute=True))
@@ -386,6 +401,7 @@ def _read_key(source: str) -> _CodeKey:
     values = [ast.unparse(node) for node in assigned]
     assignments = tuple(_assignments(parsed(plain), tree))
     far = values if assignments else []
+    # Long numbers count wherever they are inside a value.
     values += [ast.unparse(node) for value in assigned for node in ast.walk(value) if _is_long_number(node)]
     return _CodeKey(
         _code_lines(plain),
@@ -398,19 +414,21 @@ def _read_key(source: str) -> _CodeKey:
 
 
 def _assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignment]:
-    """The assignments of a solution that does nothing but assign plain values to names of its own."""
+    """Yield the assignments of a solution that only assigns plain values to its own names."""
     values = [node.value for node in computed.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
     targets = [ast.unparse(node.targets[0]) for node in computed.body if isinstance(node, ast.Assign)]
     if len(values) < len(computed.body) or len(set(targets)) < len(targets):
         return
     for *forms, value in zip(written.body, computed.body, values, strict=True):
         literal = ast.literal_eval(value)
+        # Values that any code may contain are no evidence.
         if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
             for said in dict.fromkeys(ast.unparse(form) for form in forms):
                 yield _Assignment(_read_code_tokens(said), said, _is_telling(ast.unparse(value)))
 
 
 def _is_plain(node: ast.expr) -> bool:
+    """Decide whether an expression is a literal."""
     try:
         ast.literal_eval(node)
     except UNREADABLE:
@@ -419,22 +437,23 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def _is_telling(value: str) -> bool:
-    """Whether a value is a number, or some, of so many digits that it stands nowhere by coincidence."""
+    """Decide whether a value consists of numbers with so many digits that a match is no coincidence."""
     numbers = re.fullmatch(r"[\d\s.,()\[\]\-]+", value)
     return bool(numbers) and sum(char.isdigit() for char in value) >= _DIGITS
 
 
 def _is_rare(value: str) -> bool:
-    """Whether a value is a whole number that no other question would state by coincidence."""
+    """Decide whether a value is a whole number that no other question would state by coincidence."""
     return value.isdecimal() and int(value) >= _LONG_NUMBER and len(value.rstrip("0")) >= _DIGITS
 
 
 def _is_long_number(node: ast.AST) -> bool:
+    """Decide whether a node is an integer that is searched by itself."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LONG_NUMBER
 
 
 def _is_formula(text: str) -> bool:
-    """Whether a string of a solution is a formula, and not prose with a hyphen."""
+    """Decide whether a string of a solution is a formula, and not prose with a hyphen."""
     bare = re.sub(r"\s+", " ", text.strip())
     prose = re.search(r"[^\W\d]\w* [^\W\d]\w*", bare)
     is_applied = _OPERATOR.search(bare) and _APPLIED.search(bare)
@@ -442,6 +461,7 @@ def _is_formula(text: str) -> bool:
 
 
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
+    """Return the lines of code that count, without duplicates."""
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
         tokens = _read_code_tokens(_RETURN.sub("", line))
@@ -452,13 +472,14 @@ def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
 
 
 def _plain(source: str, *, compute: bool = False) -> str:
-    """Code as Python itself would write it, without comments and docstrings; unreadable code as it is.
+    """Return code in Python's own layout, without comments and docstrings; unreadable code only dedented.
 
     Args:
-        source: of a cell or file.
-        compute: write numbers that are computed from numbers as one: ``1024 * 768``.
+        source: source of a cell or file.
+        compute: replace numbers computed from numbers, such as ``1024 * 768``, by their value.
     """
     lines = source.split("\n")
+    # A region cut out of a function is indented and would not parse.
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     dedented = "\n".join(line[margin:] for line in lines)
     try:
@@ -487,37 +508,42 @@ class _Computing(ast.NodeTransformer):
 
 
 def _is_remark(node: Any) -> bool:
+    """Decide whether a statement is a bare string, such as a docstring."""
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _tokens(text: str) -> str:
+    """Return the tokens of a text, separated by spaces."""
     return " ".join(token.replace("_", "") if token[0].isdigit() else token for token in _TOKEN.findall(text))
 
 
 def _read_code_tokens(text: str) -> str:
-    """The tokens of code, the same however Python allows to lay it out; in a text it is not parsed."""
+    """Return the tokens of code, independent of its layout; in a text the code is not parsed."""
     joined_lines = _LAYOUT.sub(" ", text).replace("\\", "")
     return _tokens(_DECIMAL.sub(lambda found: repr(float(found[0])).removesuffix(".0"), joined_lines))
 
 
 def _formula_tokens(text: str) -> str:
+    """Return the tokens of a formula, the same for LaTeX, Python and plain notation."""
     raised = _RAISED.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", text)
     bare = _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", raised)).replace("**", "^")
     return " ".join(token for token in _tokens(bare).split(" ") if token not in _DROPPED_IN_FORMULAS)
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
 def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield all runs of words of the fixed length."""
     for at in range(len(words) - _RUN_WORDS + 1):
         yield tuple(words[at : at + _RUN_WORDS])
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """Every string of a JSON tree; a source's list of lines as one, an SVG picture in base64 as its text."""
+    """Yield every string of a JSON tree: a source's lines as one, a base64 SVG picture as its text."""
     if (whole := joined(tree)) is not None:
         yield whole
     elif isinstance(tree, list | tuple):
@@ -530,6 +556,7 @@ def _texts(tree: Any) -> Iterator[str]:
 
 
 def _decoded(value: Any) -> Any:
+    """Return the text of a base64 picture; other values as they are."""
     text = joined(value)
     try:
         return text if text is None else base64.b64decode(text, validate=True).decode()
@@ -538,5 +565,6 @@ def _decoded(value: Any) -> Any:
 
 
 def _quoted(passage: str, limit: int = 80) -> str:
+    """Return a passage in quotes on one line, shortened for a message."""
     flat = " ".join(passage.split())
     return repr(flat if len(flat) <= limit else flat[: limit - 1] + "…")

@@ -1,6 +1,6 @@
-"""Old notebooks and old nbgrader metadata, upgraded by the code of nbformat and nbgrader themselves.
+"""Upgrade old notebooks and old nbgrader metadata with the code of nbformat and nbgrader.
 
-Both packages take a second or more to import, so this module is imported only when something is old.
+Both packages take a second or more to import, so this module is imported only for old notebooks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")
 
 
 def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
-    """The cells of a notebook of format 1, 2 or 3, in the form of format 4 and without outputs.
+    """Return the cells of a notebook of format 1, 2 or 3, in the form of format 4 and without outputs.
 
     Raises:
-        NotebookError: ``too-many-cells``, or ``not-upgradable`` when nbformat cannot make sense of it.
+        NotebookError: ``too-many-cells``, or ``not-upgradable`` if nbformat cannot convert it.
     """
     sheets = tree.get("worksheets", [{"cells": tree.get("cells")}])
     entries = [
@@ -37,6 +37,7 @@ def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
         )
     bare = [_bare(entry) for entry in entries]
     version = tree.get("nbformat")
+    # Only the cells are upgraded, because nothing else of the notebook is used.
     old: dict[str, Any] = {"nbformat": 2 if version in (1, 2) else 3, "nbformat_minor": 0, "metadata": {}}
     try:
         tree = {**old, "worksheets": [{"cells": bare, "metadata": {}}]}
@@ -52,7 +53,7 @@ def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
 
 
 def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[str, Any]:
-    """One cell's nbgrader metadata at its current schema version; empty when it means nothing.
+    """Return one cell's nbgrader metadata at the current schema version; empty if it has no meaning.
 
     Raises:
         ValueError: nbgrader cannot upgrade it.
@@ -67,7 +68,7 @@ def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[st
 
 
 def _bare(entry: Any) -> Any:
-    """One old cell without outputs and with its sources joined, which nbformat's upgrade relies on."""
+    """Return one old cell without outputs and with joined sources, which nbformat's upgrade requires."""
     if not isinstance(entry, dict):
         return {"cell_type": "markdown", "source": "", "metadata": {}}
     bare = {key: pruned(value) for key, value in entry.items() if key not in _DROPPED_KEYS}

@@ -1,4 +1,4 @@
-"""The regions that a source notebook withholds from students, marked as nbgrader marks them."""
+"""Regions that a source notebook withholds from students, marked as in nbgrader."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from autograder.notebook.release import ReleaseCell
 from autograder.syntax import UNREADABLE, parsed
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
-"""A region begins with a line that holds ``BEGIN <name>`` and ends with one that holds ``END <name>``."""
+"""A region begins with a line that contains ``BEGIN <name>`` and ends with one that contains ``END
+<name>``."""
 STUB_LINES = ("# YOUR CODE HERE", "raise NotImplementedError()", "YOUR ANSWER HERE")
-"""What nbgrader puts in place of a solution."""
+"""Lines with which nbgrader replaces a solution."""
 
 _HIDDEN = "BEGIN HIDDEN TESTS"
 _TEST = re.compile(r"\s*(?:assert\b|raise\b|(?:\w+\.)*assert\w*\s*\()")
 _TESTING = frozenset({"raises", "ok_", "eq_"})
-"""Functions of pytest and nose that test, besides those whose names begin with ``assert``."""
+"""Test functions of pytest and nose with names that do not begin with ``assert``."""
 
 
 class Split(Struct, frozen=True):
-    """The lines of one cell: those students see, and those of each region, marker lines left out."""
+    """Lines of one cell without marker lines: those that students see, and those of all regions."""
 
     kept: tuple[str, ...]
     withheld: tuple[str, ...]
     regions: tuple[str, ...]
-    """The names of the regions that occur, one entry each time."""
+    """Names of the regions, once per occurrence."""
 
 
 def split(source: str, place: str) -> Split:
-    """Separate what a cell withholds from what students see.
+    """Separate the withheld lines of a cell from those that students see.
 
     Raises:
         NotebookError: ``bad-markers``: regions are nested, not closed, or closed without a beginning.
@@ -45,6 +46,7 @@ def split(source: str, place: str) -> Split:
     since = 0
     for number, line in enumerate(source.split("\n"), start=1):
         begin = next((name for name in REGIONS if f"BEGIN {name}" in line), "")
+        # A closing marker must match the open region by name, which also detects crossed regions.
         end = next((name for name in REGIONS if f"END {name}" in line), "")
         if begin and inside:
             raise _bad(place, number, f"BEGIN {begin} stands inside BEGIN {inside} of line {since}")
@@ -64,7 +66,7 @@ def split(source: str, place: str) -> Split:
 
 
 def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
-    """Refuse markers that nbgrader would drop silently or that stand in the wrong kind of cell.
+    """Refuse markers that nbgrader would drop silently or that are in the wrong kind of cell.
 
     Raises:
         NotebookError: ``bad-markers``; names the cell and the line.
@@ -73,7 +75,7 @@ def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
         place = f"notebook {name!r}, cell {cell.number}"
         allowed = {
             "SOLUTION": cell.is_answer,
-            "HIDDEN TESTS": True,  # `check_tests` says why not, and what to do
+            "HIDDEN TESTS": True,  # `check_tests` refuses them with advice
             "MARK SCHEME": cell.task,
         }
         for region in split(cell.source, place).regions:
@@ -85,9 +87,9 @@ def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
 
 
 def check_tests(cells: Sequence[ReleaseCell], name: str) -> None:
-    """Refuse tests in the manner of nbgrader: hidden ones, and assertions in a cell that carries points.
+    """Refuse tests in nbgrader's style: hidden ones, and assertions in a cell that carries points.
 
-    Nothing in a notebook earns or loses points here. Such a test would be left out without a word.
+    Code in a notebook earns or loses no points here. Such a test would silently be ignored.
 
     Raises:
         NotebookError: ``own-tests``; names the cell and the line, and says what to do.
@@ -110,7 +112,7 @@ def check_tests(cells: Sequence[ReleaseCell], name: str) -> None:
 
 
 def tests(source: str) -> int:
-    """The first line of a cell that tests something: an assertion in any manner; 0 where there is none."""
+    """Return the first line of a cell that contains an assertion of any kind; 0 if there is none."""
     try:
         tree = parsed(source)
     except UNREADABLE:  # a line for IPython, for instance
@@ -125,10 +127,11 @@ def tests(source: str) -> int:
 
 
 def _asserts(called: ast.expr) -> bool:
-    """Whether a function is called as the ones that assert are: ``assert_equal``, ``self.assertTrue``."""
+    """Decide whether a call is an assertion by its name: ``assert_equal``, ``self.assertTrue``."""
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name.startswith("assert") or name in _TESTING
 
 
 def _bad(place: str, line: int, problem: str) -> NotebookError:
+    """Return the error for a misplaced marker."""
     return NotebookError("bad-markers", f"{place}, line {line}: {problem}.")

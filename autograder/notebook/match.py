@@ -1,8 +1,8 @@
-"""Which cell of a submission is which cell of the release.
+"""Match the cells of a submission to the cells of the release.
 
-A grade_id is a claim, not a proof: students copy cells, tools strip metadata, and ids can be edited.
-Evidence in order of strength: the exact text of a locked cell, the grade_id, the place between
-neighbours. Marks never depend on metadata; whatever was odd becomes a note for staff.
+A grade_id is a claim, not a proof: students copy cells, tools strip metadata, and ids can be edited. Evidence
+in order of strength: the exact text of a locked cell, the grade_id, the position between neighbours. Marks
+never depend on metadata; every oddity becomes a note for staff.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseC
 from autograder.records import Note
 
 LOST = "answer-cell-lost"
-"""Code of the note that asks for manual review: which cell is the answer could not be told."""
+"""Code of the note that asks for manual review: it is undecidable which cell is the answer."""
 
 
 class Matching(Struct, frozen=True):
-    """The outcome: indices into the submission's cells, counted from 0."""
+    """Result of matching: indices into the submission's cells, counted from 0."""
 
     places: Mapping[str, int]
-    """grade_id → the cell that is it."""
+    """grade_id → index of its cell."""
     parts: Mapping[str, tuple[int, ...]] = {}
-    """grade_id → all cells of an answer that stands in several, such as the halves of a split cell."""
+    """grade_id → all cells of an answer that consists of several, such as the halves of a split cell."""
     untouched: frozenset[int] = frozenset()
     """Copies of empty answer cells, which are not run."""
     apart: Mapping[int, str] = {}
     """Copies of an answer cell that serve another purpose → the grade_id that they carry."""
     away: frozenset[int] = frozenset()
-    """Copies that stand elsewhere and are the only answer with their grade_id; they may answer another
-    question, too."""
+    """Copies at another place that are the only answer with their grade_id; they may also answer another
+    question."""
     notes: tuple[Note, ...] = ()
 
     @property
@@ -50,11 +50,13 @@ def match(cells: Sequence[RawCell], release: Release) -> Matching:
     notes: list[Note] = []
     claims = _claims(cells, known, notes)
     places = _locked_places(cells, known, claims, notes)
+    # Locked cells come first: their text is the strongest evidence, and the answers are placed between them.
     locked, taken = dict(places), set(places.values())
     answers: dict[str, AnswerCells] = {}
     for grade_id, indices in claims.items():
         free = [index for index in indices if index not in taken]
-        # A displaced claim of a locked cell's id may be an answer whose id was swapped away.
+        # A displaced claim of a locked cell's id may be an answer with an id that was swapped away.
+        # The cell itself is found; the remaining claims are copies of it.
         if grade_id in places:
             notes.extend(_notes_on_copies_of_locked(cells, known[grade_id], free))
         elif free:
@@ -62,6 +64,7 @@ def match(cells: Sequence[RawCell], release: Release) -> Matching:
             answers[grade_id] = found = sort_copies(cells, known[grade_id], free, near)
             notes.extend(_notes_on_copies(cells, grade_id, found, free))
     places |= {grade_id: found.place for grade_id, found in answers.items()}
+    # A swap of ids is undone only after all answers are placed.
     moved = _unswapped(cells, release, places, notes)
     whose = {moved.get(grade_id, grade_id): grade_id for grade_id in places}
     places = {**places, **{grade_id: places[other] for grade_id, other in moved.items()}}
@@ -79,18 +82,18 @@ def match(cells: Sequence[RawCell], release: Release) -> Matching:
 def region(
     grade_id: str, known: Mapping[str, ReleaseCell], places: Mapping[str, int], end: int, *, locked: bool
 ) -> tuple[str, str, range]:
-    """The cells between a release cell's nearest neighbours that are present in the submission.
+    """Return the cells between a release cell's nearest neighbours that are present in the submission.
 
     Args:
-        grade_id: whose place is wanted.
+        grade_id: cell of the release that is located.
         known: the release's cells in order.
-        places: where the release's cells are.
-        end: the number of cells in the submission.
+        places: indices of the release's cells.
+        end: number of cells in the submission.
         locked: only locked cells count as neighbours.
 
     Returns:
-        The neighbours' ids (empty at the start and the end), and the indices strictly between them;
-        none when the neighbours are not in their order.
+        The neighbours' ids (empty at the start and the end), and the indices strictly between them; none if
+        the neighbours are out of order.
     """
     ids = [
         key for key in known if key == grade_id or (key in places and not (locked and known[key].is_answer))
@@ -104,7 +107,7 @@ def region(
 def _claims(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], notes: list[Note]
 ) -> dict[str, list[int]]:
-    """grade_id of the release → the cells that carry it."""
+    """Return grade_id of the release → the cells that carry it."""
     claims: dict[str, list[int]] = defaultdict(list)
     for index, cell in enumerate(cells):
         if cell.nbgrader is None:
@@ -114,6 +117,7 @@ def _claims(
             claims[grade_id].append(index)
             notes.extend(flag_changes(cell, known[grade_id]))
         elif any(cell.nbgrader.get(flag) for flag in FLAGS):
+            # Without any flag the metadata means nothing, so an unknown id is no oddity.
             text = f"grade_id {shown(grade_id)} is not in the release; taken as the student's own cell."
             notes.append(Note("unknown-id", text, f"cell {cell.number}"))
     return claims
@@ -125,7 +129,7 @@ def _locked_places(
     claims: Mapping[str, Sequence[int]],
     notes: list[Note],
 ) -> dict[str, int]:
-    """Where the locked cells are: by id and text, then by text alone, then by id alone."""
+    """Return the indices of the locked cells: by id and text, then by text alone, then by id alone."""
     by_text: dict[str, list[int]] = defaultdict(list)
     for index, cell in enumerate(cells):
         by_text[canonical(cell.source)].append(index)
@@ -142,6 +146,7 @@ def _locked_places(
             owners[text].append(grade_id)
     for text, ids in owners.items():
         found = [index for index in by_text[text] if index not in taken]
+        # Fewer copies than cells of this text do not show which of them is missing.
         if len(found) >= len(ids):
             found = found[: len(ids)]
             places.update(zip(ids, found, strict=True))
@@ -150,6 +155,7 @@ def _locked_places(
                 Note("found-by-text", f"Cell {cells[index].number} carries another id or none.", grade_id)
                 for grade_id, index in zip(ids, found, strict=True)
             )
+    # An edited locked cell is only recognised by its id, after all exact texts are assigned.
     for grade_id in locked:
         edited = [index for index in claims.get(grade_id, ()) if index not in taken]
         if grade_id not in places and edited:
@@ -164,6 +170,7 @@ def _locked_places(
 def _notes_on_copies_of_locked(
     cells: Sequence[RawCell], original: ReleaseCell, free: Sequence[int]
 ) -> Iterator[Note]:
+    """Yield a note for each unchanged copy of a locked cell."""
     for index in free:
         if canonical(cells[index].source) == canonical(original.source):
             text = f"A copy of the locked cell {shown(original.grade_id)}; run or shown as the student's own."
@@ -173,7 +180,7 @@ def _notes_on_copies_of_locked(
 def _notes_on_copies(
     cells: Sequence[RawCell], grade_id: str, found: AnswerCells, claims: Sequence[int]
 ) -> list[Note]:
-    """Say which of several cells with one answer's grade_id are read as the answer."""
+    """Return notes about which of several cells with one answer's grade_id are read as the answer."""
     if len(claims) == 1:
         return []
     of_answer = name_cells(cells, found.parts)
@@ -192,7 +199,7 @@ def _notes_on_copies(
 def _unswapped(
     cells: Sequence[RawCell], release: Release, places: Mapping[str, int], notes: list[Note]
 ) -> dict[str, str]:
-    """Return which answer stands in which other's cell, if place or cell type proves an exchange."""
+    """Return which answer is in which other's cell, if position or cell type proves an exchange."""
     known = release.by_id
     slots: dict[tuple[str, str], list[str]] = defaultdict(list)
     spans: dict[tuple[str, str], range] = {}
@@ -209,6 +216,7 @@ def _unswapped(
             moved[ids[0]] = inside[0]
         elif len(ids) == 2 and sorted(ids) == sorted(inside) and _types_exchanged(cells, known, places, ids):
             moved.update({ids[0]: ids[1], ids[1]: ids[0]})
+    # Only a permutation proves an exchange; anything else stays as the ids say.
     if not moved or set(moved) != set(moved.values()):
         return {}
     notes.extend(
@@ -221,12 +229,14 @@ def _unswapped(
 def _types_exchanged(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], places: Mapping[str, int], ids: Sequence[str]
 ) -> bool:
+    """Decide whether two answers of different types have exchanged them."""
     first, second = (known[grade_id].cell_type for grade_id in ids)
     found = [cells[places[grade_id]].cell_type for grade_id in ids]
     return first != second and found == [second, first]
 
 
 def _note_order(known: Mapping[str, ReleaseCell], places: Mapping[str, int], notes: list[Note]) -> None:
+    """Note the first cell that is out of the release's order."""
     order = [places[grade_id] for grade_id in known if grade_id in places]
     late = next((number for number in range(1, len(order)) if order[number] < order[number - 1]), None)
     if late is not None:
@@ -241,7 +251,7 @@ def _note_order(known: Mapping[str, ReleaseCell], places: Mapping[str, int], not
 
 
 def flag_changes(cell: RawCell, original: ReleaseCell) -> list[Note]:
-    """One note for a changed cell type and one for changed flags or points, if any."""
+    """Return one note for a changed cell type and one for changed flags or points, if any."""
     notes = []
     if cell.cell_type != original.cell_type:
         text = f"Cell type: released as {original.cell_type}, handed in as {cell.cell_type}."
@@ -255,7 +265,7 @@ def flag_changes(cell: RawCell, original: ReleaseCell) -> list[Note]:
         expected, found = getattr(original, name), metadata.get(name, False)
         if found is not expected:
             changes.append(f"{name}: {expected} → {shown(found)}")
-    # nbgrader leaves the points of a cell that is not graded to chance.
+    # nbgrader sets arbitrary points for a cell that is not graded.
     if original.points is not None and not _same_points(original, metadata.get("points")):
         changes.append(f"points: {original.points} → {shown(metadata.get('points'))}")
     if changes:
@@ -264,9 +274,10 @@ def flag_changes(cell: RawCell, original: ReleaseCell) -> list[Note]:
 
 
 def _current(cell: RawCell) -> tuple[Mapping[str, Any], str]:
-    """The metadata at nbgrader's current schema version, or why it is not used."""
+    """Return the metadata at nbgrader's current schema version, or the reason why it is not used."""
     metadata = cell.nbgrader or {}
     version = metadata.get("schema_version", 0)
+    # True would pass as the integer 1.
     if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= SCHEMA_VERSION:
         return {}, f"schema_version: expected up to {SCHEMA_VERSION}, got {shown(version)}; metadata ignored."
     if version == SCHEMA_VERSION:
@@ -281,5 +292,6 @@ def _current(cell: RawCell) -> tuple[Mapping[str, Any], str]:
 
 
 def _same_points(original: ReleaseCell, found: Any) -> bool:
+    """Decide whether a value equals the points of the release."""
     number = isinstance(found, (int, float)) and not isinstance(found, bool)
     return number and original.points is not None and found == float(original.points)

@@ -1,15 +1,15 @@
-"""JSON cut to a depth at which the code of others, which recurses into it, does not fail."""
+"""Limit the depth of JSON, so that recursive third-party code does not fail on it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 MAX_LEVELS = 20
-"""Objects and lists inside one another in what is kept of a cell; no tool writes half as many."""
+"""Most nested objects and lists that are kept of a cell; no tool writes half as many."""
 
 
 def pruned(value: Any, levels: int = MAX_LEVELS) -> Any:
-    """A copy of parsed JSON in which objects and lists below so many levels are empty."""
+    """Return a copy of parsed JSON in which objects and lists below so many levels are empty."""
     if isinstance(value, dict):
         return {key: pruned(entry, levels - 1) for key, entry in value.items()} if levels else {}
     if isinstance(value, list):

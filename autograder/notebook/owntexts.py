@@ -1,10 +1,10 @@
-"""Texts of the student's own that may be a blank answer: only a person can tell, so they get manual review.
+"""Find students' own texts that may be a blank answer; only a human can decide, so they get manual review.
 
-What a student added between the answer cells before and after a blank answer may be it, and so may what
-stands above the first or below the last given cell. Scratch code without a text, a value or a name of its own
-may not, nor what is another answer. A text cell that is beside no blank answer may be any blank written one.
-The cell of an answer beside a blank written one may hold both if it has several paragraphs, or explains
-something in its code. A name that a rubric asks for tells, too.
+Text that a student added between the answer cells before and after a blank answer may be it, and so may text
+above the first or below the last given cell. Scratch code without a text, a value or a new name cannot, nor
+can a cell that is another answer. A text cell that is next to no blank answer may be any blank written one.
+The cell of an answer next to a blank written one may contain both if it has several paragraphs, or explains
+something in its code. A name that a rubric asks for is evidence, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
 _WORDS_APART = re.compile(r"\b[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
-"""A word that another follows: in code, operators and brackets stand between most names."""
+"""A word followed by another one; in code, operators and brackets separate most names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _END_OF_LIST = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t].*[.!?][ \t]*)\n(?=([^\W\d_]))", re.MULTILINE)
 _CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
@@ -44,22 +44,23 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class _Known(Struct, frozen=True):
-    """What a cell may say without being an answer."""
+    """Content that a cell may have without being an answer."""
 
     given: set[str]
     """Lines and texts of the release."""
     asked: set[str]
     """Names that answers define."""
     used: set[str]
-    """Names that code uses otherwise than to show their values."""
+    """Names that code uses other than to show their values."""
     needed: set[str]
-    """Those of them for which a definition is no answer: trying an answer in a line of its own is no use."""
+    """Those of them with a definition that is no answer: a bare call that tries an answer does not count as
+    use."""
     defined: set[str]
     """Names that code defines."""
 
 
 def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
-    """Return the blank answers that may stand in texts of the student's own: grade_id → these cells."""
+    """Return the blank answers that may be in the student's own texts: grade_id → these cells."""
     answers = [cell for cell in notebook.release.cells if cell.is_answer]
     blank = [cell for cell in answers if notebook.is_blank(cell.grade_id)]
     found = dict[str, set[int]]()
@@ -84,6 +85,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
             found[name] |= _shared_cells(notebook, original)
         found[name] |= labelled.get(name, set()) - {*notebook.cells_of(name)}
         at = _expected_position(notebook, original)
+        # Show the nearest cells only: a list of all of them would help no marker.
         nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
         found[name] = {*nearest}
         if nearest:
@@ -95,19 +97,19 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
 
 
 def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
-    """Return texts of the student's own that belong to no answer, by the written answers beside them.
+    """Return the student's own texts that belong to no answer, by the written answers next to them.
 
-    They may go on with the answer above them, or with the one between whose prompt and cell they stand,
-    unless their heading names another. Texts on the title page stay there: they may hold a name, which
-    whoever marks must not read.
+    They may continue the answer above them, or the one they separate from its prompt, unless their heading
+    names another. Texts on the title page stay there: they may contain a name, which markers must not read.
 
     Args:
-        notebook: with all cells that are read as an answer for certain.
-        notes: takes a note for each of these answers.
+        notebook: notebook with all cells that are certainly read as an answer.
+        notes: receives a note for each of these answers.
     """
     known, read = notebook.release.by_id, notebook.owners()
     texts = {index for index in notebook.own if index not in read and _is_prose(notebook.cells[index])}
     texts |= _texts_of_no_answer(notebook) - read.keys()
+    # A copy of an answer adds nothing to read.
     repeated = {canonical(notebook.cells[index].source) for index in read}
     texts = {index for index in texts if canonical(notebook.cells[index].source) not in repeated}
     first = next((name for name, original in known.items() if original.is_answer), "")
@@ -123,6 +125,7 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
     }
     found: dict[str, list[int]] = {}
     for index in sorted(index for index in texts if index >= title and written):
+        # A heading that names answers is stronger than the position.
         if index in notebook.named:
             for name in set(notebook.named[index]).intersection(written):
                 found.setdefault(name, []).append(index)
@@ -138,7 +141,7 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
 
 
 def _find_beside(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The cells between the answer cells before and after an answer, and those around all given cells."""
+    """Return the cells between the neighbouring answers of an answer, and those around all given cells."""
     known, at, end = notebook.release.by_id, _expected_position(notebook, original), len(notebook.cells)
     places = {name: place for name, place in notebook.places.items() if name != original.grade_id}
     others = [place for name, place in places.items() if known[name].is_answer]
@@ -149,15 +152,15 @@ def _find_beside(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
 
 
 def _may_be(notebook: SearchedNotebook, index: int, grade_id: str) -> bool:
-    """Whether the headings of a cell, if they name answers at all, name this one."""
+    """Decide whether the headings of a cell, if they name answers at all, name this one."""
     return grade_id in notebook.named.get(index, (grade_id,))
 
 
 def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
-    """The student's own cells that may be an answer beside them, in code or written.
+    """Return the student's own cells that may be an answer next to them, in code or written.
 
-    What follows a text in an answer's own cell may be the next answer; other cells that are read as an answer
-    are that one.
+    Text after another text in an answer's own cell may be the next answer; other cells that are read as an
+    answer belong to that answer.
     """
     owners, code = notebook.owners(), [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
@@ -179,10 +182,11 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
 
 
 def _adds(cell: RawCell, known: _Known) -> bool:
-    """Whether a cell of the student's own says something: a text, or in code a comment, a value or a name."""
+    """Decide whether a cell of the student adds content: a text, or in code a comment, a value or a name."""
     if _is_text(cell):
         return _has_text(cell, known.given)
     tree = parse_cell(cell.source)
+    # Invalid Python may be prose, so it counts as content.
     if tree is None:
         return True
     if bound_by(cell.source) & known.asked:
@@ -192,9 +196,10 @@ def _adds(cell: RawCell, known: _Known) -> bool:
 
 
 def _says(statement: ast.stmt, known: _Known) -> bool:
-    """Whether a statement has a text, shows a value, or defines what nothing uses, trying answers aside."""
+    """Decide whether a statement has a text, shows a value, or defines an unused name, trial runs aside."""
     nodes = [*ast.walk(statement)]
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    # A function that calls an answer, or that other code needs, is a helper.
     if isinstance(statement, _Definition):
         return not (loaded & known.asked) and statement.name not in known.needed
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -211,7 +216,7 @@ def _says(statement: ast.stmt, known: _Known) -> bool:
 
 
 def _list_shown(statement: ast.stmt) -> list[ast.expr]:
-    """Return what a statement shows: its value, or what it prints."""
+    """Return the expressions that a statement shows: its value, or the arguments it prints."""
     if not isinstance(statement, ast.Expr):
         return []
     value = statement.value
@@ -221,9 +226,9 @@ def _list_shown(statement: ast.stmt) -> list[ast.expr]:
 
 
 def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
-    """The student's own text cells that are read as no answer.
+    """Return the student's own text cells that are read as no answer.
 
-    A text below the last cell of the release follows an answer by chance, so it is one of them although it is
+    A text below the last cell of the release follows an answer by chance, so it is included although it is
     shown with that answer, unless its headings name no other.
     """
     end, owners = max(notebook.places.values(), default=-1), notebook.owners()
@@ -239,7 +244,7 @@ def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
 
 
 def _given_lines(notebook: SearchedNotebook) -> set[str]:
-    """The lines of the release, and the texts in its code."""
+    """Return the lines of the release, and the texts in its code."""
     given = {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
     trees = [parse_cell(cell.source) for cell in notebook.release.cells if cell.cell_type == "code"]
     nodes = (node for tree in trees if tree for node in ast.walk(tree) if isinstance(node, ast.Constant))
@@ -247,20 +252,21 @@ def _given_lines(notebook: SearchedNotebook) -> set[str]:
 
 
 def _is_text(cell: RawCell) -> bool:
+    """Decide whether a cell is a text, in Markdown or by a cell magic."""
     return cell.cell_type != "code" or bool(_TEXT_MAGIC.match(cell.source))
 
 
 def _has_text(cell: RawCell, given: set[str]) -> bool:
-    """Whether a text cell has more than what was given."""
+    """Decide whether a text cell contains more than given lines."""
     source = _TEXT_MAGIC.sub("", cell.source, count=1)
     return any(re.search(r"\w", line) for line in source.split("\n") if line.strip() not in given)
 
 
 def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The cells of the answers next to a blank written one, if they have room for two answers.
+    """Return the cells of the answers next to a blank written one, if they have room for two answers.
 
     A student who writes into the wrong cell, below its own answer, leaves the right cell blank. A copy of
-    another answer's cell in the place of the blank one may hold it, too.
+    another answer's cell at the place of the blank one may contain it, too.
     """
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     written = [name for name in answers if notebook.release.by_id[name].cell_type != "code"]
@@ -268,6 +274,7 @@ def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]
     _, _, span = region(original.grade_id, known, notebook.places, end, locked=True)
     parts = {index for name in written for index in notebook.parts.get(name, ()) if index in span}
     parts -= {*notebook.places.values(), *notebook.named}
+    # A copy in the right place is better evidence than a neighbour with room.
     if copied := {index for index in parts if _is_text(notebook.cells[index])}:
         return copied
     given, found = _given_lines(notebook), set[int]()
@@ -309,12 +316,12 @@ def _part_if_sentence(found: re.Match[str]) -> str:
 
 
 def _explains(source: str, given: set[str], asked: set[str]) -> bool:
-    """Whether code has a longer text outside of its functions and classes.
+    """Decide whether code has a longer text outside of its functions and classes.
 
     Args:
-        source: of a cell.
+        source: source of a cell.
         given: lines of the release.
-        asked: names whose values are an answer themselves.
+        asked: names with values that are themselves an answer.
     """
     lines = source.split("\n")
     tree = parse_cell(source)
@@ -329,6 +336,7 @@ def _explains(source: str, given: set[str], asked: set[str]) -> bool:
                 for node in ast.walk(statement)
                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
             ]
+    # Comments at the start of a line only; commented-out code is no explanation.
     comments = [line.lstrip("# \t") for line in lines if line.startswith("#")]
     own = [text for text in comments if text and f"# {text}" not in given and parse_cell(text) is None]
     own_strings = (text for text in strings if not given.issuperset(text.strip().split("\n")))
@@ -338,7 +346,7 @@ def _explains(source: str, given: set[str], asked: set[str]) -> bool:
 
 
 def _is_prose(cell: RawCell) -> bool:
-    """Whether a code cell holds prose and nothing else: bare, in comments, as a string or printed."""
+    """Decide whether a code cell contains only prose: bare, in comments, as a string or printed."""
     tree = parse_cell(cell.source) if cell.cell_type == "code" else None
     if tree is None:
         return cell.cell_type == "code" and _has_sentences(cell.source)
@@ -346,13 +354,15 @@ def _is_prose(cell: RawCell) -> bool:
 
 
 def _has_sentences(source: str) -> bool:
-    """Whether most lines of what is no Python are sentences."""
+    """Decide whether most lines of a text that is no Python are sentences."""
     lines = [line for line in source.split("\n") if line.strip()]
+    # At least half of the lines, because prose in a code cell may quote some code.
     sentences = [line for line in lines if len(_WORDS_APART.findall(line)) >= _FEWEST_WORDS]
     return len(_WORD.findall(source)) >= _FEWEST_WORDS_IN_CODE and 2 * len(sentences) >= len(lines) > 0
 
 
 def _only_shows_text(statement: ast.stmt) -> bool:
+    """Decide whether a statement only shows constant texts."""
     shown = _list_shown(statement)
     return bool(shown) and all(
         isinstance(node, ast.Constant) and isinstance(node.value, str) for node in shown
@@ -360,7 +370,7 @@ def _only_shows_text(statement: ast.stmt) -> bool:
 
 
 def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The cells that give a value to a code answer's names where nothing reads it: in texts and functions."""
+    """Return the cells that give a value to a code answer's names in an unread place: a text or function."""
     if original.cell_type != "code":
         return set()
     wanted = notebook.names_of(original.grade_id)
@@ -373,27 +383,27 @@ def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[
 
 
 def _find_cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The student's own cells with a function of another name that has all parameters of a blank one."""
+    """Return the student's code cells with a function that has all parameters of a blank answer."""
     wanted = _list_signatures(original.source) - {()}
     own = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
     return {index for index in own if wanted & _list_signatures(notebook.cells[index].source)}
 
 
 def _list_signatures(source: str) -> set[tuple[str, ...]]:
-    """The names of the parameters of each function that a cell defines."""
+    """Return the names of the parameters of each function that a cell defines."""
     tree = parse_cell(source)
     functions = [one for one in (tree.body if tree else ()) if isinstance(one, ast.FunctionDef)]
     return {tuple(argument.arg for argument in function.args.args) for function in functions}
 
 
 def _names_given(cell: RawCell) -> list[str]:
-    """The names to which a text or code gives a value, and those that code in a text defines."""
+    """Return the names to which a text or code gives a value, and those that code in a text defines."""
     defined = _DEFINED.findall(cell.source) if _is_text(cell) else []
     return _ASSIGNED.findall(cell.source) + defined
 
 
 def _names_used(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:
-    """The names that code uses otherwise than to show their values, and those without what it only calls."""
+    """Return the names that code uses other than to show values, with and without names it only calls."""
     trees = [parse_cell(cell.source) for cell in cells if cell.cell_type == "code"]
     statements = [statement for tree in trees if tree for statement in tree.body]
     shows = [statement for statement in statements if isinstance(statement, ast.Expr)]
@@ -404,11 +414,12 @@ def _names_used(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:
 
 
 def _names_loaded(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that some nodes read."""
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _expected_position(notebook: SearchedNotebook, original: ReleaseCell) -> int:
-    """Return where an answer stands, or would stand."""
+    """Return the position of an answer, or the one where it is expected."""
     if original.grade_id in notebook.places:
         return notebook.places[original.grade_id]
     known = notebook.release.by_id

@@ -1,7 +1,7 @@
 """Pictures in a student's texts: attached to the cell, or pasted into it as data URIs.
 
-Nothing is decoded here. How much is kept is bounded by `autograder.grading.storage_limit`, and the bytes are
-checked where they are shown, by `autograder.feedback.sanitise.image_uri`.
+Nothing is decoded here. `autograder.grading.storage_limit` bounds how much is kept, and
+`autograder.feedback.sanitise.build_image_uri` checks the bytes when they are shown.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _MOST_NAME = 200
 _DATA_URI = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]{16,}={0,2})", re.IGNORECASE)
 
 
+# All repetitions are bounded, so that hostile texts cannot make the search slow.
 _SHOWN = re.compile(
     r"!\[[^\]\n]{0,500}\]\([ ]*<?([^)<>\n\"]{1,500})"
     r"|<img\b[^>]{0,1000}?\bsrc[ ]*=[ ]*[\"']?([^\"'>\n]{1,500})"
@@ -33,13 +34,14 @@ _MOST_NAMED, _MOST_SHOWN = 5, 80
 def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str, ...]:
     """Return the pictures that a text shows and that are not in its cell, as the text names them.
 
-    These are attachments that were lost when text was pasted, files beside the notebook, and web addresses,
-    which nothing here asks for.
+    These are attachments that were lost when text was pasted, files in the notebook's folder, and web
+    addresses, which are never fetched.
 
     Args:
-        source: of a text cell.
-        pictures: of the cell.
+        source: source of a text cell.
+        pictures: pictures of the cell.
     """
+    # Longest first, so that a name cannot cut another one that begins with it.
     for attached in sorted({picture.name for picture in pictures}, key=len, reverse=True):
         for written in (attached, quote(attached), escape(attached)):  # names may contain parentheses
             source = source.replace(f"attachment:{written}", "data:")
@@ -55,20 +57,23 @@ def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str
 def attach_files(
     source: str, attached: tuple[PastedPicture, ...], files: Mapping[str, bytes]
 ) -> tuple[str, tuple[PastedPicture, ...]]:
-    """Return a text whose pictures in files beside the notebook have become attachments, and its pictures.
+    """Turn pictures in files next to the notebook into attachments; return the text and all its pictures.
 
     Args:
-        source: of a text cell.
-        attached: what is attached to it.
-        files: by path.
+        source: source of a text cell.
+        attached: pictures already attached to it.
+        files: content of the files, by path.
     """
     pictures = {picture.name: picture for picture in attached}
     paths = {path.rpartition("/")[2].casefold(): path for path in files}
 
     def attach(found: re.Match[str]) -> str:
+        """Return the reference to an attachment that replaces one to a file."""
         written = next(filter(None, found.groups())).strip()
         address = unescape(unquote(written)).replace("\\", "/").removeprefix("attachment:")
+        # Only the file's name is compared, because the text may state any path to it.
         base = printable_name(address.rpartition("/")[2]).casefold()
+        # Web addresses stay as they are: they are never fetched.
         if "://" in address or address in pictures or base not in paths:
             return found[0]
         name = paths[base].rpartition("/")[2]
@@ -82,12 +87,13 @@ def attach_files(
 
 
 def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
-    """The pictures of a cell's attachments, whatever else stands there.
+    """Yield the pictures of a cell's attachments, whatever else these contain.
 
-    A picture of another type is listed without its data: it is there, and cannot be shown.
+    A picture of another type is listed without its data, because it cannot be shown.
     """
     for name, bundle in attachments.items() if isinstance(attachments, Mapping) else ():
         if isinstance(name, str) and len(name) <= _MOST_NAME and isinstance(bundle, Mapping):
+            # One picture per attachment: the first type that browsers show.
             for mime in _MIMES:
                 data = bundle.get(mime)
                 if isinstance(data, list):  # the format allows a text as a list of its lines
@@ -103,15 +109,16 @@ def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
 def take_out_pictures(
     source: str, attached: Iterable[PastedPicture] = ()
 ) -> tuple[str, tuple[PastedPicture, ...]]:
-    """A text whose data URIs have become names of attachments, and all its pictures.
+    """Replace data URIs in a text by names of attachments; return the text and all its pictures.
 
     Args:
-        source: of a text cell.
-        attached: what is attached to it already.
+        source: source of a text cell.
+        attached: pictures already attached to it.
     """
     pictures = {picture.name: picture for picture in attached}
 
     def name_instead(found: re.Match[str]) -> str:
+        """Return the attachment's address that replaces a data URI."""
         kind = found[1].lower().replace("jpg", "jpeg")
         number = 1
         while (name := f"pasted-{number}.{kind}") in pictures:

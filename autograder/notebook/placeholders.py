@@ -39,14 +39,14 @@ class SkippedLines(Struct, frozen=True):
     """Lines of one cell that are not run."""
 
     position: int
-    """Of the cell, counted from 0."""
+    """Position of the cell, counted from 0."""
     code: Literal["placeholder", "placeholder.below", "reset"]
-    """What they are; also of the sentence for the student, without ``notebook.``."""
+    """Kind of the lines; also the code of the sentence for the student, without ``notebook.``."""
     spans: tuple[tuple[int, int], ...]
     """First and last line of each statement, counted from 1."""
 
     def note(self, cell: Cell | Markdown) -> Note:
-        """What staff are told."""
+        """Return the note for staff."""
         code = f"{self.code.partition('.')[0]}-skipped"
         return Note(code, _NOTES[self.code], cell.grade_id or f"cell {self.position + 1}")
 
@@ -78,6 +78,7 @@ def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> li
         if below := _find_stubs_below(cell.source, stubs, bound if is_copy else ()):
             found.append(SkippedLines(position, "placeholder.below", below))
         tree = parse_cell(cell.source)
+        # Placeholders do not count as definitions that a later copy would undo.
         answers = [one for one in (tree.body if tree else ()) if ast.dump(one) not in stubs]
         bound |= bound_names(*answers)
     return found
@@ -94,8 +95,10 @@ def without_stubs_below(source: str, stubs: Collection[str]) -> str:
 
 
 def _blank_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Replace statements by ``pass``; the number of lines stays the same."""
     lines = lines_of(source)
     for first, last in spans:
+        # Line ends are kept, so that line numbers in errors match the student's cell.
         ends = [line[len(line.rstrip("\r\n")) :] for line in lines[first - 1 : last]]
         indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
         lines[first - 1 : last] = [f"{indent}pass{ends[0]}", *ends[1:]]
@@ -103,9 +106,11 @@ def _blank_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def _find_resets(source: str) -> tuple[tuple[int, int], ...]:
+    """Return the lines with ``%reset`` in code."""
     if not _RESET.search(source) or source.lstrip().startswith("%%"):
         return ()
     try:
+        # Valid Python cannot contain a magic outside of a string.
         parsed(source)
     except UNREADABLE:
         lines = enumerate(lines_of(source), 1)
@@ -114,20 +119,21 @@ def _find_resets(source: str) -> tuple[tuple[int, int], ...]:
 
 
 def _find_raises_above(source: str, raises: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return where the release's ``raise`` stands above other code."""
+    """Return the spans of the release's ``raise`` above other code."""
     tree = parse_cell(source) if raises and "raise" in source else None
     return tuple(
         _find_span(statement)
         for body in (_list_bodies(tree) if tree else ())
         for number, statement in enumerate(body)
         if _is_placeholder(statement, raises)
+        # A placeholder at the end stops nothing.
         and not all(_is_placeholder(later, raises) for later in body[number + 1 :])
         and _is_alone(statement, source)
     )
 
 
 def _is_placeholder(statement: ast.stmt, raises: Collection[str]) -> bool:
-    """Whether a statement raises as the release's does, or ``NotImplementedError`` in another spelling."""
+    """Decide whether a statement raises like the release, or ``NotImplementedError`` in another spelling."""
     dumped = ast.dump(statement)
     return dumped in raises or dumped.startswith(_NOT_IMPLEMENTED)
 
@@ -135,10 +141,10 @@ def _is_placeholder(statement: ast.stmt, raises: Collection[str]) -> bool:
 def _find_stubs_below(
     source: str, stubs: Collection[str], above: Iterable[str] = ()
 ) -> tuple[tuple[int, int], ...]:
-    """Return where the release's placeholder stands below a definition of all of its names.
+    """Return the spans of the release's placeholders below a definition of all of their names.
 
     Args:
-        source: of a cell.
+        source: source of a cell.
         stubs: the placeholders.
         above: names that cells above it define.
     """
@@ -168,7 +174,7 @@ def _list_placeholders(release: Release) -> tuple[set[str], set[str]]:
 
 
 def _is_stub(statement: ast.stmt) -> bool:
-    """Whether a statement defines a name as what cannot be an answer: ``"..."``, or a body without code."""
+    """Decide whether a statement defines a name without an answer, by ``"..."`` or a body without code."""
     if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
         values = (node.value for node in ast.walk(statement.value) if isinstance(node, ast.Constant))
         return any(value is ... or (isinstance(value, str) and "..." in value) for value in values)
@@ -185,13 +191,15 @@ def _list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _find_span(statement: ast.stmt) -> tuple[int, int]:
+    """Return the first and last line of a statement."""
     return first_line(statement), statement.end_lineno or statement.lineno
 
 
 def _is_alone(statement: ast.stmt, source: str) -> bool:
-    """Whether no other statement stands on a statement's lines."""
+    """Decide whether no other statement shares the lines of a statement."""
     first, last = _find_span(statement)
     lines = lines_of(source)
+    # Column offsets of the syntax tree count UTF-8 bytes.
     before = lines[first - 1].encode()[: statement.col_offset]
     after = lines[last - 1].encode()[statement.end_col_offset :].decode().lstrip()
     return not before.strip() and not after.startswith(";")

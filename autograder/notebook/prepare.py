@@ -1,4 +1,4 @@
-"""The cells of a submission before they are matched: merged ones taken apart, split ones put together."""
+"""Prepare the cells of a submission for matching: split merged cells, join split ones."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)
 
 
 class PreparedCells(Struct, frozen=True):
-    """The cells, and what was done to them."""
+    """Prepared cells, and the changes made to them."""
 
     cells: tuple[RawCell, ...]
     taken_apart: frozenset[int]
-    """Indices of cells that stood in one cell with given text."""
+    """Indices of cells that were in one cell with given text."""
     joined: Collection[int]
     """Numbers of cells to which the rest of a split statement was appended."""
     notes: tuple[Note, ...]
@@ -38,13 +38,13 @@ def prepare_cells(
     names_asked: Mapping[str, Collection[str]],
     pictures: Mapping[str, bytes],
 ) -> PreparedCells:
-    """Give every answer and every addition to given text a cell of its own.
+    """Give every answer and every addition to given text its own cell.
 
     Args:
-        cells: as they were handed in.
-        release: the student's own.
-        names_asked: grade_id → the names that the rubric asks for.
-        pictures: that were handed in beside the notebook, by path; texts may show them.
+        cells: cells as submitted.
+        release: the student's own release.
+        names_asked: grade_id → names that the rubric asks for.
+        pictures: pictures that were submitted with the notebook, by path; texts may show them.
     """
     shown = _with_pictures_shown(cells, release, pictures)
     known = _with_ids(shown, release) if release.foreign else shown
@@ -58,14 +58,14 @@ def prepare_cells(
 def _with_pictures_shown(
     cells: Iterable[RawCell], release: Release, beside: Mapping[str, bytes]
 ) -> tuple[RawCell, ...]:
-    """Return the cells; each text shows the pictures that belong to it.
+    """Return the cells with texts that show the pictures belonging to them.
 
-    In a text without a word of the student's own the attached pictures are the answer.
+    In a text without any word of the student the attached pictures are the answer.
 
     Args:
-        cells: of the notebook.
-        release: the notebook as it was given out.
-        beside: pictures that lie beside the notebook, by path.
+        cells: cells of the notebook.
+        release: the notebook as it was released.
+        beside: pictures in separate files, by path.
     """
     blank = {"", *(canonical(cell.source) for cell in release.cells if cell.is_answer)}
     shown = []
@@ -90,16 +90,17 @@ def _without_fences(cell: RawCell, release: Release) -> RawCell:
     parts = _FENCED.split(cell.source)  # text and code in turn
     if len(parts) == 1:
         return cell
+    # Even entries are the text between the code blocks.
     for number in range(0, len(parts), 2):
         parts[number] = "\n".join(f"# {line}" for line in parts[number].split("\n") if line.strip())
     return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
 
 
 def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
-    """The cells of a submission that never had nbgrader's ids, such as otter's, with those of the release.
+    """Add the release's ids to cells of a submission that never had nbgrader's ids, such as otter's.
 
-    A cell is known by the id that Jupyter gave it, and a locked one by its text as well. What neither tells
-    is left to `match` and `recover`, as in notebooks whose metadata a tool took away.
+    A cell is recognised by the id that Jupyter gave it, and a locked one also by its text. The rest is left
+    to `match_cells` and `recover_answers`, as in notebooks from which a tool removed the metadata.
     """
     known = release.by_id
     by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}

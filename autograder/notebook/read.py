@@ -1,8 +1,8 @@
-"""From the bytes a student handed in to a `Submission`: locked cells are the release's, answers are found.
+"""Convert a student's file to a `Submission` with the release's locked cells and the student's answers.
 
-Whatever the bytes, the outcome is a `Submission` or a `NotebookError`. What students write about themselves
-on an exam's title page is kept for people, and never trusted: who somebody is follows from the folder a
-submission lies in, and these lines help where folders were mixed up.
+Whatever the bytes, the result is a `Submission` or a `NotebookError`. The details that students state on an
+exam's title page are kept for staff and never trusted: the folder of a submission determines the student, and
+these lines help if folders were mixed up.
 """
 
 from __future__ import annotations
@@ -54,21 +54,22 @@ def read(
     """Read one notebook of one student.
 
     Args:
-        data: the bytes handed in, of any kind.
-        release: the notebook as it was given out.
-        student: who handed it in.
-        assignment: the assignment's name.
-        names_asked: grade_id → the names that the rubric asks for, to find answers outside their cells; see
-            `autograder.notebook.release.names_asked`.
-        pictures: that were handed in beside the notebook, by path; texts may show them.
+        data: submitted bytes, of any kind.
+        release: the notebook as it was released.
+        student: id of the student.
+        assignment: name of the assignment.
+        names_asked: grade_id → names that the rubric asks for, to find answers outside their cells; see
+            `autograder.notebook.release.collect_names`.
+        pictures: pictures that were submitted with the notebook, by path; texts may show them.
 
     Returns:
-        The cells to run in the student's order, with the release's locked cells in their place, and an
-        answer for every answer cell of the release. An answer whose cell cannot be told carries all the
-        text it may stand in and a note with the code ``answer-cell-lost``: a human decides.
+        The cells to run in the student's order, with the release's locked cells in their place, and an answer
+        for every answer cell of the release. If the cell of an answer is undecidable, the answer carries all
+        text that may belong to it and a note with the code ``answer-cell-lost``, which leads to manual
+        review.
 
     Raises:
-        NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
+        NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse_notebook`.
     """
     document = parse(data)
     prepared = prepare_cells(document.cells, release, names_asked, pictures)
@@ -78,6 +79,7 @@ def read(
     places = {**matching.places, **recovery.places}
     types = _types(cells, release.by_id, places)
     answer_cells = {**matching.parts, **recovery.written_elsewhere}
+    # After the recovery, because only then is it known which cells form one answer.
     cells = _rename_clashing_pictures(cells, answer_cells.values())
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
@@ -105,7 +107,7 @@ def read(
 
 
 def _remark_encoding(found: tuple[CellRemark, ...], document: Document) -> tuple[CellRemark, ...]:
-    """Return remarks that name the encoding of the file, not the given cells whose letters it changed."""
+    """Replace remarks on given cells by one on the encoding, if this is what changed their letters."""
     if "encoding" not in {note.code for note in document.notes}:
         return found
     others = (remark for remark in found if remark.message.code != "notebook.given-changed")
@@ -119,10 +121,10 @@ def _program(
     recovery: Recovery,
     types: Mapping[str, str],
 ) -> tuple[list[tuple[int | None, Cell | Markdown]], list[Note]]:
-    """The cells in the student's order with their indices, and missing locked cells after their predecessor.
+    """Return the cells in the student's order, with missing locked cells inserted after their predecessors.
 
-    An index is None for a cell that is put back. Every code cell is run, untouched copies of an empty answer
-    cell excepted: running one of these could undo the answer.
+    Each cell comes with its index, which is None for an inserted cell. Every code cell is run except
+    untouched copies of an empty answer cell, because running one of these could undo the answer.
     """
     known, places = release.by_id, {**matching.places, **recovery.places}
     owner = {index: grade_id for grade_id, index in places.items()}
@@ -144,6 +146,7 @@ def _program(
             program.append((index, Cell(cell.source, grade_id) if code else _text(cell, grade_id, notes)))
     previous = ""
     for grade_id, original in known.items():
+        # The position in the release decides: a missing cell follows the one that precedes it there.
         if original.is_locked and grade_id not in places:
             after = (at for at, (_, cell) in enumerate(program, 1) if cell.grade_id == previous)
             program.insert(next(after, 0) if previous else 0, (None, _released(original)))
@@ -157,9 +160,9 @@ def _program(
 
 
 def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequence[int]]) -> list[int]:
-    """The student's order, but an unchanged answer cell before the cells above it that hold the answer.
+    """Return the student's order, but with unchanged answer cells above the cells that contain the answer.
 
-    Below them it would define the answer's names anew, as they were given out.
+    Below these cells the unchanged cell would redefine the answer's names as they were released.
     """
     order = list(range(count))
     for grade_id, indices in elsewhere.items():
@@ -173,7 +176,7 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
 def _positions_of(
     groups: Mapping[str, Sequence[int]], positions: Mapping[int, int]
 ) -> dict[str, tuple[int, ...]]:
-    """The positions in the program of cells that are given by their indices."""
+    """Convert indices of cells to positions in the program."""
     return {
         grade_id: tuple(positions[index] for index in indices if index in positions)
         for grade_id, indices in groups.items()
@@ -181,6 +184,7 @@ def _positions_of(
 
 
 def _review_damaged(damaged: Iterable[str], release: Release) -> list[Note]:
+    """Return a note that asks for manual review of each damaged answer."""
     text = "The file holds no text for the answer's cell: manual review."
     return [Note(LOST, text, grade_id) for grade_id in damaged if release.by_id[grade_id].is_answer]
 
@@ -191,7 +195,7 @@ def _find_damaged(
     places: Mapping[str, int],
     answer_cells: Mapping[str, Sequence[int]],
 ) -> dict[str, int]:
-    """Return the cells whose text is missing from the file, if nothing else is read as the answer."""
+    """Return the cells without text in the file, unless other cells are read as the answer."""
     numbers = {note.place for note in document.notes if note.code == UNREADABLE_SOURCE}
     return {
         grade_id: index
@@ -201,7 +205,7 @@ def _find_damaged(
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
-    """A student's text with the pictures that it shows."""
+    """Return a student's text with the pictures that it shows, and note the others."""
     source, pictures = take_out_pictures(cell.source, cell.pictures)
     shown = tuple(picture for picture in pictures if shows_attachment(source, picture.name))
     if len(shown) < len(pictures):
@@ -219,11 +223,11 @@ def _rename_clashing_pictures(
 ) -> tuple[RawCell, ...]:
     """Return cells in which the pictures of one answer have different names.
 
-    JupyterLab calls every pasted picture ``image.png``. Without this the halves of a split answer, which are
-    read as one text, would show one picture twice.
+    JupyterLab calls every pasted picture ``image.png``. Without renaming, the halves of a split answer, which
+    are read as one text, would show one picture twice.
 
     Args:
-        cells: of a notebook.
+        cells: cells of a notebook.
         groups: for each answer, the indices of the cells it is read from.
     """
     renamed = list(cells)
@@ -237,6 +241,7 @@ def _rename_clashing_pictures(
             unique = []
             for picture in pictures:
                 name = picture.name if picture.name not in names else f"{cell.number}-{picture.name}"
+                # Notebooks write the address with or without percent-encoding.
                 for written in (picture.name, quote(picture.name)):
                     source = source.replace(f"attachment:{written}", f"attachment:{name}")
                 names.add(name)
@@ -246,6 +251,7 @@ def _rename_clashing_pictures(
 
 
 def _released(original: ReleaseCell) -> Cell | Markdown:
+    """Return a locked cell as the release has it."""
     if original.cell_type == "code":
         return Cell(original.source, original.grade_id, locked=True)
     return Markdown(original.source, original.grade_id)
@@ -254,10 +260,11 @@ def _released(original: ReleaseCell) -> Cell | Markdown:
 def _types(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], places: Mapping[str, int]
 ) -> dict[str, str]:
-    """What each answer counts as: the release's type, unless code was turned to text that is no code."""
+    """Return the type of each answer: the release's, unless code was turned to a text that is no code."""
     types = {grade_id: cell.cell_type for grade_id, cell in known.items()}
     for grade_id, index in places.items():
         cell = cells[index]
+        # A converted cell with code is still run: see `cell_types.is_text`.
         if known[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
             types[grade_id] = "markdown"
     return types
@@ -270,6 +277,7 @@ def _answers(
     answer_cells: Mapping[str, Sequence[int]],
     types: Mapping[str, str],
 ) -> dict[str, Answer]:
+    """Return the answer to every answer cell of the release."""
     answers, stubs = {}, list_stubs(release)
     for grade_id, original in release.by_id.items():
         if not original.is_answer:
@@ -278,6 +286,7 @@ def _answers(
             source = "\n\n".join(cells[index].source for index in answer_cells[grade_id])[:MAX_SOURCE]
         else:
             source = cells[places[grade_id]].source if grade_id in places else original.source
+        # Compare before pictures and placeholders are removed, which would also change the release's text.
         changed = canonical(source) != canonical(original.source)
         if types[grade_id] != "code":
             source, _ = take_out_pictures(source)
@@ -288,6 +297,7 @@ def _answers(
 
 
 def _language(document: Document, release: Release) -> list[Note]:
+    """Return a note if the notebook names another language than the release."""
     found = document.language
     if not found or found.startswith(("python", "ipython")) or found == release.language:
         return []
@@ -295,17 +305,18 @@ def _language(document: Document, release: Release) -> list[Note]:
 
 
 def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Return the notes, limited in number."""
     if len(notes) <= MAX_NOTES:
         return tuple(notes)
-    # What asks for a human must not drown in what an attacker can produce at will.
+    # Requests for manual review must not drown in notes that an attacker can produce at will.
     first = sorted(notes, key=lambda note: note.code != LOST)[: MAX_NOTES - 1]
     return (*first, Note("more-notes", f"{len(notes) - len(first)} more notes are not kept."))
 
 
 def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
-    """The texts and numbers that cells assign to the names, read without running anything.
+    """Return the texts and numbers that cells assign to the student's details, without running any code.
 
-    The first one that is not empty counts; each is cut to a hundred characters.
+    The first value that is not empty counts; each is cut to a hundred characters.
     """
     found: dict[str, str] = {}
     for cell in cells:
@@ -317,6 +328,7 @@ def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
 
 
 def _assigned(source: str) -> dict[str, str]:
+    """Return the texts and numbers that one cell assigns to the student's details."""
     try:
         body = parsed(source).body
     except UNREADABLE:
@@ -326,6 +338,7 @@ def _assigned(source: str) -> dict[str, str]:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
             continue
         value = statement.value.value
+        # Not isinstance: True is no student number. The limit avoids converting huge integers to text.
         if type(value) is int and abs(value) < 10**_MOST_SIGNS:
             value = str(value)
         if isinstance(value, str) and value.strip():

@@ -1,7 +1,7 @@
-"""Finds answers whose cell lost its identity or was left empty beside the real answer.
+"""Find answers in cells that lost their identity, or in new cells next to an empty answer cell.
 
-Tools strip metadata, and students write into a new cell below the given one. Nothing is taken away
-from anyone here: an answer is only ever found, or left to manual review.
+Tools strip metadata, and students write into a new cell below the given one. No student loses anything here:
+an answer is only ever found, or left to manual review.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
 
 BESIDE = "answer-beside-stub"
-"""Code of the note about an answer in a new cell beside its unchanged cell."""
+"""Code of the note about an answer in a new cell next to its unchanged cell."""
 
 
 class Recovery(Struct, frozen=True):
-    """What was found for answers whose own cell does not tell."""
+    """Results for answers that their own cell does not identify."""
 
     places: Mapping[str, int]
     """Answer cells that were recognised with certainty."""
     written_elsewhere: Mapping[str, tuple[int, ...]]
-    """Answers that stand in other cells of the student's, in order."""
+    """Answers in other cells of the student, in order."""
     unassigned: frozenset[str] = frozenset()
-    """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
+    """Those of them that may be in the student's own texts; they need manual review."""
     rebound: Rebound = Rebound()
-    """What happens to the names of answers below the answers."""
+    """Changes to the names of answers below the answers."""
     unnamed: Mapping[int, tuple[str, ...]] = {}
-    """Cells of code answers that assign nothing → the names that the rubric asks for."""
+    """Cells of code answers that assign nothing → names that the rubric asks for."""
     further: Mapping[str, tuple[int, ...]] = {}
-    """Written answers → texts beside them that belong to no answer."""
+    """Written answers → texts next to them that belong to no answer."""
     notes: tuple[Note, ...] = ()
 
 
@@ -57,13 +57,13 @@ def recover(
     matching: Matching,
     names_asked: Mapping[str, Collection[str]] = {},
 ) -> Recovery:
-    """Look for the answers that `match` did not find or found empty.
+    """Look for the answers that `match_cells` did not find or found empty.
 
     Args:
-        cells: of the submission.
-        release: the student's own.
-        matching: which cell is which.
-        names_asked: grade_id → the names that the rubric asks for.
+        cells: cells of the submission.
+        release: the student's own release.
+        matching: result of matching the cells.
+        names_asked: grade_id → names that the rubric asks for.
     """
     known = release.by_id
     pool = _pool(cells, release, matching)
@@ -80,6 +80,7 @@ def recover(
     for grade_id, index in places.items():
         text = f"The answer cell is missing; cell {cells[index].number} stands in its place and is taken."
         notes.append(Note("answer-recovered", text, grade_id))
+    # Each step below takes cells out of the pool, so the strongest evidence comes first.
     rest = pool - set(places.values())
     elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes, named=named)
     rest -= {index for indices in elsewhere.values() for index in indices}
@@ -100,6 +101,7 @@ def recover(
         elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes, named=named)
+    # Last, because a text may only be assigned if no other evidence claims it.
     unassigned = find_texts(notebook := replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
@@ -116,9 +118,9 @@ def recover(
 def _without_nameless(
     notebook: SearchedNotebook, elsewhere: dict[str, tuple[int, ...]], notes: list[Note]
 ) -> dict[str, tuple[int, ...]]:
-    """Leave out code beside an unchanged cell that defines none of the names asked for.
+    """Drop code next to an unchanged cell that defines none of the names asked for.
 
-    It is scratch, or a person has to read it; nothing of it can be judged.
+    It is scratch code or needs manual review; it cannot be judged.
     """
     found = replace(notebook, parts={**notebook.parts, **elsewhere})
     beside = {note.place for note in notes if note.code == BESIDE}
@@ -129,9 +131,10 @@ def _without_nameless(
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:
-    """Cells that may hold an answer: matched to nothing, and no copy or half of what was given."""
+    """Return the cells that may be an answer: not matched, and not a copy or half of given text."""
     known = release.by_id
     given = {canonical(cell.source) for cell in release.cells if not cell.is_answer}
+    # Untouched copies are not run and must not become answers.
     passed = matching.taken | matching.untouched
     return {
         index
@@ -145,7 +148,7 @@ def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set
 
 
 def _is_half_of_locked(cell: RawCell, known: Mapping[str, ReleaseCell]) -> bool:
-    """Whether a cell is what splitting a locked cell leaves: its id, and part of its text."""
+    """Decide whether a cell is a remainder of a split locked cell: it has its id and part of its text."""
     original = known.get(str((cell.nbgrader or {}).get("grade_id")))
     return original is not None and original.is_locked and canonical(cell.source.lstrip()) in original.source
 
@@ -153,7 +156,7 @@ def _is_half_of_locked(cell: RawCell, known: Mapping[str, ReleaseCell]) -> bool:
 def _groups(
     known: Mapping[str, ReleaseCell], places: Mapping[str, int], end: int
 ) -> dict[tuple[str, str], tuple[list[str], range]]:
-    """Missing answers that share their nearest neighbours, with the cells between these."""
+    """Return the missing answers grouped by their nearest neighbours, with the cells between these."""
     groups: dict[tuple[str, str], tuple[list[str], range]] = {}
     for grade_id, cell in known.items():
         if cell.is_answer and grade_id not in places:
@@ -163,19 +166,20 @@ def _groups(
 
 
 def _may_be(named: Mapping[int, Sequence[str]], index: int, ids: Collection[str]) -> bool:
-    """Whether the headings of a cell, if they name answers at all, name one of these."""
+    """Decide whether the headings of a cell, if they name answers at all, name one of these."""
     return index not in named or bool({*named[index]} & {*ids})
 
 
 def _by_names(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], ids: Sequence[str], candidates: Iterable[int]
 ) -> dict[str, int]:
-    """Answers told by the functions, classes and variables that their stub defines."""
+    """Return answers identified by the functions, classes and variables that their stub defines."""
     claims: dict[int, list[str]] = defaultdict(list)
     defined = {index: names(cells[index].source) for index in candidates if cells[index].cell_type == "code"}
     for grade_id in ids:
         wanted = names(known[grade_id].source)
         hits = [index for index, own in defined.items() if wanted and wanted <= own]
+        # Several hits, or several answers with one hit, identify no cell.
         if len(hits) == 1:
             claims[hits[0]].append(grade_id)
     return {claimants[0]: index for index, claimants in claims.items() if len(claimants) == 1}
@@ -188,7 +192,7 @@ def _by_order(
     candidates: Sequence[int],
     found: Mapping[str, int],
 ) -> dict[str, int]:
-    """As many unknown cells as missing answers of a type: the same order."""
+    """Assign cells in order, for each type with as many unknown cells as missing answers."""
     matched: dict[str, int] = {}
     for cell_type in ("code", "markdown"):
         missing = [key for key in ids if key not in found and known[key].cell_type == cell_type]
@@ -211,7 +215,7 @@ def _beside_stubs(
     *,
     named: Mapping[int, Sequence[str]],
 ) -> dict[str, tuple[int, ...]]:
-    """Answers written into new cells next to a given cell that was left as it was."""
+    """Return answers in new cells next to a given cell that was left unchanged."""
     owner = {index: grade_id for grade_id, index in matching.places.items()}
     owner |= {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
     found: dict[str, tuple[int, ...]] = {}
@@ -224,6 +228,7 @@ def _beside_stubs(
         stop = next((at for at in range(index + 1, len(cells)) if at in owner), len(cells))
         if start >= 0 and known[owner[start]].is_answer:
             start = index  # what follows another answer belongs to that one
+        # A cell serves one answer only; the first stub in order gets it.
         near = tuple(
             at
             for at in range(start + 1, stop)
@@ -249,7 +254,7 @@ def _continued(
     *,
     named: Mapping[int, Sequence[str]],
 ) -> dict[str, tuple[int, ...]]:
-    """Written answers that go on in text cells of the student's own, directly below or with a heading."""
+    """Return written answers that continue in the student's own texts, directly below or with a heading."""
     found: dict[str, tuple[int, ...]] = {}
     for grade_id, index in matching.places.items():
         original = known[grade_id]
@@ -257,6 +262,7 @@ def _continued(
         unwritten = canonical(cells[index].source) == canonical(original.source)
         if not original.is_answer or original.cell_type != "markdown" or unwritten:
             continue
+        # The first cell that is code, matched, or named by a heading ends the answer.
         below = itertools.takewhile(
             lambda at: at in rest and at not in named and cells[at].cell_type != "code",
             range(parts[-1] + 1, len(cells)),
@@ -276,10 +282,10 @@ def _inside_others(
     matching: Matching,
     notes: list[Note],
 ) -> dict[str, tuple[int, ...]]:
-    """Missing answers whose cell was merged into the cell of another answer.
+    """Return missing answers with a cell that was merged into the cell of another answer.
 
-    Code tells itself by the names it defines. A text that stands next to the missing one, with nothing
-    between them in the release, may hold both answers: that needs manual review.
+    Code identifies itself by the names it defines. A text next to the missing one, with no cell between them
+    in the release, may contain both answers, which needs manual review.
     """
     known = release.by_id
     found: dict[str, tuple[int, ...]] = {}
@@ -291,6 +297,7 @@ def _inside_others(
             written = canonical(cells[index].source) != canonical(other.source)
             if not written or cells[index].cell_type != original.cell_type:
                 continue
+            # Names of the other answer's own stub do not show that a second answer is there.
             if wanted and wanted <= names(cells[index].source) - names(other.source):
                 text = f"Its cell was merged into cell {cells[index].number}, which defines its names."
                 notes.append(Note("answer-merged", text, grade_id))
@@ -311,15 +318,16 @@ def _lost(
     places: Mapping[str, int],
     rest: set[int],
 ) -> tuple[tuple[int, ...], list[Note]]:
-    """An answer that may stand in any of several cells: all of them are its text, for manual review.
+    """Return all cells that may contain a lost answer, and a note that asks for manual review.
 
-    A written answer is not looked for in code, but prose that stands in a code cell is no code.
+    A written answer is not searched in code, but prose in a code cell is no code.
     """
     is_code = known[grade_id].cell_type == "code"
     fitting = [index for index in sorted(rest) if is_code or not _is_python(cells[index])]
     same_type = [index for index in fitting if (cells[index].cell_type == "code") == is_code]
     _, _, span = region(grade_id, known, places, len(cells), locked=False)
     inside = tuple(index for index in fitting if index in span)
+    # From the most to the least likely cells: right type and place, right place, any.
     near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or fitting)
     if not near:
         return (), []
@@ -328,4 +336,5 @@ def _lost(
 
 
 def _is_python(cell: RawCell) -> bool:
+    """Decide whether a cell is code and valid Python."""
     return cell.cell_type == "code" and parse_cell(cell.source) is not None

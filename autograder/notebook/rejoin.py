@@ -1,4 +1,4 @@
-"""A class or function that *Split Cell* cut in two, the second half in a cell without metadata."""
+"""Join a class or function that *Split Cell* cut in two, with the second half in a cell without metadata."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
 
 MOST_HALVES = 10
-"""Cells that are appended to one; parsing the growing text for each of a thousand would take minutes."""
+"""Most cells that are appended to one; parsing the growing text for each of a thousand would take minutes."""
 
 
 class RejoinedCells(Struct, frozen=True):
-    """The cells of a notebook with split statements put together."""
+    """Cells of a notebook with split statements joined."""
 
     cells: tuple[RawCell, ...]
     joined: Mapping[int, tuple[int, ...]]
-    """Number of a cell → the numbers of the cells that were appended to it."""
+    """Number of a cell → numbers of the cells that were appended to it."""
     notes: tuple[Note, ...]
 
 
@@ -45,6 +45,7 @@ def rejoin(cells: Sequence[RawCell], release: Release) -> RejoinedCells:
         owner = _find_grade_id(above) or _find_grade_id(cell)
         is_valid = parse_cell(whole) is not None
         is_long = len(whole) > MAX_SOURCE or len(joined.get(above.number, ())) >= MOST_HALVES
+        # Invalid code that belongs to an answer is joined as well, because a human must see the whole.
         if is_long or not (is_valid or owner):
             found.append(cell)
             continue
@@ -60,7 +61,7 @@ def rejoin(cells: Sequence[RawCell], release: Release) -> RejoinedCells:
 
 
 def _may_continue(above: RawCell, below: RawCell, known: Mapping[str, ReleaseCell]) -> bool:
-    """Whether a cell looks like the rest of the one above it; a cell of the release continues no other."""
+    """Decide whether a cell looks like the rest of the one above; a cell of the release never does."""
     if above.cell_type != "code" or below.cell_type != "code":
         return False
     ids = [name for cell in (above, below) if (name := _find_grade_id(cell))]
@@ -71,9 +72,11 @@ def _may_continue(above: RawCell, below: RawCell, known: Mapping[str, ReleaseCel
         return False
     code = [line for line in below.source.split("\n") if line.strip() and not line.lstrip().startswith("#")]
     lines = above.source.rstrip().split("\n")
+    # Indented code is only valid below an indented line or a line that opens a block.
     return bool(code) and code[0][0] in " \t" and (lines[-1][:1] in (" ", "\t") or lines[-1].endswith(":"))
 
 
 def _find_grade_id(cell: RawCell) -> str:
+    """Return the grade_id that a cell carries; empty if it has none."""
     grade_id = (cell.nbgrader or {}).get("grade_id")
     return grade_id if isinstance(grade_id, str) else ""

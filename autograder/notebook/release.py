@@ -1,4 +1,4 @@
-"""The notebook as it was given to students: what a submission is measured against."""
+"""The notebook as it was given to students, with which submissions are compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.tables import hint
 SCHEMA_VERSION = 3
 """nbgrader's current version of its cell metadata."""
 FLAGS = ("grade", "solution", "locked", "task")
-"""A cell with none of them set is an ordinary cell, whatever else its metadata holds."""
+"""A cell with none of these set is an ordinary cell, whatever else its metadata holds."""
 
 
 class ReleaseCell(Struct, frozen=True):
@@ -37,16 +37,16 @@ class ReleaseCell(Struct, frozen=True):
     task: bool = False
     points: Decimal | None = None
     cell_id: str = ""
-    """What Jupyter calls the cell."""
+    """Jupyter's id of the cell."""
 
     @property
     def is_answer(self) -> bool:
-        """Students write here."""
+        """Whether students write here."""
         return bool(self.grade_id) and self.solution
 
     @property
     def is_locked(self) -> bool:
-        """The source is the release's, whatever a submission says. As nbgrader defines it, tasks included."""
+        """Whether the source is always the release's. As nbgrader defines it, tasks included."""
         return bool(self.grade_id) and not self.solution and (self.grade or self.locked or self.task)
 
 
@@ -54,26 +54,26 @@ class Release(Struct, frozen=True, dict=True):
     """A released notebook."""
 
     name: str
-    """Without the ending."""
+    """Name without suffix."""
     cells: tuple[ReleaseCell, ...]
     language: str
     digest: str
     """SHA-256 of its bytes, in hexadecimal."""
     foreign: bool = False
-    """The ids were made for grading: what students got, and hand in, has none."""
+    """The ids were added for grading: the notebook that students received and submit has none."""
 
     @functools.cached_property
     def by_id(self) -> Mapping[str, ReleaseCell]:
-        """The cells that answers and grades hang on, by grade_id, in order."""
+        """The cells that carry answers and grades, by grade_id, in order."""
         return {cell.grade_id: cell for cell in self.cells if cell.is_answer or cell.is_locked}
 
     @property
     def has_answers(self) -> bool:
-        """Whether students write into it; else it need not be handed in."""
+        """Whether students write into it; otherwise it need not be submitted."""
         return any(cell.is_answer for cell in self.cells)
 
     def answer_cell(self, question: Question) -> str:
-        """The grade_id of a question's answer cell: stated, or else `<id>-answer` or `<id>`.
+        """Return the grade_id of a question's answer cell: the stated one, else `<id>-answer` or `<id>`.
 
         Raises:
             CourseError: it is no answer cell of this release.
@@ -81,7 +81,7 @@ class Release(Struct, frozen=True, dict=True):
         answers = solutions = {cell.grade_id for cell in self.cells if cell.is_answer}
         default = f"{question.id}-answer"
         stated = question.answer_cell != default
-        if stated:  # a task, or a cell that carries points for what stands elsewhere
+        if stated:  # a task, or a cell that carries points for an answer at another place
             answers = solutions | {cell.grade_id for cell in self.cells if cell.points is not None}
         names = (question.answer_cell,) if stated else (default, question.id)
         for grade_id in names:
@@ -96,12 +96,12 @@ class Release(Struct, frozen=True, dict=True):
 def names_asked(
     release: Release, questions: Iterable[Question], called: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str]]:
-    """Return the names that each answer cell is to define: grade_id → of its questions and their items.
+    """Return the names that each answer cell must define: grade_id → names of its questions and their items.
 
     Args:
         release: a notebook.
-        questions: that stand in it.
-        called: question → names that its checks call, for those that state no name.
+        questions: questions of this notebook.
+        called: question → names that its checks call, for questions that state no name.
     """
     answers = {cell.grade_id for cell in release.cells if cell.is_answer}
     found: dict[str, frozenset[str]] = {}
@@ -120,8 +120,8 @@ def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
     """Read a released notebook, or the source of one.
 
     Args:
-        data: the bytes of the ``.ipynb`` file.
-        name: the notebook's name without its ending.
+        data: bytes of the ``.ipynb`` file.
+        name: the notebook's name without suffix.
         source: whether it is the source, with solutions; errors say so.
 
     Raises:
@@ -154,6 +154,11 @@ def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
 
 
 def _cell(raw: RawCell, whole: str) -> ReleaseCell:
+    """Check the metadata of one cell and return the cell.
+
+    Raises:
+        CourseError: the metadata is not usable.
+    """
     if raw.nbgrader is None:
         return ReleaseCell(raw.number, raw.cell_type, raw.source)
     place = f"{whole}, cell {raw.number}"
@@ -166,6 +171,7 @@ def _cell(raw: RawCell, whole: str) -> ReleaseCell:
             metadata = legacy.upgraded_metadata(metadata, raw.cell_type)
         except ValueError as error:
             raise CourseError(f"{place}: nbgrader cannot upgrade the metadata ({error})") from error
+        # Old metadata without meaning marks an ordinary cell.
         if not metadata:
             return ReleaseCell(raw.number, raw.cell_type, raw.source)
     elif version != SCHEMA_VERSION:
@@ -189,7 +195,13 @@ def _cell(raw: RawCell, whole: str) -> ReleaseCell:
 
 
 def _points(value: Any, place: str) -> Decimal:
+    """Return the points of a cell.
+
+    Raises:
+        CourseError: the value is no finite number from 0 on.
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Through text, because Decimal(0.1) would not be 0.1.
         points = Decimal(str(value))
         if points.is_finite() and points >= 0:
             return points

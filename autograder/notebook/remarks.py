@@ -1,4 +1,4 @@
-"""What students are told about cells that were split, copied, merged or changed."""
+"""Remarks for students about cells that were split, copied, merged or changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.notebook.release import Release
 from autograder.records import CellRemark, Message
 
 MOST_REMARKS = 100
-"""A notebook of an honest student has a handful."""
+"""An honest student's notebook has a handful."""
 _MOST_NAMED = 12
 
 
@@ -32,14 +32,14 @@ def remarks(
     """Return the remarks in the order of the cells they are about.
 
     Args:
-        cells: of the submission.
-        release: the student's own.
-        matching: which cell is which.
-        recovery: what was found besides.
+        cells: cells of the submission.
+        release: the student's own release.
+        matching: result of matching the cells.
+        recovery: answers found in addition.
         positions: index of a cell → its position in the notebook as it is run.
         skipped: lines that are not run.
-        damaged: cells whose text is missing from the file.
-        prepared: what was done to the cells before they were matched.
+        damaged: cells without text in the file.
+        prepared: changes to the cells before they were matched.
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
@@ -60,9 +60,10 @@ def remarks(
 def _on_answers(
     cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
 ) -> Iterator[tuple[int, Message]]:
-    """Tell which cells are read as an answer, if it is not its own cell alone."""
+    """Yield remarks that list the cells of an answer, if these are not its own cell alone."""
     unassigned: dict[int, list[str]] = {}
     found = {**matching.parts, **recovery.written_elsewhere}
+    # Texts of unassigned answers get one remark per cell, not one per answer.
     for name in [name for name in found if name in recovery.unassigned]:
         for index in found.pop(name):
             unassigned.setdefault(index, []).append(name)
@@ -102,7 +103,7 @@ def _find_doubt(
 def _on_own_cells(
     matching: Matching, recovery: Recovery, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
-    """Tell which copies of an answer cell, and which parts of merged cells, are not read as any answer."""
+    """Yield remarks on copies of an answer cell, and on parts of merged cells, that are read as no answer."""
     read = matching.taken | set(recovery.places.values())
     read |= {index for indices in recovery.written_elsewhere.values() for index in indices}
     for index, name in matching.apart.items():
@@ -126,11 +127,12 @@ def _on_own_cells(
 def _on_given(
     cells: Sequence[RawCell], release: Release, matching: Matching, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
-    """Tell which given cells were changed, because the release's text stands there instead."""
+    """Yield remarks on given cells that were changed, because the release's text replaces them."""
     known = release.by_id
     for name, index in matching.places.items():
         original = known[name]
         if original.is_locked and canonical(cells[index].source) != canonical(original.source):
+            # The split-off addition directly follows its cell and has the same number.
             is_shown = index + 1 in taken_apart and cells[index + 1].number == cells[index].number
             code = "notebook.given-written" if is_shown else "notebook.given-changed"
             yield index, Message(code, {"name": name})

@@ -1,4 +1,4 @@
-"""Stands in for ``coursecheck.py`` while a notebook is graded: its cells run, and nothing is checked."""
+"""Replaces ``coursecheck.py`` while a notebook is graded: its cells run, and nothing is checked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Whatever else a notebook takes from the check, it is silent as well."""
+    """Return the silent check for any other name that a notebook imports."""
     if name.startswith("_"):
         raise AttributeError(name)
     return check
 
 
 def check(*_: Any, **__: Any) -> None:
-    """Nothing: what students checked was checked in their own notebook."""
+    """Do nothing: students run the check in their own notebook."""

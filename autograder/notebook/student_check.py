@@ -1,4 +1,4 @@
-"""Writes the light check that students run beside their notebook: form only, never right or wrong."""
+"""Write the check that students run with their notebook: it looks at form only, never at correctness."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from autograder.timestamps import Window
 from autograder.wording import decimal_comma
 
 FILE_NAME = "coursecheck.py"
-"""What the file is called beside the released notebook; check cells import it by this name."""
+"""Name of the file next to the released notebook; check cells import it by this name."""
 SILENT = Path(__file__).with_name("silentcheck.py")
 SILENT_OTTER = Path(__file__).with_name("silentotter.py")
-"""What lies in its place while a notebook is graded."""
+"""Replacements that are used while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
 _STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
-"""Modules of the program that the template has its own short versions of."""
+"""Modules of the program of which the template has its own short versions."""
 _TAKEN_ALONG = (
     "autograder.student.rendering",
     "autograder.student.surroundings",
     "autograder.notebook.timeleft",
 )
-"""The modules that travel to students, with all that these import."""
+"""Modules that are copied to students, with everything that they import."""
 _SAID = ("student.", "time-left.", "unreadable.", "number.")
-"""How the codes begin of the sentences that these modules say."""
+"""Prefixes of the codes of sentences that these modules use."""
 
 _SPECIFICATION = "SPECIFICATION = "
-"""How the line begins that differs from one assignment to the next."""
+"""Start of the line that differs from one assignment to the next."""
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -53,10 +53,10 @@ class _Symbol(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """What students' own check knows of a question."""
+    """Data of a question in the students' own check."""
 
     kind: str
-    """How the answer looks: the form of the question's kind (`autograder.checks.kind.Form`)."""
+    """Form of the answer: the form of the question's kind (`autograder.checks.kind.Form`)."""
     title: dict[str, str]
     answer: str
     notebook: str
@@ -66,24 +66,24 @@ class _Entry(Struct, frozen=True):
     library: str
     visible: tuple[dict[str, Any], ...]
     languages: tuple[str, ...] = ("en",)
-    """Of the course: they decide what a mark between digits means."""
+    """Languages of the course: they decide whether a mark between digits is a decimal sign."""
     given: str = ""
-    """The answer's cell of code as it is handed out; empty in files of earlier versions."""
+    """The answer's code cell as it was released; empty in files of earlier versions."""
     file: str = ""
-    """The path of the file that is the answer, in the place of a cell or, of a result, beside one."""
+    """Path of the file that is the answer, in place of a cell or, for a result, in addition to one."""
     closed: tuple[str, ...] = ()
-    """Marks of all options, where the notebook names them; see `autograder.notebook.closed.mark`."""
+    """Hashes of all options, if the notebook names them; see `autograder.notebook.closed.hash_name`."""
 
 
 class _File(Struct, frozen=True):
-    """A file that is handed in beside a notebook."""
+    """File that is submitted with a notebook."""
 
     path: str
     most: int
-    """Bytes that are read."""
+    """Most bytes that are read."""
     optional: bool = False
     starter: str = ""
-    """Digest of what was given out to be edited."""
+    """Digest of the released file that students edit."""
 
 
 class _Cells(Struct, frozen=True):
@@ -106,7 +106,7 @@ class _Specification(Struct, frozen=True):
     cells: dict[str, _Cells]
     questions: dict[str, _Entry]
     files: dict[str, tuple[_File, ...]] = {}
-    """By notebook; none in files of earlier versions."""
+    """By notebook; empty in files of earlier versions."""
     times: _Times | None = None
 
 
@@ -120,20 +120,20 @@ def build_student_check(
     forms: Mapping[str, str] | None = None,
     starters: Mapping[str, str] | None = None,
 ) -> bytes:
-    """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
+    """Return the source of ``coursecheck.py`` for one notebook, or for all in the assignment's folder.
 
-    It needs nothing but Python's standard library and holds no expected value: only each question's kind and
+    It needs only Python's standard library and contains no expected value: only each question's kind and
     title, the names students assign, the symbols their formulas may use, and the checks that the rubric
-    declares visible. It speaks the given language, or the assignment's first.
+    declares visible. It uses the given language, or the assignment's first.
 
     Args:
-        rubric: of the assignment.
+        rubric: rubric of the assignment.
         notebook: only questions of this one; empty: all.
-        language: that the release was made in; empty: all of them.
-        releases: the notebooks as they are handed out, so that missing cells can be named.
-        window: when an exam is sat, where that is known; then the time left is told.
-        starters: digests of the files that are given out to be edited, by path.
-        forms: how answers to each kind look; a kind that is not there has a form of its own name.
+        language: language of the release; empty: all of them.
+        releases: the notebooks as they are released, so that missing cells can be named.
+        window: time of the exam, if known; then the time left is shown.
+        starters: digests of the released files that students edit, by path.
+        forms: form of the answers to each kind; a missing kind has a form of the same name.
 
     Raises:
         CourseError: the package's own template is damaged.
@@ -169,10 +169,10 @@ def build_student_check(
 
 
 def _filled(specification: dict[str, Any]) -> bytes:
-    """The template with its three lines of data.
+    """Return the template with its three lines of data.
 
     Raises:
-        CourseError: a line is missing there.
+        CourseError: a line is missing in it.
     """
     source = _TEMPLATE.read_text(encoding="utf-8")
     lines = {
@@ -182,6 +182,7 @@ def _filled(specification: dict[str, Any]) -> bytes:
     }
     for name, literal in lines.items():
         place = f'\n{name} = "{{}}"\n'
+        # Exactly once: replacing a second occurrence would corrupt the code.
         if source.count(place) != 1:
             raise CourseError(
                 f"{_TEMPLATE.name}: the line {place.strip()!r} is missing; install the package again"
@@ -191,10 +192,10 @@ def _filled(specification: dict[str, Any]) -> bytes:
 
 
 def in_window(source: str, window: Window) -> str:
-    """A ``coursecheck.py`` that tells the time of another window: that of one student.
+    """Return a ``coursecheck.py`` for another time window: that of one student.
 
     Raises:
-        CourseError: what is there is no ``coursecheck.py``.
+        CourseError: the source is no ``coursecheck.py``.
     """
     specification = specification_of(source)
     if specification is None:
@@ -208,7 +209,7 @@ def in_window(source: str, window: Window) -> str:
 
 
 def _files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What students hand in beside a notebook."""
+    """Return the specification of the files that students submit with a notebook."""
     optional = {*notebook.take_along, *(one.path for one in notebook.results if one.optional)}
     return [
         {"path": path, "most": most, "optional": path in optional, "starter": starters.get(path, "")}
@@ -217,6 +218,7 @@ def _files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str
 
 
 def _times(window: Window) -> dict[str, Any]:
+    """Return the specification of a time window."""
     start = {"start": window.start.isoformat()} if window.start else {}
     times = {**start, "end": window.end.isoformat(), "zone": window.zone}
     late = {language: " ".join(window.terms.texts(language)) for language in languages()}
@@ -225,9 +227,10 @@ def _times(window: Window) -> dict[str, Any]:
 
 
 def specification_of(source: str) -> dict[str, Any] | None:
-    """What a ``coursecheck.py`` says of its assignment, read as data; None where it says nothing readable."""
+    """Return the specification in a ``coursecheck.py``, read as data; None if it is not readable."""
     try:
         literal = next(line for line in source.split("\n") if line.startswith(_SPECIFICATION))
+        # The literal is JSON inside a JSON string; it is never executed.
         specification = json.loads(json.loads(literal.partition(" = ")[2]))
     except (ValueError, StopIteration, TypeError, RecursionError):
         return None
@@ -235,10 +238,10 @@ def specification_of(source: str) -> dict[str, Any] | None:
 
 
 def read_specification(source: str, place: str) -> dict[str, Any]:
-    """What a ``coursecheck.py`` says of its assignment, checked: students can write into it.
+    """Return the specification in a ``coursecheck.py``, validated because students can edit it.
 
     Raises:
-        CourseError: it says nothing readable; names the place.
+        CourseError: it is not readable; names the place.
     """
     try:
         read = msgspec.convert(specification_of(source), _Specification, strict=True)
@@ -252,10 +255,10 @@ def read_specification(source: str, place: str) -> dict[str, Any]:
 
 
 def released_language(path: Path) -> str | None:
-    """Return the language of the release that contains this check.
+    """Return the language of the release that a check belongs to.
 
     Args:
-        path: of the ``coursecheck.py``.
+        path: path of the ``coursecheck.py``.
 
     Returns:
         Empty for all languages; None if there is no readable release.
@@ -268,7 +271,7 @@ def released_language(path: Path) -> str | None:
 
 
 def sources() -> dict[str, str]:
-    """The modules that travel with the check, by name: as they lie here, whatever the assignment is."""
+    """Return the modules that are copied into the check, by name; the same for every assignment."""
     found: dict[str, str] = {}
     waiting = [*_TAKEN_ALONG]
     while waiting:
@@ -281,12 +284,13 @@ def sources() -> dict[str, str]:
         imported = {
             node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
         }
+        # Follow imports transitively, except into modules that the template replaces.
         waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
     return dict(sorted(found.items()))
 
 
 def travelling_sentences() -> dict[str, Any]:
-    """The sentences that travel with the check, in every language; whatever the assignment is, the same."""
+    """Return the sentences copied into the check, in every language; the same for every assignment."""
     known = languages()
     return {
         "sentences": {
@@ -300,21 +304,22 @@ def travelling_sentences() -> dict[str, Any]:
 
 @functools.cache
 def _sources() -> str:
-    """Once for a class of personal notebooks: they are the same for all."""
+    """Return the encoded modules; cached, because all personal notebooks of a class share them."""
     return _literal(sources())
 
 
 def _literal(content: dict[str, Any]) -> str:
-    """JSON in a JSON string, which is a Python string as well: data, not code."""
+    """Encode data as JSON in a JSON string, which is also a Python string: data, not code."""
     return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
 
 
 def _specification(
     question: Question, rubric: Rubric, release: Release | None, forms: Mapping[str, str]
 ) -> dict[str, Any]:
+    """Return the specification of one question, without any expected value."""
     kind = "" if _is_value(question, rubric) else forms.get(question.kind, question.kind)
     names: dict[str, str] = {}
-    beside = str(question.options.get("reads", ""))  # whatever name the answer has, it is this file
+    beside = str(question.options.get("reads", ""))  # whatever its name, the answer is this file
     for item in () if beside else question.items:
         name = item.options.get("answer") or question.answer
         if isinstance(name, str) and name and not item.manual:
@@ -338,7 +343,7 @@ def _specification(
         },
         "languages": list(rubric.assignment.languages),
         "library": "torch" if "torch" in rubric.assignment.preload else "numpy",
-        # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
+        # Drawn values differ from sheet to sheet, but all sheets share this file.
         "given": _given(question, release) if rubric.draws is None else "",
         "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
@@ -346,13 +351,13 @@ def _specification(
 
 
 def _asks_whole(options: Mapping[str, Any]) -> bool:
-    """Whether a whole number without a unit is right, and nothing near it."""
+    """Decide whether exactly a whole number without a unit is correct."""
     value, exact = options.get("value"), options.get("tolerance", "exact") == "exact"
     return exact and not options.get("unit") and type(value) is int
 
 
 def _is_value(question: Question, rubric: Rubric) -> bool:
-    """Whether checks in Python judge a value: their solution assigns the name instead of defining it."""
+    """Decide whether Python checks judge a value: their solution assigns the name instead of defining it."""
     file = rubric.checks.get(question.id)
     if file is None or not file.solution:
         return False
@@ -362,27 +367,30 @@ def _is_value(question: Question, rubric: Rubric) -> bool:
 
 
 def _cell_of(question: Question, release: Release | None) -> str:
-    """The name of the answer cell; empty where the answer is a file."""
+    """Return the name of the answer cell; empty if the answer is a file."""
     if question.file:
         return ""
     return release.answer_cell(question) if release else question.answer_cell
 
 
 def _given(question: Question, release: Release | None) -> str:
+    """Return the released code of a question's answer cell; empty if it is no code."""
     name = _cell_of(question, release)
     cell = release.by_id[name] if release and name else None
     return cell.source if cell and cell.cell_type == "code" else ""
 
 
 def _closed(question: Question, release: Release | None) -> list[str]:
-    """Marks of the options of a choice; none where students are not shown all of them."""
+    """Return hashes of the options of a choice; none unless students are shown all of them."""
     if release is None:
         return []
     stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
     stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]
+    # An option recognised by its beginning has no complete list of names.
     if any(one.get("begins") for one in question.options.get("option", ())):
         return []
     words = _words("\n".join(cell.source for cell in release.cells))
+    # Hashes of options that students cannot see would reveal by trial which names exist.
     shown = all(any(f" {_words(name)} " in f" {words} " for name in names) for names in stated)
     if question.options.get("preset") == "yes-no":
         stated += [(name, *others) for name, others in closed.YES_NO.items()]
@@ -390,12 +398,12 @@ def _closed(question: Question, release: Release | None) -> list[str]:
 
 
 def _words(text: str) -> str:
-    """A text as words alone, so that it tells whether one stands in another."""
+    """Return a text as words separated by spaces, so that one text can be searched in another."""
     return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
 def _plain(value: Any) -> Any:
-    """A table of the rubric with floats for its decimals."""
+    """Return a table of the rubric with floats for its decimals."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""How much time is left, as the check beside a notebook tells it: part of every ``coursecheck.py``."""
+"""Time left in an exam, as the check of a notebook shows it: part of every ``coursecheck.py``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from autograder.messages.catalogue import sentence
 
 TOLD_AFTERWARDS = timedelta(hours=1)
-"""How long the end is spoken of once it has passed. Somebody who reads their notebook later is not late."""
+"""How long the end is mentioned after it has passed. A student who rereads the notebook later is not late."""
 TOLD_WITH_A_RULE = timedelta(days=14)
-"""The same, where what comes later costs something by a rule."""
+"""The same if a late submission costs points by a rule."""
 
 
 def time_left(specification: Mapping[str, Any], language: str = "", now: datetime | None = None) -> str:
-    """A line about the time that is left by this computer's clock; empty outside of the exam.
+    """Return a line about the time left by this computer's clock; empty outside of the exam.
 
     Args:
-        specification: of the assignment; its ``times`` are texts: end and, where one is stated, start
-            (with their offset), and zone; ``late``, by language, what being late costs; and ``own``, where
-            the end is that of the student alone.
+        specification: specification of the assignment; its ``times`` are texts: end and, if stated, start
+            (with their offset), and zone; ``late``, by language, the cost of being late; and ``own``, if the
+            end is that of this student only.
         language: default: the specification's.
-        now: default: the present, in UTC.
+        now: default: the current time, in UTC.
     """
     times = specification.get("times")
     if not times:
@@ -31,6 +31,7 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     start = datetime.fromisoformat(times["start"]) if times.get("start") else None
     now = now or datetime.now(timezone.utc)  # noqa: UP017 - students' machines, not ours
     late = times.get("late") or {}
+    # A student who opens the notebook long after the exam is not late.
     if (start and now < start) or now - (TOLD_WITH_A_RULE if late else TOLD_AFTERWARDS) > end:
         return ""
     minutes = int((end - now).total_seconds()) // 60

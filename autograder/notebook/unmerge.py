@@ -1,4 +1,4 @@
-"""Takes merged cells apart again where the text of a given cell stands whole within a cell.
+"""Split merged cells that contain the complete text of a given cell.
 
 *Merge Cells* keeps the metadata of one cell. An answer that was merged into a given cell would otherwise be
 replaced by the release's text, and a given cell merged into an answer would be read as the student's.
@@ -15,26 +15,27 @@ from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
 
 _SHORTEST = 10
-"""Characters of a given text; shorter ones, such as a heading, occur in answers by chance."""
+"""Shortest given text, in characters; shorter ones, such as a heading, occur in answers by chance."""
 
 _MOST = 100_000
-"""Characters of a cell that is looked at: comparing takes time, and nobody writes longer cells by hand."""
+"""Longest cell, in characters, that is examined, because comparing takes time."""
 
 
 def unmerge(
     cells: Sequence[RawCell], release: Release
 ) -> tuple[tuple[RawCell, ...], frozenset[int], list[Note]]:
-    """Split every cell that holds a given cell of the release, when that cell is missing.
+    """Split every cell that contains a given cell of the release, if that cell is missing.
 
     Args:
-        cells: of the submission.
-        release: the student's own.
+        cells: cells of the submission.
+        release: the student's own release.
 
     Returns:
-        The cells, the parts of one cell with the same number; the indices of parts that are no given text;
-        and a note for each cell that was split.
+        The cells, in which the parts of one cell have the same number; the indices of parts that are no given
+        text; and a note for each cell that was split.
     """
     present = {canonical(cell.source) for cell in cells}
+    # Only missing cells can have been merged into others; ordinary notebooks stay untouched.
     missing = [
         cell
         for cell in release.cells
@@ -63,12 +64,13 @@ def unmerge(
 
 
 def _claimed(cell: RawCell) -> str:
+    """Return the grade_id that a cell claims; empty if it claims none."""
     claimed = (cell.nbgrader or {}).get("grade_id")
     return claimed if isinstance(claimed, str) else ""
 
 
 def _split(cell: RawCell, missing: Sequence[ReleaseCell]) -> Iterator[RawCell]:
-    """The parts of a cell: given texts in their own cells, and what stands between them."""
+    """Yield the parts of a cell: given texts in their own cells, and the text between them."""
     lines = cell.source.split("\n")
     blocks = _given_blocks(lines, missing)
     if not blocks:
@@ -90,7 +92,7 @@ def _split(cell: RawCell, missing: Sequence[ReleaseCell]) -> Iterator[RawCell]:
 
 
 def _given_blocks(lines: Sequence[str], missing: Sequence[ReleaseCell]) -> list[tuple[int, int, ReleaseCell]]:
-    """Where given texts stand in a cell, as whole lines, in order and none within another."""
+    """Return the lines of given texts in a cell, in order and without overlaps."""
     text = [line.rstrip() for line in lines]
     places: dict[str, list[int]] = {}
     for number, line in enumerate(text):
@@ -103,6 +105,7 @@ def _given_blocks(lines: Sequence[str], missing: Sequence[ReleaseCell]) -> list[
         if start is not None:
             found.append((start, start + len(wanted), given))
     apart: list[tuple[int, int, ReleaseCell]] = []
+    # The longest text first, so that one within another is dropped.
     for start, stop, given in sorted(found, key=lambda block: (block[0], -block[1])):
         if not apart or start >= apart[-1][1]:
             apart.append((start, stop, given))

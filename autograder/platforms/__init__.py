@@ -1,16 +1,16 @@
-"""What learning platforms hand out and take back as files: submissions, class lists, lists of grades.
+"""Files exchanged with learning platforms: submissions, class lists, lists of grades.
 
 ==============  =======================================================================================
-module          about
+module          content
 ==============  =======================================================================================
-`patterns`      how platforms name the files of a download, and how a course says that of its own
-`people`        who of the class list is meant by what a file's name, a list or a platform calls somebody
-`csvfiles`      CSV files of platforms, whatever their encoding, separators and language
+`patterns`      names of files in a platform's download, and how a course states its own
+`people`        identification of students by file names, lists and platforms
+`csvfiles`      CSV files of platforms, in any encoding, with any separator, in any language
 `classlists`    class lists of Moodle, Canvas and HISinOne, and the course's own with further columns
-`worksheets`    Moodle's grading worksheet: who is who there, when they handed in, and their grades
-`gradebooks`    Canvas's gradebook: which of its rows are students, and which column is an assignment's
-`gradescope`    what Gradescope's export says of its submissions
-`sources`       what students handed in, found in one download or folder
-`laying`        attempts laid into the course's folders, each whole or not at all
+`worksheets`    Moodle's grading worksheet: participants, submission times, and their grades
+`gradebooks`    Canvas's gradebook: its rows of students, and the column of an assignment
+`gradescope`    metadata of submissions in Gradescope's export
+`sources`       submissions found in one download or folder
+`laying`        attempts moved into the course's folders, each completely or not at all
 ==============  =======================================================================================
 """

@@ -1,4 +1,4 @@
-"""What Gradescope's export says of its submissions: ``submission_metadata.yml`` beside the folders."""
+"""Metadata of submissions in Gradescope's export: ``submission_metadata.yml`` next to the folders."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ class GradescopeSubmission(Struct, frozen=True):
     """One submission of an export."""
 
     submitters: tuple[Naming, ...]
-    """One, or all of a group."""
+    """One student, or all of a group."""
     moment: datetime | None
 
 
 def read_metadata(data: bytes) -> dict[str, GradescopeSubmission]:
-    """The submissions by their folders' names.
+    """Return the submissions by the names of their folders.
 
     Raises:
-        SourceError: it is not what Gradescope writes.
+        SourceError: Gradescope does not write such a file.
     """
+    # The C loader is much faster, but not in every build of PyYAML.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         found: Any = yaml.load(data, Loader=loader)  # noqa: S506 - both are safe loaders: plain data alone
@@ -43,6 +44,7 @@ def read_metadata(data: bytes) -> dict[str, GradescopeSubmission]:
 
 
 def _submission(stated: Mapping[Any, Any]) -> GradescopeSubmission:
+    """Read one submission."""
     listed = _value(stated, "submitters")
     people = listed[:_MOST_SUBMITTERS] if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
     submitters = tuple(
@@ -54,17 +56,20 @@ def _submission(stated: Mapping[Any, Any]) -> GradescopeSubmission:
 
 
 def _value(stated: Mapping[Any, Any], name: str) -> Any:
-    """Ruby writes its symbols with a colon before them."""
+    """Return a value; Ruby writes its symbols with a colon before them."""
     return stated.get(f":{name}", stated.get(name))
 
 
 def _text(stated: Mapping[Any, Any], name: str) -> str:
+    """Return a value as text; empty if it is neither text nor number."""
     value = _value(stated, name)
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _moment(value: Any) -> datetime | None:
+    """Return a time in UTC; None if it cannot be read."""
     if isinstance(value, datetime):
+        # YAML parses some times itself; those without offset are in UTC by its specification.
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     try:
         return moment_of(value) if isinstance(value, str) else None

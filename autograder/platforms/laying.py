@@ -1,8 +1,8 @@
-"""Attempts laid into the course's folders, each whole or not at all, wherever it is stopped.
+"""Move attempts into the course's folders, each completely or not at all, even if the process is killed.
 
-Of every student the last attempt lies in submitted/, the others in earlier/, where grading looks for one that
-was in time. Every step leaves a course that can be graded: an attempt is copied to earlier/ before another
-one takes its place, and both change places in one step where the system has one.
+Each student's last attempt is in submitted/, the others in earlier/, where grading looks for one that was in
+time. Every step leaves a course that can be graded: an attempt is copied to earlier/ before another one
+replaces it, and the two are swapped in one step if the system supports it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ from autograder.timestamps import FILE_NAME as STAMP
 from autograder.timestamps import read_stamp
 
 _SAME_MOMENT = timedelta(minutes=1)
-"""Platforms tell minutes, and nbgrader more: within one, the same files are the same attempt."""
+"""Platforms state minutes, and nbgrader more: within a minute, the same files are the same attempt."""
+# RENAME_EXCHANGE and AT_FDCWD of Linux's renameat2.
 _EXCHANGE = 2
 _HERE = -100
 PARTIAL = ".autograder-collecting-"
-"""How folders begin that are not in their place yet."""
+"""Prefix of folders that are not in their final place yet."""
 _NAMED = 12
-"""Signs of a digest in the name of a folder."""
+"""Digits of a digest in the name of a folder."""
 
 
 class KnownAttempt(Struct, frozen=True):
-    """An attempt of a student, wherever it is now."""
+    """An attempt of a student, wherever its files are."""
 
     digest: str
     moment: datetime | None
@@ -47,10 +48,10 @@ class KnownAttempt(Struct, frozen=True):
     place: str
     """``submitted``, ``earlier`` or ``staged``."""
     stamped: bool = False
-    """A time has become known for it."""
+    """A time was learned for an attempt that had none."""
 
     def is_same(self, other: KnownAttempt) -> bool:
-        """Whether the same files were handed in at the same time, as far as that is known."""
+        """Decide whether the same files were submitted at the same time, as far as the times are known."""
         if self.digest != other.digest:
             return False
         known = self.moment and other.moment
@@ -58,33 +59,33 @@ class KnownAttempt(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Of its folder below earlier/."""
+        """Name of its folder below earlier/."""
         when = f"{self.moment.astimezone(UTC):%Y-%m-%dT%H-%M-%SZ}" if self.moment else "no-time"
         return f"{when}-{self.digest[:_NAMED]}"
 
 
 class Laying(Struct, frozen=True):
-    """What is to be done with the attempts of one student."""
+    """Steps for the attempts of one student."""
 
     student: str
     counting: KnownAttempt | None
-    """The last one, which is to lie in submitted/."""
+    """The last one, which belongs in submitted/."""
     versions: tuple[KnownAttempt, ...]
     states: tuple[str, ...]
-    """Of each attempt that was collected: ``new``, ``earlier`` (new, and there is a later one), ``unchanged``
-    or ``again`` (known, and the last one once more)."""
+    """State of each collected attempt: ``new``, ``earlier`` (new, and there is a later one), ``unchanged`` or
+    ``again`` (known, and the last one once more)."""
 
 
 def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]) -> Laying:
-    """See what is new, and which attempt is the last one.
+    """Determine which attempts are new, and which is the last one.
 
-    That is the one of the latest time; where a time is not known, the one that was collected last.
+    This is the attempt with the latest time; if a time is unknown, the one that was collected last.
 
     Args:
-        course: whose folders.
-        assignment: the name.
-        student: the id.
-        staged: what was collected, in the order of the sources.
+        course: the course with its folders.
+        assignment: name of the assignment.
+        student: id of the student.
+        staged: collected attempts, in the order of the sources.
     """
     versions = _known(course, assignment, student)
     last = next((one for one in versions if one.place == "submitted"), None)
@@ -103,25 +104,27 @@ def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]
                 first = versions[at] if was is first else first
             found = versions[at]
             states.append("unchanged")
+        # The later attempt counts; without both times, the one collected later.
         if last is None or not (last.moment and found.moment) or found.moment >= last.moment:
             last = found
     told = []
     for one, state in zip(staged, states, strict=True):
         counts = last is not None and last.digest == one.digest
+        # Resubmitting an earlier version makes it the last one again, which staff must see.
         again = state == "unchanged" and counts and last is not first
         told.append("again" if again else "earlier" if state == "new" and not counts else state)
     return Laying(student, last, tuple(versions), tuple(told))
 
 
 def _index(versions: Sequence[KnownAttempt], found: KnownAttempt) -> int:
-    """The same attempt among those that are known, best one of the same time; -1: it is new."""
+    """Return the index of the same attempt, preferably one with the same time; -1: it is new."""
     same = [at for at, one in enumerate(versions) if one.is_same(found)]
     exact = [at for at in same if bool(versions[at].moment) == bool(found.moment)]
     return (exact or same or [-1])[0]
 
 
 def _known(course: Course, assignment: str, student: str) -> list[KnownAttempt]:
-    """What lies in the course: the one in submitted/ first."""
+    """Return the attempts in the course, the one in submitted/ first."""
     submitted = course.root / "submitted" / student / assignment
     found = []
     if is_folder(submitted) and (files := _digests(submitted)):
@@ -133,10 +136,11 @@ def _known(course: Course, assignment: str, student: str) -> list[KnownAttempt]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Place → SHA-256 of every file; what is no file has a digest that no file has."""
+    """Return path → SHA-256 of every file; other entries have a value that no file has."""
     found = {}
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
+        # lstat does not follow links, which students may have submitted.
         status = path.lstat()
         if stat.S_ISDIR(status.st_mode) or place == STAMP or atomic.PARTIAL.fullmatch(path.name):
             continue
@@ -149,7 +153,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def check_place(course: Course, assignment: str, student: str) -> None:
-    """See that attempts can be laid where they belong.
+    """Check that attempts can be moved to their place.
 
     Raises:
         OSError: there is a link, or a file.
@@ -163,12 +167,12 @@ def check_place(course: Course, assignment: str, student: str) -> None:
 
 @contextlib.contextmanager
 def scratch(course: Course) -> Iterator[Path]:
-    """A folder for what is being collected, gone afterwards. Nobody else collects in the course meanwhile.
+    """Provide a folder for files being collected and remove it afterwards; exclusive for the course.
 
-    What a killed run left is removed first.
+    Remains of a killed run are removed first.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be created.
     """
     submitted = course.root / "submitted"
     submitted.mkdir(parents=True, exist_ok=True)
@@ -179,6 +183,7 @@ def scratch(course: Course) -> Iterator[Path]:
         folder = course.private / "collecting"
         shutil.rmtree(folder, ignore_errors=True)
         course.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Attempts are private until they are in the course's folders.
         folder.mkdir(mode=0o700)
         try:
             yield folder
@@ -187,20 +192,21 @@ def scratch(course: Course) -> Iterator[Path]:
 
 
 def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
-    """Put every attempt in its place; killed at any moment, it can be done again.
+    """Move every attempt to its place; safe to repeat after being killed at any moment.
 
     Args:
-        course: whose folders.
-        assignment: the name.
+        course: the course with its folders.
+        assignment: name of the assignment.
         made: the plan.
-        folder: where staged attempts lie.
+        folder: folder with the staged attempts.
 
     Raises:
-        OSError: the disk refused; every attempt that was there is there.
+        OSError: the disk refused; no existing attempt is lost.
     """
     earlier = course.root / "earlier" / made.student / assignment
     submitted = course.root / "submitted" / made.student / assignment
     last = made.counting
+    # Times first: a killed run must not leave an attempt without its learned time.
     for one in made.versions:
         if one.stamped and one.moment:
             stamp = one.moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
@@ -212,7 +218,7 @@ def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
         return
     if last.place != "submitted":
         _take_place(last, submitted, folder)
-    for one in made.versions:  # the last one lies in submitted/ alone, whenever it got there
+    for one in made.versions:  # the last attempt is in submitted/ only, whenever it got there
         known_less = one.moment is None or last.moment is not None
         if one.place == "earlier" and one.is_same(last) and known_less:
             away = course.root / "earlier" / f"{PARTIAL}{secrets.token_hex(8)}"
@@ -221,7 +227,7 @@ def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
 
 
 def _appear(one: KnownAttempt, target: Path, ours: Path) -> None:
-    """A copy of an attempt at a place where it is not yet, in one step."""
+    """Create a copy of an attempt at a new place, in one step."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -229,7 +235,8 @@ def _appear(one: KnownAttempt, target: Path, ours: Path) -> None:
 
 
 def _copied(folder: Path, ours: Path, target: Path) -> Path:
-    """A copy from where it can be renamed to the target: what is ours already needs none on the same disk."""
+    """Copy a folder to where it can be renamed to the target; our own folders on its disk are not copied."""
+    # A rename is atomic on one file system only.
     same = os.stat(ours).st_dev == os.stat(target.parent).st_dev  # noqa: PTH116
     if same and ours in folder.parents:
         return folder
@@ -241,7 +248,7 @@ def _copied(folder: Path, ours: Path, target: Path) -> Path:
 
 
 def _take_place(one: KnownAttempt, target: Path, ours: Path) -> None:
-    """Put an attempt where another one lies, which has been copied elsewhere."""
+    """Replace an attempt at its place, which has been copied elsewhere before."""
     target.parent.mkdir(parents=True, exist_ok=True)
     new = _copied(one.folder, ours, target)
     if not target.exists():
@@ -256,13 +263,14 @@ def _take_place(one: KnownAttempt, target: Path, ours: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step, where the system can."""
+    """Swap two folders in one step, if the system supports it; return whether it did."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     if call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
         return True
+    # Other errors are real failures, for example a missing folder or a full disk.
     if ctypes.get_errno() in {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM}:
         return False  # this file system has no such step
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))

@@ -1,4 +1,4 @@
-"""How platforms name the files of a download, and how a course says that of its own, in ``collect.toml``.
+"""Names of files in a platform's download, and how a course states its own in ``collect.toml``.
 
 zone = "Europe/Berlin"
 
@@ -40,42 +40,42 @@ GROUPS = (
     "assignment",
     "file",
 )
-"""What the named groups of a pattern may be called; one of the first seven and ``file`` are needed."""
+"""Possible named groups of a pattern; one of the first seven and ``file`` are required."""
 _WHO = frozenset(GROUPS[:7])
 IN_WORDS = "words"
 _SECONDS = 1.0
-"""That one name may take; a pattern that needs longer would not end."""
+"""Time limit for one name; a pattern that needs longer backtracks without end."""
 
 
 class NamePattern(Struct, frozen=True):
-    """How the files of one platform's download are named. TOML: ``[[pattern]]``."""
+    """Names of the files in one platform's download. TOML: ``[[pattern]]``."""
 
     name: str
     path: str
-    """A regular expression for the whole place of a file, with the groups of `GROUPS`."""
+    """Regular expression for the complete path of a file, with the groups of `GROUPS`."""
     time: str = ""
-    """How ``time`` is written (strptime); ``words``: with the month in words, as in ``Feb 12, 2026 1020 AM``;
+    """Format of ``time`` (strptime); ``words``: with the month in words, as in ``Feb 12, 2026 1020 AM``;
     default: a date and a time, with or without a zone."""
 
 
 class CollectSettings(Struct, frozen=True):
-    """What a course says about collecting. TOML: ``collect.toml``."""
+    """A course's settings for collecting. TOML: ``collect.toml``."""
 
     zone: str = ""
-    """Of the platform's clock, for times that state none."""
+    """Zone of the platform's clock, for times without one."""
     pattern: tuple[NamePattern, ...] = ()
     students: Mapping[str, str] = {}
-    """What stands in names or lists → the id of who is meant."""
+    """Text in names or lists → id of the student."""
 
     def clock(self) -> tzinfo | None:
-        """The zone; None where none is stated."""
+        """Return the zone; None if none is stated."""
         return timestamps.named_zone(self.zone) if self.zone else None
 
 
 _SAKAI_FILES = (
     r"grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html|Feedback Attachment\(s\)/.*"
 )
-"""What Sakai adds to a download, in the folder of a student or beside it."""
+"""Files that Sakai adds to a download, inside or next to a student's folder."""
 PLATFORMS = (
     NamePattern(
         "moodle",
@@ -120,39 +120,39 @@ PLATFORMS = (
         r"|(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+)_(?P<file>[^/]+)",
     ),
 )
-"""In the order in which they are tried. What is none of these, and no export of Gradescope's, is taken for
-folders that are called after students. The outermost name that fits says whose a file is: names further
-inside are the student's choice."""
+"""In the order in which they are tried. A download that matches none of these, and is no export of
+Gradescope's, is read as folders named after students. The outermost matching name identifies the student:
+names further inside are the student's choice."""
 PLATFORM_FILES: Mapping[str, str] = {
     "brightspace": r"(?:.*/)?index\.html",
     "sakai": rf"(?:.*/)?(?:{_SAKAI_FILES}|[^/]*_(?:timestamp|comments)\.txt)",
 }
-"""What platforms add to a download themselves, as regular expressions for whole places. A file that fits the
-pattern of the platform is a student's, whatever it is called."""
+"""Files that platforms add to a download themselves, as regular expressions for complete paths. A file that
+matches the platform's pattern is a student's, whatever its name."""
 FOLDERS = "folders"
 NBGRADER = "nbgrader"
-"""Folders as well, as nbgrader keeps them: ``<student>/<assignment>/``, whose timestamp.txt is believed."""
+"""Also folders, as nbgrader keeps them: ``<student>/<assignment>/``, with a trusted timestamp.txt."""
 GRADESCOPE = "gradescope"
 NAMES = (*(one.name for one in PLATFORMS), GRADESCOPE, FOLDERS, NBGRADER)
 
 
 class NamedFile(Struct, frozen=True):
-    """What the name of a file says."""
+    """Information in the name of a file."""
 
     identity: Naming
     file: str
-    """Its place among the files of the attempt."""
+    """Its path among the files of the attempt."""
     moment: datetime | None = None
     shown: datetime | None = None
-    """What a clock showed whose zone nobody states: it tells the order, and no time of handing in."""
+    """Time of a clock with unknown zone: it determines the order, but no submission time."""
     attempt: str = ""
-    """What tells several attempts of one student apart; empty: there is one."""
+    """Distinguishes several attempts of one student; empty: there is one."""
     assignment: str = ""
     late: bool = False
 
 
 def load(path: Path) -> CollectSettings:
-    """What a course says; nothing where there is no such file.
+    """Read a course's settings; the defaults if there is no such file.
 
     Raises:
         CourseError: the file cannot be read, or states something impossible; names it.
@@ -171,6 +171,12 @@ def load(path: Path) -> CollectSettings:
 
 
 def _check(pattern: NamePattern, place: str) -> None:
+    """Refuse an unusable pattern.
+
+    Raises:
+        CourseError: it is no regular expression, has unknown groups, lacks a required one, or has a known
+            name.
+    """
     try:
         groups = regex.compile(pattern.path).groupindex
     except regex.error as error:
@@ -187,18 +193,19 @@ def _check(pattern: NamePattern, place: str) -> None:
 def choose(
     paths: Sequence[str], own: Sequence[NamePattern], stated: str, knows: Callable[[str], bool]
 ) -> NamePattern | None:
-    """Return the pattern that most names of a download follow; None: its folders are called after students.
+    """Return the pattern that most names of a download match; None: its folders are named after students.
 
     Args:
-        paths: of all its files.
+        paths: paths of all its files.
         own: the course's patterns, which win a tie.
-        stated: the name of the one that a person chose; empty: it is found out.
-        knows: whether a folder of this name is of a student.
+        stated: name of the pattern that staff chose; empty: it is detected.
+        knows: decides whether a folder of this name belongs to a student.
 
     Raises:
         CourseError: there is none of this name, or a pattern takes too long.
     """
     known = {one.name: one for one in (*own, *PLATFORMS)}
+    # These two have no pattern of file names.
     if stated in {FOLDERS, NBGRADER}:
         return None
     if stated:
@@ -208,15 +215,16 @@ def choose(
     best, most = None, 0
     for one in known.values():
         fitting, odd = _count_names(one, paths)
+        # Folders named after known students outweigh a pattern that also happens to match some names.
         if len(fitting) > most and len(fitting) >= len(odd) and len(fitting) > sum(map(knows, odd)):
             best, most = one, len(fitting)
     return best
 
 
 def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], set[str]]:
-    """Return the names that fit a pattern, and the folders and files beside them that do not.
+    """Return the names that match a pattern, and the folders and files next to them that do not.
 
-    Names are counted and not files: a folder counts once, however many files a student put into it.
+    Names are counted, not files: a folder counts once, however many files a student put into it.
     """
     fitting, rests, around = set[str](), list[str](), set[str]()
     for path in paths:
@@ -227,6 +235,7 @@ def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], 
         name = path.removesuffix(groups["file"]) or path
         fitting.add(name)
         around.add(name.rstrip("/").rpartition("/")[0])
+    # Archives often have one folder around all others, which is no name.
     wrapping = min(around, key=len, default="")
     odd = set[str]()
     for path in rests:
@@ -237,18 +246,19 @@ def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], 
 
 
 def is_platform_file(pattern: NamePattern, path: str) -> bool:
-    """Whether the platform added this file to its download; no student handed it in."""
+    """Decide whether the platform added this file to its download, so that no student submitted it."""
     known = PLATFORM_FILES.get(pattern.name)
     return bool(known and regex.fullmatch(known, path, regex.DOTALL)) and matched(pattern, path) is None
 
 
 def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
-    """The groups of a name; None where it does not fit.
+    """Return the groups of a name; None if it does not match.
 
     Raises:
         CourseError: the pattern takes too long.
     """
     try:
+        # The ``regex`` module, because it supports a timeout and repeated group names.
         found = regex.fullmatch(pattern.path, path, regex.DOTALL, timeout=_SECONDS)
     except TimeoutError as error:
         raise CourseError(f"collect.toml: pattern {pattern.name!r} takes too long for {path!a}") from error
@@ -256,12 +266,12 @@ def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
 
 
 def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile | None:
-    """What a file's name says; None where it does not fit the pattern.
+    """Return the information in a file's name; None if it does not match the pattern.
 
     Args:
-        pattern: of the download.
-        path: of the file.
-        zone: of times that state none.
+        pattern: pattern of the download.
+        path: path of the file.
+        zone: zone of times that state none.
 
     Raises:
         CourseError: the pattern takes too long.
@@ -286,7 +296,7 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
 
 
 def _shown(text: str, form: str) -> datetime | None:
-    """The time in a name, as it stands there; None where it states none, or one that cannot be read."""
+    """Return the time in a name as it is written; None if there is none, or it cannot be read."""
     if not text:
         return None
     try:
@@ -300,10 +310,11 @@ def _shown(text: str, form: str) -> datetime | None:
 
 
 def _moment(shown: datetime | None, zone: tzinfo | None) -> datetime | None:
-    """When that was; None where nobody says whose clock it is, or the clock never showed it."""
+    """Return the time in UTC; None if the clock's zone is unknown, or the clock never showed this time."""
     if shown is None:
         return None
     try:
+        # Between summer and winter time some local times do not exist.
         if shown.tzinfo is None:
             return timestamps.local_moment(shown, zone).astimezone(UTC) if zone else None
         return shown.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Who of the class list is meant by what a file's name, a list or a platform calls somebody."""
+"""Identify students of the class list by file names, lists and names on a platform."""
 
 from __future__ import annotations
 
@@ -20,57 +20,58 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class ListedStudent(Struct, frozen=True):
-    """One line of the course's class list, with what platforms call the student."""
+    """One line of the course's class list, with the student's names on platforms."""
 
     id: str
     first_name: str = ""
     last_name: str = ""
     email: str = ""
     login: str = ""
-    """What the student signs in with."""
+    """Login name of the student."""
     platform_id: str = ""
-    """The number of the student's account on the platform, as Canvas and ILIAS have it in names of files."""
+    """Number of the student's account on the platform, as Canvas and ILIAS put it in names of files."""
 
     @property
     def name(self) -> str:
-        """As people say it; the id where no name is known."""
+        """Full name; the id if no name is known."""
         return f"{self.first_name} {self.last_name}".strip() or self.id
 
 
 class Naming(Struct, frozen=True):
-    """What a file's name, a list or a platform says of somebody. Any of it may be unknown."""
+    """How a file name, a list or a platform identifies someone. Any field may be unknown."""
 
     id: str = ""
     name: str = ""
-    """All of it, in whichever order."""
+    """The complete name, in any order."""
     email: str = ""
     login: str = ""
     number: str = ""
-    """Of the account on the platform, or of the participation; it counts before a name does."""
+    """Number of the account on the platform, or of the participation; it has priority over a name."""
 
     @property
     def label(self) -> str:
-        """How people recognise it."""
+        """Text by which people recognise it."""
         return self.name or self.id or self.login or self.email or self.number
 
 
 class Match(Struct, frozen=True):
-    """Who is meant, or who could be."""
+    """Identified student, or a suggestion."""
 
     student: str = ""
     suggestion: str = ""
-    """Where nobody is: who is meant perhaps."""
+    """Sentence with possible students, if none was identified."""
 
 
 class Register:
-    """The class list, to be asked who somebody is.
+    """Class list with lookup of students.
 
-    What a person stated counts first, then ids, numbers, logins and addresses, and names only where one
-    student alone has them.
+    Statements of staff have priority, then ids, numbers, logins and addresses, and names only if they are
+    unique.
 
     Args:
-        students: of the class list; empty: there is none, and an id is whatever a source says it is.
-        stated: what stands in names of files or lists → the id of who is meant.
+        students: students of the class list; empty: there is none, and a source's ids are accepted as they
+            are.
+        stated: text in file names or lists → id of the student.
     """
 
     def __init__(self, students: Iterable[ListedStudent], stated: Mapping[str, str] | None = None) -> None:
@@ -92,18 +93,20 @@ class Register:
 
     @property
     def students(self) -> tuple[ListedStudent, ...]:
-        """Everybody on the list."""
+        """All students on the list."""
         return tuple(self._students.values())
 
     def get(self, student: str) -> ListedStudent | None:
-        """What is known of a student."""
+        """Return a student by id; None if the list does not contain it."""
         return self._students.get(canonical_id(student))
 
     def find(self, identity: Naming) -> Match:
-        """Who is meant."""
+        """Return the student that is meant, or a suggestion."""
         for said in (identity.name, identity.id, identity.login, identity.email, identity.number):
+            # Statements of staff have priority: they exist because automatic matching failed.
             if said and _plain(said) in self._stated:
                 return Match(self._stated[_plain(said)])
+        # Without a class list there is nothing to compare with, so only a stated id is usable.
         if not self._students:
             return (
                 Match(identity.id)
@@ -114,12 +117,14 @@ class Register:
         for found in self._candidates(identity):
             if len(found) == 1:
                 return Match(next(iter(found)))
+            # Keep looking: weaker evidence may still be unique.
             several = several or found
         if several:
             return Match("", f"{len(several)} students are called so: {', '.join(sorted(several))}")
         return Match("", self._suggestion(identity))
 
     def _candidates(self, identity: Naming) -> Iterable[set[str]]:
+        """Yield the students with each of the given facts, the strongest fact first."""
         said = (identity.id, identity.login, identity.email, identity.number)
         for key, value in zip(("id", "login", "email", "number"), said, strict=True):
             if value:
@@ -136,7 +141,7 @@ class Register:
             yield self._named(identity.name)
 
     def _named(self, name: str) -> set[str]:
-        """Who has a name; behind a group's name too, as Moodle writes it (``Group 1-Ada Lovelace``)."""
+        """Return the students with a name, also after a group's name as in Moodle (``Group 1-Ada King``)."""
         found: set[str] = set()
         for part in (name, *(name.split("-", at)[-1] for at in range(1, name.count("-") + 1))):
             for form in _forms(part):
@@ -146,6 +151,7 @@ class Register:
         return found
 
     def _suggestion(self, identity: Naming) -> str:
+        """Return a sentence with the most similar students."""
         texts = {_rough(one.name): one for one in self.students} | {
             _rough(one.id): one for one in self.students
         }
@@ -156,17 +162,18 @@ class Register:
 
 
 def _plain(text: str) -> str:
+    """Return a text for comparison: Unicode-normalised, in lower case, with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def _forms(name: str, *parts: str) -> set[str]:
-    """Forms in which two spellings of a name are the same: its words in any order, and all in one word.
+    """Return forms in which two spellings of a name are equal: words in any order, and all in one word.
 
-    Accents are taken off, spelled as Germans do (``ue``), or, as Canvas does it, left out with their letter.
+    Accents are removed, spelled the German way (``ue``), or, as in Canvas, dropped with their letter.
 
     Args:
-        name: as it is said.
-        parts: first and last names, where they are known; then what follows from either order.
+        name: name as it is stated.
+        parts: first and last names, if known; then both orders are used.
     """
     orders = [name, *([" ".join(parts), " ".join(reversed(parts))] if parts else ())]
     found = set()
@@ -178,5 +185,6 @@ def _forms(name: str, *parts: str) -> set[str]:
 
 
 def _rough(text: str) -> str:
+    """Return the letters and digits of a text, without accents."""
     bare = unicodedata.normalize("NFKD", text.casefold().translate(_BARE))
     return re.sub(r"[\W_]+", "", "".join(char for char in bare if not unicodedata.combining(char)))

@@ -1,4 +1,4 @@
-"""What students handed in, found in one download or folder: whose each file is, and when it was handed in."""
+"""Find submissions in one download or folder: the student of each file, and the submission time."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Named = Sequence[tuple[NamedFile, PackedFile]]
 _MOST_WRAPPING = 3
 _MOST_STAMP = 200
 _OFFSET = re.compile(r"\+[0-9]{1,2}(:?[0-9]{2})?(\+|$)")
-"""An offset from UTC in the name of an exchange folder, where a ``+`` also divides the parts."""
+"""Offset from UTC in the name of an exchange folder, in which ``+`` also separates the parts."""
 _SAKAI_FOLDER = re.compile(r"/Submission attachment\(s\)/|/[^/]*_submissionText\.html$")
 _BLIND = re.compile(r"(?:Participant|Teilnehmer(?:[ _/]?in)?|Participante|Partecipante|Deelnemer)( [0-9]+)?")
-"""What Moodle calls people with blind marking, in some of its languages."""
+"""Moodle's names for people with blind marking, in some of its languages."""
 
 
 class Anonymous(Struct, frozen=True, eq=False):
-    """How a platform names people whom it hides."""
+    """How a platform names people with hidden identities."""
 
     names: re.Pattern[str]
     hint: str
-    """What to do about it."""
+    """Advice for staff."""
 
 
 _ANONYMOUS: Mapping[str, Anonymous] = {
@@ -52,45 +52,45 @@ _ANONYMOUS: Mapping[str, Anonymous] = {
 
 
 class WantedAttempts(Struct, frozen=True, eq=False):
-    """What is looked for."""
+    """Criteria of the search."""
 
     assignment: str
     others: frozenset[str]
-    """The course's other assignments, whose folders are left alone."""
+    """The course's other assignments; their folders are skipped."""
     knows: Callable[[str], bool]
-    """Whether a folder of this name is of a student."""
+    """Whether a folder of this name belongs to a student."""
     settings: CollectSettings = CollectSettings()
     platform: str = ""
-    """Whose names a person says the files have; empty: it is found out."""
+    """Platform that staff chose; empty: it is detected."""
     participants: Mapping[str, WorksheetRow] = {}
-    """Of Moodle's worksheet, by number."""
+    """Rows of Moodle's worksheet, by number."""
     any_owner: bool = False
-    """Whoever owns a folder of the exchange: it is its name that says whose it is."""
+    """Accept any owner of an exchange folder: its name identifies the student."""
 
 
 class FoundAttempt(Struct, frozen=True, eq=False):
-    """What somebody handed in once."""
+    """One submission of one student or group."""
 
     label: str
-    """Whom the names of the files speak of."""
+    """Student according to the names of the files."""
     identities: tuple[Naming, ...]
-    """One, or all of a group."""
+    """One student, or all of a group."""
     files: Mapping[str, PackedFile]
-    """By their place among the files handed in."""
+    """By path among the submitted files."""
     moment: datetime | None = None
     late: bool = False
     """The platform marks it as late."""
     hint: str = ""
-    """Why the platform's names do not say whose it is, and what to do; empty: they do."""
+    """Why the platform's names do not identify the student, and what to do; empty: they do."""
 
 
 class SourceContents(Struct, frozen=True, eq=False):
-    """Everything of an assignment in one download or folder."""
+    """All attempts of an assignment in one download or folder."""
 
     platform: str
-    """Whose names the files have."""
+    """Platform of the file names."""
     attempts: tuple[FoundAttempt, ...]
-    """Of each student the earlier ones first."""
+    """Each student's earlier ones first."""
     refused: tuple[RefusedFile, ...]
 
 
@@ -98,8 +98,8 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     """Find the attempts of an assignment among the files of a download or folder.
 
     Raises:
-        CourseError: a person's choice is not known, or a pattern takes too long.
-        SourceError: what Gradescope says of its submissions cannot be read.
+        CourseError: the chosen platform is not known, or a pattern takes too long.
+        SourceError: Gradescope's metadata cannot be read.
     """
     metadata = [one for one in listing.entries if PurePosixPath(one.path).name == gradescope.FILE_NAME]
     if wanted.platform == patterns.GRADESCOPE or (metadata and not wanted.platform):
@@ -127,15 +127,16 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
 def _read_exchange(
     found: NamedFile, entry: PackedFile, wanted: WantedAttempts
 ) -> tuple[NamedFile | None, str]:
-    """Divide ``<student>+<assignment>`` where either has a ``+``; return why it is not taken, if it is not.
+    """Split ``<student>+<assignment>`` if either contains a ``+``; return also why it is refused, if it is.
 
-    The course's own assignments tell where the name of the student ends.
+    The course's own assignments determine where the student's name ends.
     """
     if _OFFSET.search(found.attempt):
         return found, "its time has an offset from UTC behind a +, and so nobody can say when it was"
     parts = f"{found.identity.id}+{found.assignment}".split("+")
     heads = [("+".join(parts[:at]), "+".join(parts[at:])) for at in range(1, len(parts))]
     known = [one for one in heads if one[1] in {wanted.assignment, *wanted.others}]
+    # Without a known assignment any split is possible; several make the name ambiguous.
     fitting = known or heads
     if len(fitting) > 1:
         told = " or ".join(f"{student!a} and {name!a}" for student, name in fitting)
@@ -143,13 +144,13 @@ def _read_exchange(
     student, assignment = fitting[0]
     found = replace(found, identity=replace(found.identity, id=student), assignment=assignment)
     fault = _owner_fault(entry, found.identity, wanted) if assignment == wanted.assignment else ""
-    return None if found.file == STAMP else found, fault  # the folder's name says when
+    return None if found.file == STAMP else found, fault  # the folder's name states the time
 
 
 def _identify(
     platform: str, named: Named, listing: SourceFiles, wanted: WantedAttempts
 ) -> list[tuple[NamedFile, PackedFile]]:
-    """Complete what names say of people and times by what the platform says elsewhere."""
+    """Complete people and times from names with the platform's other data."""
     if platform == "moodle":
         named = [(_known_to_moodle(found, wanted), entry) for found, entry in named]
     elif platform == "blackboard":
@@ -164,15 +165,16 @@ def _identify(
 
 
 def _without_title(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
-    """Take the title of the assignment off, which Blackboard puts before the login; both may have a ``_``."""
+    """Remove the assignment's title, which Blackboard puts before the login; both may contain ``_``."""
     parts = found.identity.login.split("_")
     ends = ["_".join(parts[at:]) for at in range(len(parts))]
+    # The longest ending that is a known student wins.
     login = next((end for end in ends if wanted.knows(end)), ends[-1])
     return replace(found, identity=replace(found.identity, login=login))
 
 
 def _sakai_moments(listing: SourceFiles) -> dict[str, datetime]:
-    """When each was handed in: Sakai's timestamp.txt lies beside the folder with the student's files."""
+    """Return the submission times: Sakai puts timestamp.txt next to the folder with the student's files."""
     moments: dict[str, datetime] = {}
     for entry in listing.entries:
         folder, _, name = entry.path.rpartition("/")
@@ -182,9 +184,9 @@ def _sakai_moments(listing: SourceFiles) -> dict[str, datetime]:
 
 
 def _told_apart(named: Named) -> list[tuple[NamedFile, PackedFile]]:
-    """Keep participants of one name apart, and drop the platform's numbers, which no class list has.
+    """Keep participants of one name apart, and drop the platform's numbers, which no class list contains.
 
-    Several participants of one name are nobody's by their name alone: what one of them handed in must not be
+    Several participants with one name cannot be identified by the name: a submission of one must not become
     another's. With blind marking all of them are called *Participant*.
     """
     numbers: dict[str, set[str]] = {}
@@ -200,10 +202,11 @@ def _told_apart(named: Named) -> list[tuple[NamedFile, PackedFile]]:
 
 
 def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) -> str:
-    """Why a folder of the exchange is not that of who it says: everybody can write there."""
+    """Return why an exchange folder is not the named student's: every user can write there."""
     if wanted.any_owner or entry.owner < 0:
         return ""
     try:
+        # Does not exist on Windows.
         import pwd
 
         account = pwd.getpwuid(entry.owner).pw_name
@@ -215,24 +218,24 @@ def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) ->
 
 
 def _known_to_moodle(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
-    """With what the worksheet says of a participant."""
+    """Complete a participant by the worksheet's data."""
     row = wanted.participants.get(found.identity.number)
     if row is None:
         return found
     moment = worksheets.moment_said(row.handed_in, wanted.settings.clock())
     name = row.identity.name or found.identity.name
-    # With an id the number says nothing more; without one it keeps participants of one name apart.
+    # With an id the number adds nothing; without one it keeps participants of one name apart.
     known = row.identity.id or row.identity.login or row.identity.email
     number = "" if known else found.identity.number
     return replace(found, identity=replace(row.identity, name=name, number=number), moment=moment)
 
 
 def _grouped(named: Named, anonymous: Anonymous | None = None) -> tuple[FoundAttempt, ...]:
-    """Files by student and attempt. Of files of the same name the newest is taken.
+    """Group files by student and attempt. Of files with the same name the newest is used.
 
     Args:
-        named: files with what their names say.
-        anonymous: how the platform names people whom it hides.
+        named: files with the information in their names.
+        anonymous: how the platform names people with hidden identities.
     """
     groups: dict[tuple[Naming, str], dict[str, tuple[NamedFile, PackedFile]]] = {}
     for found, entry in named:
@@ -248,19 +251,21 @@ def _grouped(named: Named, anonymous: Anonymous | None = None) -> tuple[FoundAtt
         entries = {name: entry for name, (_, entry) in files.items()}
         hint = anonymous.hint if anonymous and anonymous.names.fullmatch(identity.name) else ""
         attempt = FoundAttempt(identity.label, (identity,), entries, moment, late, hint)
+        # Sorted by student, then by time, so that the order of files in an archive has no influence.
         attempts.append((attempt, (attempt.label, *max(map(_order, names)), names[0].attempt)))
     attempts.sort(key=lambda one: one[1])
     return tuple(one for one, _ in attempts)
 
 
 def _order(one: NamedFile) -> tuple[bool, float]:
-    """Later ones have more; what has no time, or one by a clock that nobody knows, comes first."""
+    """Return a sort key: files without a time, or with one of an unknown clock, come first."""
     moment = one.moment or one.shown
     clock = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() if moment else 0.0
     return one.moment is not None, clock
 
 
 def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceContents:
+    """Read the attempts of an export by Gradescope."""
     stated: dict[str, gradescope.GradescopeSubmission] = {}
     for one in metadata:
         stated |= gradescope.read_metadata(one.read(gradescope.MOST_BYTES))
@@ -268,6 +273,7 @@ def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceCo
     faults = [*listing.refused]
     for entry in listing.entries:
         parts = entry.path.split("/")
+        # The export may have further folders around those of submissions.
         at = next((number for number, part in enumerate(parts[:-1]) if part.startswith("submission_")), -1)
         if at >= 0:
             files.setdefault(parts[at], {})["/".join(parts[at + 1 :])] = entry
@@ -286,7 +292,7 @@ def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceCo
 
 
 def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
-    """Folders or files that are called students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
+    """Read folders or files named after students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
     wrapping = _find_wrapping([one.path for one in listing.entries], wanted.knows)
     believed = wanted.platform == patterns.NBGRADER
     named: list[tuple[NamedFile, PackedFile]] = []
@@ -306,6 +312,7 @@ def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
         if first in wanted.others and rest:
             continue
         file = rest if first == wanted.assignment and rest else file
+        # A timestamp decides about lateness, so it is only trusted where students cannot write.
         if file != STAMP:
             named.append((NamedFile(Naming(who), file), entry))
         elif believed and rest:
@@ -318,6 +325,8 @@ def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
 
 
 def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
+    """Return the time in a timestamp file; empty if it cannot be read."""
+    # A real timestamp is short; a student's file of this name may be anything.
     if entry.size > _MOST_STAMP:
         return {}
     try:
@@ -331,8 +340,8 @@ def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
 def _find_wrapping(paths: Sequence[str], knows: Callable[[str], bool]) -> str:
     """Return the folder around the students' own, as archives often have one; empty if there is none.
 
-    It is the one in which most names are of students. A student's folder is never looked into: what lies
-    there is the student's choice.
+    It is the folder in which most names are students. A student's folder is never searched: its content is
+    the student's choice.
     """
     students: dict[str, set[str]] = {"": set()}
     for path in paths:
@@ -346,5 +355,5 @@ def _find_wrapping(paths: Sequence[str], knows: Callable[[str], bool]) -> str:
 
 
 def source_name(place: Path) -> str:
-    """How a source is called in reports."""
+    """Return the name of a source in reports."""
     return printable_name(place.name or str(place))

@@ -1,7 +1,7 @@
-"""One attempt written into a folder of its own, with all that is wrong with its files.
+"""Write one attempt into a separate folder, with all faults of its files.
 
-Archives of students are unpacked here, so this is where hostile names and contents meet the disk: each name
-was looked at as text, folders are made by us, and every file is new.
+Students' archives are unpacked here, so this is where hostile names and contents reach the disk: each name is
+checked as text, folders are created by us, and every file is new.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from autograder.timestamps import FILE_NAME as STAMP
 
 
 class Staged(Struct, frozen=True):
-    """An attempt on disk, not in its place yet."""
+    """Attempt on disk, not yet at its final place."""
 
     folder: Path
     digest: str
-    """Over names and bytes of all files; two attempts with the same are the same."""
+    """Digest of names and bytes of all files; two attempts with the same digest are the same."""
     files: int
     moment: datetime | None
     refused: tuple[RefusedFile, ...]
     renamed: tuple[tuple[str, str], ...]
-    """Files that were given the name that is graded: as they were called, and as they are."""
+    """Files that were renamed to the graded name: old and new name."""
 
 
 def stage(
@@ -50,14 +50,14 @@ def stage(
     moment: datetime | None,
     expected: Sequence[str],
 ) -> Staged:
-    """Write an attempt. Nothing is raised for what is wrong with a file: it is left out, and told.
+    """Write an attempt. Faulty files raise nothing: they are left out and reported.
 
     Args:
-        folder: to be made.
-        label: whose it is, for what is told.
-        files: by their places.
-        moment: when it was handed in.
-        expected: the names of files that are graded, notebooks first.
+        folder: folder to create.
+        label: the student, for reports.
+        files: files by path.
+        moment: submission time.
+        expected: names of graded files, notebooks first.
 
     Raises:
         OSError: it cannot be written.
@@ -66,6 +66,7 @@ def stage(
     faults: list[RefusedFile] = []
     with contextlib.ExitStack() as opened:
         found: dict[str, PackedFile] = {}
+        # Archives stay open until all of their members are copied.
         for name, entry in expand_archives(files, expected, label, faults, opened):
             if name in found:
                 faults.append(refused(f"{label}: {name}", "there is another file of this name"))
@@ -80,18 +81,20 @@ def stage(
 
 
 def digest_of(files: Mapping[str, str]) -> str:
-    """What names an attempt by its content.
+    """Return the digest that identifies an attempt by its content.
 
     Args:
-        files: place → SHA-256 of the bytes, of all but timestamp.txt.
+        files: path → SHA-256 of the bytes, of all but timestamp.txt.
     """
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
+        # NUL separates the fields because it occurs in no file name; NFC, because macOS decomposes names.
         digest.update(f"{unicodedata.normalize('NFC', name)}\0{content}\0".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def _base(path: str) -> str:
+    """Return the last part of a path."""
     return path.rpartition("/")[2]
 
 
@@ -102,10 +105,11 @@ def _written(
     label: str,
     faults: list[RefusedFile],
 ) -> dict[str, str]:
-    """Write what may be written; place → SHA-256."""
+    """Write the permitted files; return path → SHA-256."""
     kept: dict[str, str] = {}
     spelled: dict[str, str] = {}
     total = 0
+    # Graded files first, so that the limits do not hit them because of others.
     for place in sorted(files, key=lambda one: one not in expected):
         entry = files[place]
         fault = file_fault(place) or _stamp_fault(place) or _collision(place, kept, spelled)
@@ -118,6 +122,7 @@ def _written(
                 total += entry.size
             except SourceError as error:
                 fault = str(error)
+                # A partly written file must not be graded.
                 (folder / place).unlink(missing_ok=True)
         if fault:
             faults.append(refused(f"{label}: {place}", fault))
@@ -125,14 +130,16 @@ def _written(
 
 
 def _stamp_fault(place: str) -> str:
+    """Return why a student's timestamp.txt is refused."""
     return "when something was handed in is not the student's to say" if place.casefold() == STAMP else ""
 
 
 def _collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> str:
-    """Why a file cannot lie beside the others where large and small letters are the same."""
+    """Return why a file conflicts with the others on a disk that ignores case; empty if it does not."""
     parts = place.split("/")
     for count in range(1, len(parts) + 1):
         part = "/".join(parts[:count])
+        # Every parent folder is checked as well: "A/x" and "a/y" collide.
         there = spelled.setdefault(unicodedata.normalize("NFC", part).casefold(), part)
         if there != part:
             return f"it cannot be told from {there!a} where large and small letters are the same"
@@ -142,17 +149,19 @@ def _collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> 
 
 
 def _is_folder(place: str, kept: Mapping[str, str]) -> bool:
+    """Decide whether a path is a folder of one of the files."""
     return any(one.startswith(f"{place}/") for one in kept)
 
 
 def _copy(entry: PackedFile, target: Path) -> str:
-    """Write a file that is not there yet; SHA-256 of its bytes.
+    """Write a new file; return the SHA-256 of its bytes.
 
     Raises:
-        SourceError: it cannot be unpacked, or is longer than it says.
+        SourceError: it cannot be unpacked, or is longer than it claims.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
+    # Mode "x" never follows an existing link.
     with target.open("xb") as file:
         for part in entry.chunks():
             size += len(part)

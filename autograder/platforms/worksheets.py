@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet: who is who there, when they handed in, and their grades to be filled in."""
+"""Moodle's grading worksheet: participants, submission times, and grades to fill in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "handed in": ("lastmodifiedsubmission", "zuletztgeandertabgabe", "zuletztgeandertabgegeben"),
     "comment": ("feedbackcomments", "feedbackalskommentar", "feedbackkommentare"),
 }
-"""What columns are called, as `column_name` spells it, in English and German. Which there are varies."""
+"""Names of columns, as `normalize_column` spells them, in English and German. Their selection varies."""
 _PARTICIPANT = re.compile(r"\D*([0-9]+)")
 _MONTHS = {
     name: number
@@ -53,28 +53,28 @@ class WorksheetRow(Struct, frozen=True):
 
     identity: Naming
     handed_in: str
-    """When, in the words of the platform; empty: it does not say, or nothing was."""
+    """Submission time in the platform's words; empty: it is not stated, or there is no submission."""
     maximum: str
     changeable: bool
 
 
 class Worksheet(Struct, frozen=True):
-    """A worksheet as it was downloaded."""
+    """Worksheet as it was downloaded."""
 
     table: CsvTable
     rows: tuple[WorksheetRow, ...]
-    """In the order of the table's."""
+    """In the order of the table."""
 
     def at(self, what: str) -> int:
-        """Where a column of `COLUMNS` stands; -1: there is none."""
+        """Return the index of a column of `COLUMNS`; -1: there is none."""
         return self.table.column(COLUMNS[what])
 
     def participants(self) -> dict[str, WorksheetRow]:
-        """By number, as it stands in the names of downloaded files."""
+        """Return the rows by number, as it occurs in the names of downloaded files."""
         return {row.identity.number: row for row in self.rows if row.identity.number}
 
     def filled(self, cells: Mapping[int, tuple[str, str]]) -> CsvTable:
-        """The table with grades and comments entered.
+        """Return the table with grades and comments filled in.
 
         Args:
             cells: row → grade and comment; an empty comment changes nothing.
@@ -97,6 +97,7 @@ def read_worksheet(data: bytes) -> Worksheet:
     table = parsed(data, COLUMNS, (COLUMNS["identifier"], COLUMNS["grade"]))
 
     def value(row: Sequence[str], what: str) -> str:
+        """Return a row's value in a column; empty if there is no such column."""
         at = table.column(COLUMNS[what])
         return unguarded(row[at]) if at >= 0 else ""
 
@@ -110,19 +111,20 @@ def read_worksheet(data: bytes) -> Worksheet:
             value(row, "login"),
             number[1] if number else "",
         )
+        # Unless the sheet denies it, a grade can be changed: the column may be missing.
         may = value(row, "changeable").casefold() not in {"no", "nein"}
         rows.append(WorksheetRow(identity, value(row, "handed in"), value(row, "maximum"), may))
     return Worksheet(table, tuple(rows))
 
 
 def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
-    """When something was, by what Moodle writes: ``Thursday, 12 February 2026, 10:20 AM``, or in German.
+    """Return a time as Moodle writes it: ``Thursday, 12 February 2026, 10:20 AM``, or in German.
 
-    Minutes are all it tells; seconds are left out, in favour of whoever handed in.
+    It has minutes only; seconds are dropped, in favour of the student.
 
     Args:
-        text: of the worksheet.
-        zone: of the platform's clock; None: it is not known, and then no time follows.
+        text: text of the worksheet.
+        zone: zone of the platform's clock; None: it is unknown, so that no time follows.
     """
     local = spelled_time(text)
     if local is None or zone is None:
@@ -134,9 +136,10 @@ def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
 
 
 def spelled_time(text: str) -> datetime | None:
-    """Return what a clock showed, from a time with the month in words, to the minute; None: it is no time.
+    """Return the time of a clock to the minute, from a text with the month in words; None: it is no time.
 
-    Between hours and minutes a colon may be missing, as file names cannot have one: ``Feb 12, 2026 1020 AM``.
+    The colon between hours and minutes may be missing, because file names cannot contain one: ``Feb 12, 2026
+    1020 AM``.
     """
     found = _TIME.search(text)
     if found is None:
@@ -144,6 +147,7 @@ def spelled_time(text: str) -> datetime | None:
     month = _MONTHS.get((found["month"] or found["month2"]).casefold().rstrip("."))
     hour = int(found["hour"])
     if found["half"]:
+        # 12 AM is midnight, and 12 PM noon.
         hour = hour % 12 + (12 if found["half"].casefold() == "p" else 0)
     try:
         day = int(found["day"] or found["day2"])
@@ -153,19 +157,19 @@ def spelled_time(text: str) -> datetime | None:
 
 
 def number_said(text: str) -> Decimal | None:
-    """A number as Moodle writes it, ``100.00`` or ``100,00``; None where it is none."""
+    """Return a number as Moodle writes it, ``100.00`` or ``100,00``; None if it is none."""
     said = text.strip().replace(",", ".")
     return Decimal(said) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", said) else None
 
 
 def number_in_form(value: Decimal, form: str) -> str:
-    """A number with two decimals, and a comma where the form has one."""
+    """Return a number with two decimals, and a decimal comma if the form has one."""
     said = f"{value:.2f}"
     return said.replace(".", ",") if "," in form else said
 
 
 def check_fillable(sheet: Worksheet) -> None:
-    """See that grades can be entered.
+    """Check that grades can be filled in.
 
     Raises:
         CourseError: the worksheet has no column for them.

@@ -1,5 +1,5 @@
-"""What students are told before they hand in: the form of their answers, never whether they are right.
+"""Feedback for students before they submit: the form of their answers, never whether they are correct.
 
-The modules here, and those they import, travel to students inside ``coursecheck.py``: nothing but the
-standard library, and no syntax newer than Python 3.9.
+The modules here, and those they import, are copied to students inside ``coursecheck.py``: only the standard
+library, and no syntax newer than Python 3.9.
 """

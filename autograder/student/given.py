@@ -1,7 +1,7 @@
-"""Whether an answer is still what was handed out: given code, stubs, placeholders, and names of no option.
+"""Decide whether an answer is still the released text: given code, stubs, placeholders, and unknown options.
 
-One reading for the open notebook and for a saved file: both give the text of the answer's cell, as far as
-they know it, and the value, as far as there is one.
+The same code serves the open notebook and a saved file: both provide the text of the answer's cell, as far as
+it is known, and the value, if there is one.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ from typing import Any, NamedTuple, Union
 from autograder.notebook.closed import Marked, Options, entries, mark, normal
 
 _FILLERS = frozenset(("", ".", "…", "?", "_", "-", "todo", "xxx", "tbd"))
-"""Texts that stand for an answer to come; of signs that are repeated, one."""
+"""Texts that mark a missing answer; a repeated sign counts as one."""
 _MOST_LOOKED_AT = 200
 _MAGICS = ("%", "!", "?")
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]  # noqa: UP007 - Python 3.9
 
 
 class Value(NamedTuple):
-    """What a cell assigns as it stands there."""
+    """Value that a cell assigns literally."""
 
     value: Any
 
 
 def literal(source: str, name: str) -> Value | None:
-    """What a cell assigns to a name as a literal, dictionaries and ``...`` included; None where it does not.
+    """Return the literal that a cell assigns to a name, ``...`` included; None if there is none.
 
-    The name must stand once in the cell: what is changed later is known only when it has run.
+    The name must occur once in the cell: a later change is only known after the cell has run.
     """
     tree = _tree(source)
     places = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     for statement in tree.body:
+        # Comparing all occurrences with the targets ensures that no other line uses the name.
         if isinstance(statement, ast.Assign) and places == statement.targets and statement.value:
             try:
                 return Value(ast.literal_eval(statement.value))
@@ -43,30 +44,32 @@ def literal(source: str, name: str) -> Value | None:
 
 
 def source_of(value: Any) -> str:
-    """The text of the cell, or file, that defined a function or class; empty where nobody knows it."""
+    """Return the text of the cell, or file, that defined a function or class; empty if it is unknown."""
     several = list(vars(value).values()) if isinstance(value, type) else [value]
     files = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in several]
+    # IPython registers the text of each cell with linecache.
     texts = ("".join(linecache.getlines(name)) for name in files if name)
     return next(filter(None, texts), "")
 
 
 def is_bare(value: Any) -> bool:
-    """Whether a class holds and inherits nothing: its text cannot be found, and need not be."""
+    """Decide whether a class contains and inherits nothing: its text cannot be found, and is not needed."""
     if not isinstance(value, type) or value.__bases__ != (object,) or getattr(value, "__annotations__", None):
         return False
     return all(name.startswith("__") and not hasattr(one, "__code__") for name, one in vars(value).items())
 
 
 def is_as_given(source: str, given: str) -> bool:
-    """Whether a cell says no more than the one that was handed out; comments and blanks do not count."""
+    """Decide whether a cell contains no more than the released one; comments and blanks do not count."""
     one, other = _tree(source), _tree(given)
+    # The cheap comparison first, because dumping a long cell takes time.
     return len(one.body) == len(other.body) and ast.dump(one) == ast.dump(other)
 
 
 def stub(source: str, name: str, given: str = "") -> str:
-    """What of a definition is still to be written: its name, or those of methods; empty where all is there.
+    """Return the name of a definition without body, or of its missing methods; empty if all is written.
 
-    A method is missing if it was handed out without a body and still has none; a class, if none has one.
+    A method is missing if it was released without a body and still has none; a class, if no method has one.
     """
     node = _definition(source, name)
     if node is None:
@@ -79,6 +82,7 @@ def stub(source: str, name: str, given: str = "") -> str:
         return name if not node.bases and _is_empty(node) else ""
     if len(empty) == len(methods):
         return name
+    # Methods that the student adds may be empty; only released stubs must be filled.
     before = _definition(given, name)
     asked = {
         one.name
@@ -89,7 +93,7 @@ def stub(source: str, name: str, given: str = "") -> str:
 
 
 def gaps(value: Any) -> list[str]:
-    """Where nothing stands yet in the answers that one value holds: by key, or by number from 1."""
+    """Return the unanswered entries of a value that holds several answers: by key, or by number from 1."""
     if isinstance(value, Mapping):
         return [repr(key) for key, one in list(value.items())[:_MOST_LOOKED_AT] if is_open(one)]
     if isinstance(value, (list, tuple)):
@@ -98,7 +102,10 @@ def gaps(value: Any) -> list[str]:
 
 
 def is_open(value: Any) -> bool:
-    """Whether nothing stands in a value, however it is nested; an empty list says that there is nothing."""
+    """Decide whether a value contains no answer, however it is nested.
+
+    An empty list is an answer: it states that there is nothing to list.
+    """
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -107,24 +114,26 @@ def is_open(value: Any) -> bool:
 
 
 def is_filler(value: Any) -> bool:
-    """Whether a value stands for an answer to come."""
+    """Decide whether a value marks a missing answer."""
     if value is None or value is ...:
         return True
     if not isinstance(value, str):
         return False
+    # Brackets and quotes around a placeholder do not make it an answer.
     text = value.casefold().strip(" \t\r\n()[]{}<>,:;'\"`-–")
     return (text[:1] if len(set(text)) == 1 else text) in _FILLERS
 
 
 def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
-    """The names in an answer that are no option of a closed list, as they are written there.
+    """Yield the names in an answer that are no option of a closed list, as they are written.
 
     Args:
         value: the answer.
-        form: ``"entries"`` where one value holds several answers.
-        marks: of the options; see `autograder.notebook.closed.mark`.
+        form: ``"entries"`` if one value holds several answers.
+        marks: hashes of the options; see `autograder.notebook.closed.hash_name`.
     """
     known = Marked(frozenset(marks))
+    # The hash stands for the option, because the check does not know the options themselves.
     options = Options(lambda name: mark(name) if name in known else "")
     several: Any = [value]
     if form == "entries" and isinstance(value, Mapping):
@@ -138,7 +147,7 @@ def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
 
 
 def _definition(source: str, name: str) -> Definition | None:
-    """The last definition of a name in a cell."""
+    """Return the last definition of a name in a cell."""
     found: Definition | None = None
     for node in ast.walk(_tree(source)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
@@ -147,7 +156,7 @@ def _definition(source: str, name: str) -> Definition | None:
 
 
 def _is_empty(node: Definition) -> bool:
-    """Nothing but a docstring, ``pass`` or ``...``, or the error that says that something is missing."""
+    """Decide whether a body has only a docstring, ``pass``, ``...``, or the error for a missing answer."""
     if any(_is_missing(statement) for statement in node.body):
         return True
     return all(
@@ -157,6 +166,7 @@ def _is_empty(node: Definition) -> bool:
 
 
 def _is_missing(statement: ast.stmt) -> bool:
+    """Decide whether a statement raises NotImplementedError."""
     if not isinstance(statement, ast.Raise):
         return False
     raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
@@ -164,8 +174,9 @@ def _is_missing(statement: ast.stmt) -> bool:
 
 
 def _tree(source: str) -> ast.Module:
-    """The tree of a cell's code, without lines that only a notebook understands; empty for no Python."""
+    """Return the syntax tree of a cell, without lines for the notebook only; empty for invalid Python."""
     lines = ("pass" if line.lstrip().startswith(_MAGICS) else line for line in source.split("\n"))
+    # The unchanged source first: a line of a string may begin like a magic.
     for text in (source, "\n".join(lines)):
         try:
             return ast.parse(text)

@@ -1,4 +1,4 @@
-"""Reads the value of an answer as the grader will, and sets it as a formula."""
+"""Read the value of an answer as the grader will, and render it as a formula."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ from autograder.wording import decimal_comma
 
 MAX_ELEMENTS = 100
 ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
-"""Tried in order where one name answers items of different forms."""
+"""Tried in order if one name answers items of different forms."""
 _OPEN = frozenset(("placeholder", "ellipsis"))
 
 
 class Read(NamedTuple):
-    """A value that was read as a formula or shape."""
+    """Value that was read as a formula or shape."""
 
     text: str
     mathml: str
 
 
 class NotRead(NamedTuple):
-    """Why a value could not be read: a whole sentence, or the sign that leaves a size open."""
+    """Reason why a value could not be read: a whole sentence, or the sign that leaves a size open."""
 
     reason: str = ""
     left_open: str = ""
 
 
 def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
-    """The declared symbols, from what the specification says of them, in a course of these languages."""
+    """Return the declared symbols, from their specification, in a course of these languages."""
     declared = tuple((name, str(entry["domain"]), tuple(entry["aliases"])) for name, entry in symbols.items())
     return _vocabulary(declared, decimal_comma(languages))
 
 
-# Questions of an assignment share their symbols, and making a vocabulary takes longer than reading with it.
+# Questions share their symbols, and building a vocabulary takes longer than reading with it.
 @functools.lru_cache(maxsize=16)
 def _vocabulary(declared: tuple[tuple[str, str, tuple[str, ...]], ...], comma: bool) -> Vocabulary:  # noqa: FBT001
+    """Return the vocabulary of some symbols."""
     symbols = {name: Symbol(domain=domain, aliases=aliases) for name, domain, aliases in declared}
     return Vocabulary(symbols).spoken(decimal_comma=comma)
 
@@ -59,11 +60,11 @@ def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, languag
     """Read the answer to a question about a formula or a shape.
 
     Args:
-        value: what was assigned: text, number, sympy expression, or a row of them.
+        value: assigned value: text, number, sympy expression, or a row of them.
         kind: ``"formula"`` or ``"shape"``.
-        form: that the rubric asks for; ``"any"`` where there are several.
+        form: form that the rubric asks for; ``"any"`` if there are several.
         vocabulary: the symbols.
-        language: of the reason.
+        language: language of the reason.
     """
     text = value if isinstance(value, str) else ""
     try:
@@ -77,15 +78,16 @@ def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> 
     """Read a text that answers a question about a number.
 
     Args:
-        text: what was assigned.
-        name: of the answer.
-        language: of the reason.
-        is_whole: a whole number without a unit is asked for. Otherwise the unit is not known here, and
-            only texts that are unreadable with any are refused.
+        text: assigned text.
+        name: name of the answer.
+        language: language of the reason.
+        is_whole: a whole number without a unit is asked for. Otherwise the unit is not known here, and only
+            texts that are unreadable with any unit are refused.
     """
     shown = text.strip()[:60]
     try:
         read = read_number(text, only_unit(""))
+        # A doubtful reading is reported like an unreadable one.
         fault = Unreadable(read.doubt) if read.doubt else None
     except Unreadable as error:
         fault = error
@@ -106,15 +108,21 @@ def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> 
 
 
 def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
+    """Return why an answer could not be read."""
     if error.code in _OPEN:
         return NotRead(left_open=error.params["sign"])
     message = unreadable(error, error.params.get("text", text))
-    if message.code not in sentences():  # of shapes alone
+    if message.code not in sentences():  # only shapes have these codes
         return NotRead(sentence("student.no-size", language, found=str(message.params["text"])[:60]))
     return NotRead(sentence(message.code, language, **message.params))
 
 
 def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """Read a formula, or a tuple of formulas.
+
+    Raises:
+        Unreadable: it is none.
+    """
     if isinstance(value, (tuple, list)):
         if len(value) != 1 or form in ("tuple", "list", "set"):
             return (Tuple(tuple(_element(part, vocabulary) for part in value[:MAX_ELEMENTS])),)
@@ -122,6 +130,7 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     text = _text(value)
     if form != "any":
         return read_text(text, form or "formula", vocabulary)
+    # The last form is tried outside of the loop, so that its error is the one reported.
     for one in ANY_FORM[:-1]:
         try:
             return read_text(text, one, vocabulary)
@@ -131,6 +140,7 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 
 
 def _element(value: Any, vocabulary: Vocabulary) -> Node:
+    """Read one element of a tuple; an error quotes this element only."""
     text = _text(value)
     try:
         tree = read_text(text, "formula", vocabulary)[-1]
@@ -140,6 +150,7 @@ def _element(value: Any, vocabulary: Vocabulary) -> Node:
 
 
 def _shape(value: Any, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """Read a shape, from a text, a tuple of sizes or an array."""
     if isinstance(value, str):
         return (Tuple(read_shape(value, vocabulary)),)
     sizes = value if isinstance(value, (tuple, list)) else value.shape
@@ -147,9 +158,16 @@ def _shape(value: Any, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 
 
 def _size(size: Any, vocabulary: Vocabulary) -> Node:
+    # numpy and torch accept -1 for a size that follows from the others, so it names no size.
+    """Read one size of a shape.
+
+    Raises:
+        Unreadable: the size is open or not readable.
+    """
     if size is None or size is ... or (not isinstance(size, str) and size == -1):
         raise Unreadable("placeholder", 0, sign=str(size))
     text = _text(size)
+    # Whole numbers are read first, in any notation.
     with contextlib.suppress(Unreadable):
         whole = read_whole(text)
         if whole >= 0:
@@ -161,11 +179,12 @@ def _size(size: Any, vocabulary: Vocabulary) -> Node:
 
 
 def _text(value: Any) -> str:
-    """What a value reads as: arrays of one number as that number, sympy expressions as they print."""
+    """Return the text of a value: arrays of one number as that number, sympy expressions as they print."""
     if isinstance(value, str):
         return value
+    # Arrays and tensors with one element.
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, int) and value.bit_length() > 4 * MAX_DIGITS:  # Python itself prints no such number
+    if isinstance(value, int) and value.bit_length() > 4 * MAX_DIGITS:  # too long to print
         raise Unreadable("number-too-long", 0, limit=str(MAX_DIGITS), text=f"{hex(value)[:10]}…")
     return repr(value) if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Reports as plain text, and as HTML for a notebook. Texts are escaped; formulas come from our own trees."""
+"""Reports as plain text and as HTML. Texts are escaped; formulas come from our own trees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALL = "opacity:.7;font-size:.9em;margin:.4em 0"
 
 
 def as_text(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
-    """Lines for a terminal, one for each remark; the notes stand below."""
+    """Return lines for a terminal, one for each remark, with the notes below."""
     lines = [
         f"{MARKS[line.state]} {report.question}: {line.text}{line.reading}"
         for report in reports
@@ -25,14 +25,15 @@ def as_text(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
 
 
 def as_html(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
-    """A panel for each question, with formulas set as MathML."""
+    """Return a panel for each question, with formulas in MathML."""
     panels = "".join(map(_panel, reports))
     below = "".join(f'<div style="{_SMALL}">{escape(note)}</div>' for note in notes)
     return f"<div>{panels}{below}</div>"
 
 
 def closing(reports: Sequence[Report], language: str) -> tuple[str, ...]:
-    """What stands below reports of a notebook that is open."""
+    """Return the sentences below the reports of an open notebook."""
+    # A single question needs no count.
     if len(reports) == 1:
         return (sentence("student.not-final", language),)
     keys = ("not-final", "cells-elsewhere")
@@ -40,7 +41,7 @@ def closing(reports: Sequence[Report], language: str) -> tuple[str, ...]:
 
 
 def counted(reports: Sequence[Report], language: str) -> str:
-    """How many questions are answered."""
+    """Return the sentence about how many questions are answered."""
     states = [report.state for report in reports]
     person = states.count(PERSON)
     numbers = {"ready": str(states.count(READY)), "total": str(len(states) - person), "person": str(person)}
@@ -48,11 +49,13 @@ def counted(reports: Sequence[Report], language: str) -> str:
 
 
 def _printable(line: str) -> str:
-    """Errors and names are a student's words: a terminal must not act on them."""
+    """Return a line without control characters: errors and names are written by students."""
+    # A terminal would obey escape sequences in an error message.
     return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 def _panel(report: Report) -> str:
+    """Return the panel of one question."""
     title = f" {escape(report.title)}" if report.title else ""
     head = f"<b>{escape(report.question)}</b>{title}"
     rows = "".join(map(_row, report.lines))
@@ -60,5 +63,6 @@ def _panel(report: Report) -> str:
 
 
 def _row(line: ReportLine) -> str:
+    """Return one line of a panel."""
     mark = f'<span style="color:{_COLOURS[line.state]};font-weight:bold">{MARKS[line.state]}</span>'
     return f"<div>{mark} {escape(line.text)}{line.mathml}</div>"

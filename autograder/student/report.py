@@ -1,4 +1,4 @@
-"""Looks at answers: is one there, how is it read, which visible checks pass."""
+"""Examine answers: is there one, how is it read, which visible checks pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autograder.student.reading import NotRead, read_number_text, read_value, vo
 from autograder.student.visible_checks import run_visible_checks
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
-"""What became of a question: answered; not answered; something needs a look; left to a person."""
+"""Outcome of a question: answered, not answered, needs attention, or left to manual review."""
 
 WANTED: Mapping[str, str] = {
     "formula": "student.want-formula",
@@ -37,7 +37,8 @@ WANTED: Mapping[str, str] = {
     "entries": "student.want-entries",
     "table": "student.want-table",
 }
-"""Form of an answer (`autograder.checks.kind.Form`) → what is said of it; of the others nothing is."""
+"""Form of an answer (`autograder.checks.kind.Form`) → sentence about the expected type; other forms have
+none."""
 _READ = ("formula", "shape")
 _SHORT = 60
 _MOST_NAMED = 6
@@ -47,30 +48,30 @@ class ReportLine(NamedTuple):
     """One remark."""
 
     state: str
-    """`READY`, `MISSING`, `PROBLEM`, or `PERSON` for what is a remark only."""
+    """`READY`, `MISSING`, `PROBLEM`, or `PERSON` for a mere remark."""
     text: str
     reading: str = ""
-    """What an answer was read as."""
+    """The answer as it was read."""
     mathml: str = ""
-    """The same, set."""
+    """The same in MathML."""
 
 
 class AnswerSpec(NamedTuple):
-    """What one name is to hold."""
+    """Expected content of one name."""
 
     name: str
     kind: str
     form: str
-    """Of the formula; ``"entries"`` for several answers in one."""
+    """Form of the formula; ``"entries"`` for several answers in one."""
     vocabulary: Vocabulary
     given: str
-    """The cell as it was handed out."""
+    """The cell as it was released."""
     closed: Sequence[str]
-    """Marks of the options, where all of them stand in the notebook."""
+    """Hashes of the options, if the notebook states all of them."""
 
 
 class Report(NamedTuple):
-    """What is said of one question."""
+    """Remarks on one question."""
 
     question: str
     title: str
@@ -81,11 +82,12 @@ class Report(NamedTuple):
 def question_of(
     specification: Mapping[str, Any], name: object, language: str
 ) -> Mapping[str, Any] | ReportLine:
-    """The entry of a question; a line about the name where there is none."""
+    """Return the entry of a question, or a line about the name if there is no such question."""
     questions = specification.get("questions", {})
     entry = questions.get(name) if isinstance(name, str) else None
     if entry is not None:
         return dict(entry)
+    # Students may pass anything to check(); only texts are repeated in the message.
     text = name[:_SHORT] if isinstance(name, str) else type(name).__name__
     close = difflib.get_close_matches(text, questions, n=1)
     hint = sentence("student.did-you-mean", language, found=close[0]) if close else ""
@@ -93,13 +95,13 @@ def question_of(
 
 
 def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], language: str) -> Report:
-    """Look at the answer to one question.
+    """Examine the answer to one question.
 
     Args:
-        question: its id.
-        entry: what the specification says of it.
-        values: what is assigned, by name.
-        language: of the lines.
+        question: id of the question.
+        entry: its entry in the specification.
+        values: assigned values, by name.
+        language: language of the lines.
     """
     title = title_of(entry, language)
     if entry.get("file") and not entry["names"] and entry["kind"] != "written":
@@ -119,6 +121,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         )
         line = _look(asked, values[name], language)
         lines.append(line)
+        # Visible checks call the answer, so they are only run on a complete function.
         if line.state == READY and name == entry["answer"] and callable(values[name]):
             tried = run_visible_checks(name, values[name], entry, language)
             lines += [
@@ -128,41 +131,41 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
 
 
 def _there(path: str, language: str) -> ReportLine:
-    """Whether an answer that is a file lies beside the notebook that runs."""
+    """Report whether an answer that is a file is next to the running notebook."""
     try:
-        size = os.path.getsize(path)  # noqa: PTH202 - as short where students run it
+        size = os.path.getsize(path)  # noqa: PTH202 - as short on students' computers
     except OSError:
         return ReportLine(MISSING, sentence("student.file-missing", language, name=path))
     return ReportLine(READY, sentence("student.there", language, name=path, found=written_size(size)))
 
 
 def written_size(count: int) -> str:
-    """Bytes as people read them."""
+    """Return a number of bytes in readable units."""
     if count < 1 << 10:
         return f"{count} B"
     return f"{count / (1 << 10):.1f} kB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
 
 
 def state_of(lines: Iterable[ReportLine]) -> str:
-    """What a question's lines come to: the worst of them."""
+    """Return the state of a question: the worst of its lines."""
     states = {line.state for line in lines}
     return next((state for state in (PROBLEM, MISSING, READY) if state in states), PERSON)
 
 
 def title_of(entry: Mapping[str, Any], language: str) -> str:
-    """The question's title in a language; empty where it has none."""
+    """Return the question's title in a language; empty if it has none."""
     titles = entry.get("title", {})
     return str(titles.get(language) or titles.get("en") or next(iter(titles.values()), ""))
 
 
 def unwritten(name: str, source: str, given: str, language: str) -> ReportLine | None:
-    """What is said of code that is still as it was handed out, or without a body; None where it is not.
+    """Return a line about code that is unchanged or without a body; None if it is written.
 
     Args:
-        name: of the function or class.
-        source: the text of the cell that defines it.
-        given: that text as it was handed out.
-        language: of the line.
+        name: name of the function or class.
+        source: text of the cell that defines it.
+        given: this text as it was released.
+        language: language of the line.
     """
     if source and given and is_as_given(source, given):
         return ReportLine(MISSING, sentence("student.as-given", language, name=name))
@@ -171,8 +174,10 @@ def unwritten(name: str, source: str, given: str, language: str) -> ReportLine |
 
 
 def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
+    """Report on the value of one name."""
     name, kind, form, vocabulary, *_ = asked
     found = "None" if value is None else "..." if value is ... else type(value).__name__
+    # The order matters: a placeholder often has the wrong type, too, but only the first report helps.
     if _is_empty(value, kind, form):
         found = found if not isinstance(value, str) else repr(value.strip()[:_SHORT])
         return ReportLine(MISSING, sentence("student.still-empty", language, name=name, found=found))
@@ -184,6 +189,7 @@ def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
         return ReportLine(
             PROBLEM, sentence("student.wrong-type", language, name=name, found=found, expected=wanted)
         )
+    # One unknown name is enough for a remark; the student checks the others anyway.
     strange = next(unknown(value, form, asked.closed), None) if asked.closed else None
     if strange is not None:
         return ReportLine(
@@ -216,7 +222,7 @@ def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
 
 
 def _is_empty(value: Any, kind: str, form: str) -> bool:
-    """Whether nothing stands there. The readers of formulas and shapes say more of a size that is open."""
+    """Decide whether there is no answer. The readers of formulas and shapes give details on open sizes."""
     if kind in _READ and form != "entries":
         return value is None or value is ... or (isinstance(value, str) and not value.strip())
     several = isinstance(value, (Mapping, list, tuple))
@@ -224,14 +230,15 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
 
 
 def _still_given(asked: AnswerSpec, value: Any, language: str) -> ReportLine | None:
-    """What is said of an answer, or of one of several in it, that is still to come."""
+    """Return a line about an answer, or one of several in it, that is still missing; None if all is there."""
     if is_bare(value):
         return ReportLine(MISSING, sentence("student.no-body", language, name=asked.name))
     if callable(value):
         return unwritten(asked.name, source_of(value), asked.given, language)
     handed_out = literal(asked.given, asked.name)
+    # The type is compared as well, because True == 1.
     same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
-    if same and value not in ([], (), {}):  # an empty list may be what somebody means
+    if same and value not in ([], (), {}):  # an empty list may be the intended answer
         return ReportLine(MISSING, sentence("student.as-given", language, name=asked.name))
     missing = gaps(value) if asked.form == "entries" else []
     if missing:
@@ -242,9 +249,10 @@ def _still_given(asked: AnswerSpec, value: Any, language: str) -> ReportLine | N
 
 
 def fits(kind: str, form: str, value: Any) -> bool:
-    """Whether a value is of a type that the question can be answered with; in doubt it is."""
+    """Decide whether a value has a type that can answer the question; in doubt it has."""
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     several = isinstance(value, (tuple, list))
+    # Compared by name: sympy is not imported here, and students need not have installed it.
     symbolic = type(value).__module__.split(".")[0] == "sympy"
     digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
     if form == "entries":
@@ -259,6 +267,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
         return whole or symbolic or isinstance(value, str) or callable(value) or exact
     if kind == "shape":
         return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
+    # Texts must contain a digit; whether they can be read is checked later.
     if kind == "number":
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return digits or symbolic or callable(value) or number or several

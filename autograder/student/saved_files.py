@@ -1,6 +1,6 @@
-"""Looks at files that are handed in beside a notebook: which are there, how large, readable, of what form.
+"""Examine files submitted with a notebook: which are there, how large, readable, in which form.
 
-Nothing of them is run or unpickled: of arrays only the descriptions are read, and modules are parsed.
+Nothing in them is run or unpickled: of arrays only the headers are read, and modules are parsed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.notebook.document import canonical
 from autograder.student.report import MISSING, PROBLEM, READY, ReportLine, written_size
 
 Handed = Mapping[str, bytes | NotebookError]
-"""What lies beside a notebook: path → content, or why it cannot be read."""
+"""Files next to a notebook: path → content, or why it cannot be read."""
 _MOST_NAMED = 6
 _MOST_DESCRIPTION = 1 << 20
 _LENGTH_BYTES = 8
@@ -32,33 +32,34 @@ _HEADER = re.compile(
     rb"'fortran_order': (?:True|False), 'shape': \(([0-9, ]{0,200})\), \}[ ]*\n",
     re.DOTALL,
 )
-"""Of an array of one type, as numpy writes it."""
+"""Header of an array with one type, as numpy writes it."""
 _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex", "U": "text", "S": "bytes"}
 _UNICODE_BYTES = 4
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
 
 
 class _Unreadable(Exception):
-    """The content is not in the format of its ending."""
+    """The content is not in the format of its suffix."""
 
 
 _FAULTS = (_Unreadable, ValueError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged file raises: of an archive also, that it is encrypted or packed in another way."""
+"""Exceptions of reading a damaged file, or an archive that is encrypted or compressed in another way."""
 
 
 def content_of(path: str, handed: Handed) -> bytes | NotebookError:
-    """A file at its path or, as browsers hand it in, without its folders."""
+    """Return a file at its path or, as browsers submit it, without its folders."""
+    # The path as stated wins over the bare name.
     found = handed.get(path, handed.get(path.rpartition("/")[2]))
     return NotebookError("missing", f"{path}: not there") if found is None else found
 
 
 def look_at(asked: Mapping[str, Any], handed: Handed, language: str) -> Iterator[ReportLine]:
-    """What is said of one file; nothing where it may be missing and is.
+    """Yield the lines about one file; none if it is optional and missing.
 
     Args:
-        asked: what the specification says of it.
-        handed: what is there.
-        language: of the lines.
+        asked: entry of the file in the specification.
+        handed: the files that are there.
+        language: language of the lines.
     """
     path, most = asked["path"], asked["most"]
     content = content_of(path, handed)
@@ -72,22 +73,24 @@ def look_at(asked: Mapping[str, Any], handed: Handed, language: str) -> Iterator
         code = "student.file-too-large" if content.code == "too-large" else "student.file-unreadable"
         yield ReportLine(PROBLEM, sentence(code, language, name=path, limit=written_size(most)))
     elif asked["starter"] == digest(content):
+        # An unchanged starter file is no answer.
         yield ReportLine(MISSING, sentence("student.file-as-given", language, name=path))
     else:
         yield _described(path, content, language)
 
 
 def digest(content: bytes) -> str:
-    """Of a file as it was given out; blanks at the ends of lines do not count."""
+    """Return the digest of a released file; blanks at the ends of lines do not count."""
     return hashlib.sha256(canonical(text_of(content)).encode()).hexdigest()
 
 
 def text_of(content: bytes) -> str:
-    """A file as text."""
+    """Return a file as text."""
     return content.decode(errors="replace").replace("\r\n", "\n")
 
 
 def _described(path: str, content: bytes, language: str) -> ReportLine:
+    """Report size and form of a file, or that it is damaged."""
     size = written_size(len(content))
     if path.endswith(".py") and (fault := syntax_fault(text_of(content))):
         line = fault.params.get("line", "–")
@@ -102,7 +105,7 @@ def _described(path: str, content: bytes, language: str) -> ReportLine:
 
 
 def form_of(path: str, content: bytes) -> str:
-    """What a file holds, by its ending: names, types and shapes of arrays; empty where nothing is known.
+    """Return a file's content by its suffix: names, types and shapes of arrays; empty if it is unknown.
 
     Raises:
         One of `_FAULTS`: it is not in the format.
@@ -127,16 +130,18 @@ def form_of(path: str, content: bytes) -> str:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> str:
+    """Return type and shape of an array in an archive."""
     with archive.open(name) as file:
+        # Read the header only: a small archive may unpack to gigabytes.
         return _array(file.read(_MOST_HEADER), archive.getinfo(name).file_size)
 
 
 def _array(beginning: bytes, size: int) -> str:
-    """Type and shape of an array as numpy saves it; of Python's objects there is none to be read.
+    """Return type and shape of an array saved by numpy; arrays of Python objects are refused.
 
     Args:
-        beginning: of the file, with the whole header.
-        size: of the file.
+        beginning: start of the file, with the whole header.
+        size: size of the file.
     """
     found = _HEADER.match(beginning)
     if not found:
@@ -144,6 +149,7 @@ def _array(beginning: bytes, size: int) -> str:
     kind, width, sizes = found[1].decode(), int(found[2] or 0), found[3].decode()
     shape = tuple(int(one) for one in sizes.split(",") if one.strip())
     each = width * (_UNICODE_BYTES if kind == "U" else 1)
+    # The kind "O", Python objects, would have to be unpickled.
     if kind not in _KINDS or size < found.end() + each * math.prod(shape):
         raise _Unreadable
     bits = "" if kind in "bUS" else str(8 * width)
@@ -151,16 +157,19 @@ def _array(beginning: bytes, size: int) -> str:
 
 
 def _table(content: bytes) -> str:
-    """The shape of a table of numbers; ``#`` begins a comment."""
+    """Return the shape of a table of numbers; ``#`` begins a comment."""
     lines = (line.partition(b"#")[0].strip() for line in content.splitlines())
     rows = [[float(one) for one in line.split(b",")] for line in lines if line]
+    # An empty file has no row length at all and is refused as well.
     if len({len(row) for row in rows}) != 1:
         raise _Unreadable
     return _shape((len(rows), len(rows[0])))
 
 
 def _tensors(content: bytes) -> Iterator[str]:
+    """Yield name, type and shape of each tensor of a safetensors file."""
     length = int.from_bytes(content[:_LENGTH_BYTES], "little")
+    # The length comes from the file, so it is bounded before it is used.
     if not 0 < length <= min(_MOST_DESCRIPTION, len(content) - _LENGTH_BYTES):
         raise _Unreadable
     described = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
@@ -176,14 +185,17 @@ def _tensors(content: bytes) -> Iterator[str]:
 
 
 def _is_place(offsets: Any, room: int) -> bool:
+    """Decide whether offsets describe a range within the data."""
     numbers = isinstance(offsets, list) and len(offsets) == 2 and all(isinstance(one, int) for one in offsets)
     return numbers and 0 <= offsets[0] <= offsets[1] <= room
 
 
 def _shape(shape: Any) -> str:
+    """Return a shape in Python's notation."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 def _listed(parts: Iterator[str]) -> str:
+    """Return a list of names, shortened."""
     known = list(parts)
     return ", ".join(known[:_MOST_NAMED]) + (", …" if len(known) > _MOST_NAMED else "")

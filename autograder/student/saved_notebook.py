@@ -1,4 +1,4 @@
-"""Looks at a saved notebook without running it: answers that stand there as they are, and given cells."""
+"""Examine a saved notebook without running it: answers as they are written, and given cells."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from autograder.student.surroundings import find_failing_code, read_names
 
 _MOST_NAMED = 12
 _MOST_OF_A_FILE = 64 << 20
-"""Bytes of one that the notebook writes and that is not handed in."""
+"""Largest file, in bytes, that the notebook writes and that is not submitted."""
 
 
 class NotebookReport(NamedTuple):
-    """What is said of a notebook."""
+    """Remarks on a notebook."""
 
     assignment: str
     notebook: str
@@ -56,11 +56,11 @@ class NotebookReport(NamedTuple):
     cells: tuple[ReportLine, ...]
     """Remarks on given cells."""
     files: tuple[ReportLine, ...] = ()
-    """Remarks on files beside the notebook that are the answer to no question."""
+    """Remarks on files next to the notebook that answer no question."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether every question has a readable answer and every cell is as it was handed out."""
+        """Whether every question has a readable answer and every cell is as released."""
         states = {report.state for report in self.reports} | {
             line.state for line in (*self.cells, *self.files)
         }
@@ -74,17 +74,17 @@ def report_on(
     language: str,
     handed: Mapping[str, bytes | NotebookError] = {},
 ) -> NotebookReport:
-    """Look at one notebook.
+    """Examine one notebook.
 
     Args:
-        cells: of the notebook.
-        specification: of the assignment, as in its ``coursecheck.py``.
-        name: of the notebook's file, without the ending.
-        language: of what is said.
-        handed: the files beside it, by path.
+        cells: cells of the notebook.
+        specification: specification of the assignment, as in its ``coursecheck.py``.
+        name: name of the notebook's file, without suffix.
+        language: language of the remarks.
+        handed: files next to it, by path.
 
     Raises:
-        NotebookError: ``other-assignment``: hardly a cell of it belongs to the assignment.
+        NotebookError: ``other-assignment``: hardly any of its cells belongs to the assignment.
     """
     places: dict[str, list[RawCell]] = defaultdict(list)
     for cell in cells:
@@ -129,7 +129,7 @@ def report_on(
 
 
 def _places_by_names(cells: Sequence[RawCell], specification: Mapping[str, Any]) -> dict[str, list[RawCell]]:
-    """Return for each answer cell the cells that bind a name it asks for, as they are graded."""
+    """Return for each answer cell the cells that bind a name it asks for, as in grading."""
     places: dict[str, list[RawCell]] = defaultdict(list)
     trees = [(cell, code_tree(cell.source)) for cell in cells if cell.cell_type == "code"]
     for entry in specification["questions"].values():
@@ -140,7 +140,7 @@ def _places_by_names(cells: Sequence[RawCell], specification: Mapping[str, Any])
 
 
 def _asks_names(entry: Mapping[str, Any]) -> bool:
-    """Whether an answer is found by the names that it defines."""
+    """Decide whether an answer is found by the names that it defines."""
     return bool(entry["names"]) and entry["kind"] != "written"
 
 
@@ -160,17 +160,19 @@ def _with_further_cells(
     """Return a report with a line for each further cell of the question that is blank, such as its reason.
 
     Args:
-        report: of a question.
-        reports: of all questions; a cell belongs to the longest id that its name begins with.
+        report: report on a question.
+        reports: reports on all questions; a cell belongs to the longest id that its name begins with.
         places: cells by name.
-        ids: of the notebook's cells.
-        language: of what is said.
+        ids: names of the notebook's cells.
+        language: language of the remarks.
     """
+    # Longest first: "task1-b" must not claim the cells of "task1-bonus".
     questions = sorted((one.question for one in reports), key=len, reverse=True)
     lines = list(report.lines)
     for name in ids["answers"]:
         owner = next((one for one in questions if name.startswith(f"{one}-")), "")
         cell = _joined(places.get(name, ()))
+        # The main answer cell already has its own lines.
         if owner != report.question or name == f"{owner}-answer" or cell is None:
             continue
         if _is_as_released(cell) or not cell.source.strip():
@@ -181,7 +183,7 @@ def _with_further_cells(
 
 
 def _picture_faults(cell: RawCell, language: str) -> Iterator[ReportLine]:
-    """Tell of pictures in a text that nobody will see."""
+    """Yield lines about pictures in a text that will not be visible."""
     if names := ", ".join(absent_pictures(cell.source, cell.pictures)):
         yield ReportLine(PERSON, sentence("student.picture-absent", language, names=names))
     if names := ", ".join(picture.name for picture in cell.pictures if not picture.data):
@@ -194,7 +196,7 @@ def _defined_again(
     asked: Mapping[str, Any],
     language: str,
 ) -> Iterator[ReportLine]:
-    """Tell of names that another cell than the answer's binds as well: which one counts may surprise."""
+    """Yield lines about names that another cell binds as well: the one that counts may surprise."""
     for entry in asked.values():
         own = places.get(entry["cell"], ())
         if not any(one.source.strip() and not _is_as_released(one) for one in own):
@@ -202,6 +204,7 @@ def _defined_again(
         for cell in cells:
             tree = code_tree(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
             names = [name for name in entry["names"] if tree is not None and _is_bound_at_top(tree, name)]
+            # Cells are compared by value, which includes their number.
             if names and cell not in own:
                 found, number = ", ".join(names), str(cell.number)
                 yield ReportLine(
@@ -213,7 +216,7 @@ def _defined_again(
 
 
 def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
-    """Whether a statement of a cell itself defines or assigns a name."""
+    """Decide whether a top-level statement of a cell defines or assigns a name."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return True
@@ -226,12 +229,12 @@ def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
 def report_on_files(
     specification: Mapping[str, Any], notebook: str, language: str, handed: Handed
 ) -> NotebookReport:
-    """Look at the files of a notebook that is not there, or that nobody has to hand in.
+    """Examine the files of a notebook that is missing, or that need not be submitted.
 
     Args:
-        specification: of the assignment, as in its ``coursecheck.py``.
-        notebook: by the name that the specification has.
-        language: of what is said.
+        specification: specification of the assignment, as in its ``coursecheck.py``.
+        notebook: name of the notebook in the specification.
+        language: language of the remarks.
         handed: the files, by path.
     """
     files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
@@ -251,7 +254,7 @@ def report_on_files(
 def _beside(
     asked: Mapping[str, Any], files: Mapping[str, Any], handed: Handed, language: str
 ) -> tuple[ReportLine, ...]:
-    """Remarks on files that are the answer to no question."""
+    """Return remarks on files that answer no question."""
     answers = {one["file"] for one in asked.values()}
     return tuple(
         line for path, one in files.items() if path not in answers for line in look_at(one, handed, language)
@@ -267,8 +270,9 @@ def _report_on_file(
     file: Mapping[str, Any] | None,
     handed: Handed,
 ) -> Report:
-    """Of an answer that is a file; one that has a cell as well may be written by it."""
+    """Report on an answer that is a file; one that also has a cell may be written by it."""
     path = entry["file"]
+    # The answer of a question is never optional, even if the file is.
     asked = {**(file or {"path": path, "most": _MOST_OF_A_FILE, "starter": ""}), "optional": False}
     lines = list(look_at(asked, handed, language))
     content = content_of(path, handed)
@@ -281,7 +285,7 @@ def _report_on_file(
 
 
 def _defined(path: str, source: str, entry: Mapping[str, Any], language: str) -> Iterator[ReportLine]:
-    """What of the names that are asked for is still to be written in a module."""
+    """Yield lines about the required names that are missing in a module."""
     tree = code_tree(source)
     if tree is None:
         return
@@ -294,12 +298,17 @@ def _defined(path: str, source: str, entry: Mapping[str, Any], language: str) ->
 
 
 def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:
-    """Which notebook of the assignment it is: the one it has most cells of; its name decides a tie."""
+    """Return the assignment's notebook that shares most cells with it; its name decides a tie.
+
+    Raises:
+        NotebookError: ``other-assignment``.
+    """
     shares = {
         notebook: sum(grade_id in places for grade_id in (*ids["given"], *ids["answers"]))
         for notebook, ids in specification["cells"].items()
     }
     best = max(shares, key=lambda one: (shares[one], one == name), default="")
+    # Not a single known cell: the file belongs to another assignment, or lost all metadata.
     if not best or not shares[best]:
         raise NotebookError(
             "other-assignment",
@@ -312,6 +321,7 @@ def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name:
 def _remarks(
     places: Mapping[str, Sequence[RawCell]], ids: Mapping[str, Sequence[str]], language: str
 ) -> Iterator[ReportLine]:
+    """Yield remarks on given cells, and on copied answer cells."""
     found, unknown = False, list[str]()
     for grade_id in (*ids["given"], *ids["answers"]):
         there = places.get(grade_id, ())
@@ -324,6 +334,7 @@ def _remarks(
             yield ReportLine(PROBLEM, sentence("student.cell-deleted", language, name=grade_id))
         elif grade_id in ids["given"] and not any(map(_is_as_released, there)):
             found = True
+            # Without a checksum it is unknown whether the text is the released one.
             if any("checksum" in (one.nbgrader or {}) for one in there):
                 yield ReportLine(PROBLEM, sentence("student.cell-changed", language, name=grade_id))
             else:
@@ -338,12 +349,12 @@ def _remarks(
 def _remarks_on_code(
     cells: Sequence[RawCell], language: str, answers: Collection[str]
 ) -> Iterator[ReportLine]:
-    """Warn of code that fails when the notebook is graded.
+    """Yield warnings about code that fails when the notebook is graded.
 
     Args:
-        cells: of the notebook.
-        language: of what is said.
-        answers: the names of answer cells, whose syntax errors are told with their question.
+        cells: cells of the notebook.
+        language: language of the warnings.
+        answers: names of answer cells, which report syntax errors with their question.
     """
     known = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
@@ -360,7 +371,9 @@ def _remarks_on_code(
 
 
 def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
+    """Report on one question."""
     lines: list[ReportLine]
+    # An untouched cell is reported before its content is read: its placeholder may be readable.
     cell = _joined(there)
     if cell is None:
         lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
@@ -378,7 +391,7 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
 
 
 def _joined(there: Sequence[RawCell]) -> RawCell | None:
-    """The answer's cell; of a split or copied one all that was written, as it is graded."""
+    """Return the answer's cell; for a split or copied one all written parts, as in grading."""
     written = [one for one in there if one.source.strip() and not _is_as_released(one)]
     if len(written) < len(there) and not written:
         return there[0]
@@ -389,7 +402,7 @@ def _joined(there: Sequence[RawCell]) -> RawCell | None:
 
 
 def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
-    """Whether a cell of code holds nothing but what was handed out; comments and blanks do not count."""
+    """Decide whether a code cell contains only released code; comments and blanks do not count."""
     code = cell.cell_type == "code" and entry.get("given", "")
     return (
         bool(code)
@@ -399,13 +412,14 @@ def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
 
 
 def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, language: str) -> list[ReportLine]:
-    """A formula between dollar signs."""
+    """Report on a formula between dollar signs."""
     try:
         text = markdown_formula(cell.source)
     except NoFormula:
         return [ReportLine(MISSING, sentence("student.untouched", language))]
     except Unreadable as error:
         return [ReportLine(PROBLEM, render(unreadable(error, cell.source), language))]
+    # A text holds one formula, so it can only answer the first name.
     names = dict(list(entry["names"].items())[:1]) or {question: ""}
     asked = {**entry, "names": names, "visible": []}
     return list(examine(question, asked, dict.fromkeys(names, text), language).lines)
@@ -414,7 +428,7 @@ def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, languag
 def _assigned(
     question: str, name: str, entry: Mapping[str, Any], cell: RawCell, language: str
 ) -> Iterator[ReportLine]:
-    """What can be said of one name from the cell's text alone."""
+    """Yield the lines about one name that follow from the cell's text alone."""
     literal = answer_literal(cell.source, name) or given.literal(cell.source, name)
     if literal is not None:
         alone = {**entry, "names": {name: entry["names"][name]}}
@@ -440,7 +454,10 @@ def _assigned(
 
 
 def _binding(tree: ast.Module, name: str) -> str | None:
-    """``"function"`` or ``"class"`` where a cell defines the name so, "" where it is bound otherwise."""
+    """Return ``"function"`` or ``"class"`` if a cell defines a name so, "" if it binds it otherwise.
+
+    None if the cell does not bind the name.
+    """
     found: str | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
@@ -453,13 +470,14 @@ def _binding(tree: ast.Module, name: str) -> str | None:
 
 
 def _is_as_released(cell: RawCell) -> bool:
-    """Whether a cell's text is the one its metadata was written for: nbgrader's checksum, computed anew."""
+    """Decide whether a cell has the text of its metadata, by nbgrader's checksum, computed anew."""
     metadata = cell.nbgrader or {}
     stated = metadata.get("checksum")
     if not isinstance(stated, str):
         return False
     grade, solution = bool(metadata.get("grade")), bool(metadata.get("solution"))
     locked = not solution and (grade or bool(metadata.get("locked")))
+    # The same fields in the same order as in nbgrader's own checksum.
     parts = [cell.source, cell.cell_type, str(grade), str(solution), str(locked)]
     parts.append(str(metadata.get("grade_id")))
     points = metadata.get("points", 0)

@@ -1,4 +1,4 @@
-"""Finds code that runs on a student's computer and fails when graded: waiting for input, other folders."""
+"""Find code that runs on a student's computer and fails in grading: waiting for input, other folders."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS = ("input", "getpass")
 _READS = ("read", "readline", "readlines")
 _OPENS = ("open", "chdir", "Path", "load", "loadtxt", "genfromtxt", "listdir", "glob", "imread")
-"""Functions whose text is a path, besides those whose names begin with ``read_``."""
+"""Functions that take a path as text, in addition to those with names that begin with ``read_``."""
 _ELSEWHERE = re.compile(
     r"[A-Za-z]:[\\/]|~[\\/]|/(?:home|Users|Volumes|content|media|mnt|kaggle|root)/|\.\.(?:[\\/]|$)"
 )
 _WHOLE_PATH = re.compile(rf"(?!\.\.)(?:{_ELSEWHERE.pattern})\w[^\n]*")
-"""A text that is such a path wherever it is written, and not only where a file is opened."""
+"""Text that is certainly such a path, even if it is not the argument of a function that opens files."""
 _MAGIC = re.compile(r"^([ \t]*)(%|!)([^\n]*)$", re.MULTILINE)
 _INSTALLS = re.compile(r"(?:python[\d.]* -m )?(?:pip[\d.]*|conda|mamba|micromamba|uv) (?:pip )?install\b")
 _MOST_CODE = 64_000
 _LONGEST = 60
 _MOST = 5
-"""Of one kind in one cell; more say the same."""
+"""Most findings of one kind in one cell; more say the same."""
 
 
 class KnownNames(NamedTuple):
-    """What the cells of a notebook say of its names."""
+    """Facts about the names in a notebook's cells."""
 
     waiting: Mapping[str, bool]
-    """Whether a call asks for input; a name that is not here does not."""
+    """Whether a call asks for input; a name that is not listed does not."""
     handed: frozenset[str]
-    """Names whose values are handed to functions."""
+    """Names with values that are passed to functions."""
 
 
 def read_names(sources: Iterable[str]) -> KnownNames:
-    """Return what the cells of a notebook say of its names; the last one to bind a name counts.
+    """Return the facts about the names of a notebook; the last cell to bind a name counts.
 
     Args:
-        sources: of its cells of code, in order.
+        sources: sources of its code cells, in order.
     """
     waiting, handed = dict.fromkeys(_WAITS, True), set[str]()
     for tree in filter(None, map(_tree, sources)):
+        # A name that a cell binds anew no longer asks for input, unless the new function does.
         waiting |= dict.fromkeys(_stored(tree), False)
         for statement in tree.body:
             waiting |= dict.fromkeys(_names_waiting(statement, waiting), True)
@@ -57,12 +58,12 @@ def read_names(sources: Iterable[str]) -> KnownNames:
 
 
 def find_failing_code(source: str, language: str, known: KnownNames | None = None) -> list[str]:
-    """Return what is said of code in one cell that fails when the notebook is graded.
+    """Return sentences about code in one cell that fails when the notebook is graded.
 
     Args:
-        source: of the cell.
-        language: of the sentences.
-        known: the names of the notebook; by default those of the cell alone.
+        source: source of the cell.
+        language: language of the sentences.
+        known: names of the notebook; by default those of the cell alone.
     """
     tree = _tree(source)
     if tree is None:
@@ -73,7 +74,8 @@ def find_failing_code(source: str, language: str, known: KnownNames | None = Non
         if _waits(node, known.waiting):
             shown = _shown(source, getattr(node, "lineno", 1))
             found.setdefault("student.asks-for-input", {})[shown] = None
-    if any(map(_imports_colab, tree.body)):  # below an `if` or `try` somebody has thought of other places
+    # Inside an `if` or `try` the author has considered other environments.
+    if any(map(_imports_colab, tree.body)):
         found["student.colab-alone"] = {"google.colab": None}
     for text in _paths_assigned(tree, known.handed):
         found.setdefault("student.other-folder", {})[text[:_LONGEST]] = None
@@ -87,37 +89,39 @@ def find_failing_code(source: str, language: str, known: KnownNames | None = Non
 
 
 def _shown(source: str, line: int) -> str:
+    """Return a line of a cell, shortened for a sentence."""
     lines = source.split("\n")
     return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
 
 
 def find_in_history(sources: Any, language: str) -> list[str]:
-    """Return the same for the cells that a running notebook has run, those left out that were run anew.
+    """Return the same for the cells that a running notebook has run, except those that were run again.
 
     Args:
-        sources: IPython's ``In``, whatever it is.
-        language: of the sentences.
+        sources: IPython's ``In``, of any type.
+        language: language of the sentences.
     """
     texts = [text for text in sources if isinstance(text, str)] if isinstance(sources, (list, tuple)) else []
     known = read_names(texts)
     found: list[str] = []
     for number, text in enumerate(texts):
         said = find_failing_code(text, language, known)
+        # A corrected cell stays in the history; only its last version matters.
         if said and not _is_run_anew(text, texts[number + 1 :]):
             found += said
     return list(dict.fromkeys(found))
 
 
 def _is_run_anew(source: str, later: Sequence[str]) -> bool:
-    """Whether a later cell binds all the names of this one, as it does when it was corrected."""
+    """Decide whether a later cell binds all the names of this one, as after a correction."""
     names = _bound(source)
     return bool(names) and any(names <= _bound(text) for text in later)
 
 
 def _tree(source: str) -> ast.Module | None:
-    """Return the syntax tree of a cell, lines that only a notebook understands as the calls that they are.
+    """Return the syntax tree of a cell, with magics as the calls that they are; None if it has none.
 
-    None if it has none. IPython's own history holds these calls in place of the lines.
+    IPython's own history contains these calls in place of the magics.
     """
     if len(source) > _MOST_CODE:
         return None
@@ -130,6 +134,7 @@ def _tree(source: str) -> ast.Module | None:
 
 
 def _as_call(line: re.Match[str]) -> str:
+    """Return the call to which IPython converts a magic."""
     margin, sign, rest = line.groups()
     if sign == "!":
         return f"{margin}get_ipython().system({rest.strip()!r})"
@@ -138,6 +143,7 @@ def _as_call(line: re.Match[str]) -> str:
 
 
 def _bound(source: str) -> set[str]:
+    """Return the names that a cell binds outside of functions."""
     tree = _tree(source)
     found = {
         node.id
@@ -155,6 +161,7 @@ def _bound(source: str) -> set[str]:
 
 def _names_waiting(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
     """Return the names that a statement of a cell makes ask for input when they are called."""
+    # An alias such as ``ask = input`` asks for input as well.
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and waiting.get(node.value.id):
         return [name.id for name in node.targets if isinstance(name, ast.Name)]
     if isinstance(node, ast.ImportFrom) and node.module == "getpass":
@@ -175,7 +182,8 @@ def _stored(tree: ast.Module) -> set[str]:
 
 
 def _waits(node: ast.AST, names: Mapping[str, bool]) -> bool:
-    """Whether this very node asks for input."""
+    """Decide whether this very node asks for input."""
+    # ``for line in sys.stdin`` reads input without a call.
     if isinstance(node, (ast.For, ast.comprehension)):
         return _is_standard_input(node.iter)
     if not isinstance(node, ast.Call):
@@ -189,11 +197,12 @@ def _waits(node: ast.AST, names: Mapping[str, bool]) -> bool:
 
 
 def _is_standard_input(node: ast.AST) -> bool:
+    """Decide whether an expression is ``sys.stdin``."""
     return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.stdin"
 
 
 def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes outside of functions, and outside of ``try``, which may have an answer to the error."""
+    """Yield the nodes outside of functions, and outside of ``try``, which may handle the error."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop(0)
@@ -203,6 +212,7 @@ def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _imports_colab(node: ast.AST) -> bool:
+    """Decide whether a statement imports Google Colab's modules."""
     modules: list[str] = []
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
@@ -212,7 +222,7 @@ def _imports_colab(node: ast.AST) -> bool:
 
 
 def _paths_assigned(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
-    """Yield paths elsewhere that become the values of these names; the value of another may be an answer."""
+    """Yield paths elsewhere that become values of these names; the value of another name may be an answer."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             names = {name.id for name in node.targets if isinstance(name, ast.Name)}
@@ -222,13 +232,14 @@ def _paths_assigned(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
 
 
 def _paths_elsewhere(node: ast.AST) -> Iterator[str]:
-    """Yield paths that lead out of the notebook's folder, and are handed to a function."""
+    """Yield paths outside the notebook's folder that are passed to a function."""
     if not isinstance(node, ast.Call) or _called(node) == "print":
         return
     if _called(node) == "run_line_magic":
         name, rest = [*map(_beginning, node.args), "", ""][:2]
         yield from [rest] if name == "cd" and rest else []
     elif _called(node) == "home" and isinstance(node.func, ast.Attribute):
+        # ``Path.home()`` leads to another folder on every computer.
         yield from [f"{ast.unparse(node.func)}()"] if ast.unparse(node.func.value).endswith("Path") else []
     opens = _called(node) in _OPENS or _called(node).startswith("read_")
     for text in map(_beginning, (*node.args, *(keyword.value for keyword in node.keywords))):
@@ -237,7 +248,7 @@ def _paths_elsewhere(node: ast.AST) -> Iterator[str]:
 
 
 def _beginning(node: ast.AST | None) -> str:
-    """Return the text that an expression begins with; empty if it begins with no text."""
+    """Return the text at the start of an expression; empty if it does not start with a text."""
     if isinstance(node, ast.JoinedStr):
         return _beginning(node.values[0]) if node.values else ""
     if isinstance(node, ast.BinOp):
@@ -265,11 +276,11 @@ _PATTERNS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
     "student.runs-file": _files_run,
     "student.installs": _installed,
 }
-"""What each node of the tree is asked, by the sentence that is said of what is found."""
+"""Searches on each node of the tree, by the code of the sentence about their findings."""
 
 
 def _called(node: ast.Call) -> str:
-    """The name of what is called, without what stands before the last point."""
+    """Return the name of a called function, without the part before the last point."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""

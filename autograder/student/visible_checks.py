@@ -1,4 +1,4 @@
-"""Visible checks: calls that a question prints for its students, tried on what they wrote."""
+"""Visible checks: calls that a question prints for students, tried on their answers."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from typing import Any, NamedTuple
 from autograder.messages.catalogue import sentence
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
-"""Tolerances: wide enough for float32."""
+"""Tolerances, wide enough for float32."""
 MOST_SHOWN = 300
-"""Characters of a value or an error."""
+"""Most characters of a value or an error."""
 
 
 class VisibleCheckResult(NamedTuple):
-    """One line about a visible check."""
+    """Result of one visible check."""
 
     good: bool | None
-    """None: it could not be tried."""
+    """None if it could not be tried."""
     text: str
 
 
 class _NotImported(Exception):
-    """The library that the arguments need was not imported by the notebook; carries its name."""
+    """The library needed for the arguments is not imported by the notebook; carries its name."""
 
 
 def run_visible_checks(
     name: str, value: Any, entry: Mapping[str, Any], language: str
 ) -> list[VisibleCheckResult]:
-    """The outcome of every visible check of a question.
+    """Return the result of every visible check of a question.
 
     Args:
-        name: of the function or class.
+        name: name of the function or class.
         value: the function or class itself.
-        entry: of the question in the specification.
-        language: of the lines.
+        entry: entry of the question in the specification.
+        language: language of the lines.
     """
     found = []
     for visible in entry.get("visible", ()):
@@ -49,7 +49,7 @@ def run_visible_checks(
 
 
 def shown_call(name: str, visible: Mapping[str, Any], library: str) -> str:
-    """The call as a student may paste it into a cell."""
+    """Return the call as a student may paste it into a cell."""
     made = visible.get("construct")
     construct = f"({_shown_arguments(made, library)})" if made is not None else ""
     method = f".{visible['method']}" if visible.get("method") else ""
@@ -59,6 +59,7 @@ def shown_call(name: str, visible: Mapping[str, Any], library: str) -> str:
 def _call(
     name: str, value: Any, visible: Mapping[str, Any], library: str, language: str
 ) -> VisibleCheckResult:
+    """Make one call and compare its result."""
     call = shown_call(name, visible, library)
     try:
         result = _result(value, visible, library)
@@ -66,7 +67,7 @@ def _call(
         return VisibleCheckResult(
             good=None, text=sentence("student.call-library", language, call=call, found=str(error))
         )
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a student's code raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a student's code may raise anything
         return VisibleCheckResult(
             good=False, text=sentence("student.call-raises", language, call=call, found=_error(error))
         )
@@ -86,6 +87,7 @@ def _call(
 
 
 def _result(value: Any, visible: Mapping[str, Any], library: str) -> Any:
+    """Return the result of one call."""
     made = visible.get("construct")
     if made is not None:
         value = value(*_arguments(made, library), **_named(made, library))
@@ -95,8 +97,9 @@ def _result(value: Any, visible: Mapping[str, Any], library: str) -> Any:
 
 
 def _difference(result: Any, visible: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The sentence about what is not as it should be, what was found, and what is expected."""
+    """Return the sentence about a wrong result, the actual and the expected value; None if it is right."""
     expected = visible.get("type")
+    # Types are compared by name, so that the expected class need not be imported here.
     names = [kind.__name__ for kind in type(result).__mro__]
     if expected is not None and expected not in names:
         return "call-type", names[0], str(expected)
@@ -113,6 +116,7 @@ def _difference(result: Any, visible: Mapping[str, Any]) -> tuple[str, str, str]
 
 
 def _same(given: Any, expected: Any) -> bool:
+    """Decide whether two plain values are equal, numbers within the tolerances."""
     if isinstance(expected, (list, tuple)):
         several = isinstance(given, (list, tuple)) and len(given) == len(expected)
         return several and all(map(_same, given, expected))
@@ -122,15 +126,18 @@ def _same(given: Any, expected: Any) -> bool:
     if isinstance(expected, (bool, str)) or expected is None or isinstance(given, (bool, str)):
         return type(given) is type(expected) and bool(given == expected)
     if isinstance(given, (int, float)):
+        # NaN is the expected value if the rubric says so.
         same = math.isnan(given) and math.isnan(expected)
         return same or math.isclose(given, expected, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     return False
 
 
 def _parameters(name: str, value: Any, expected: Sequence[str], language: str) -> VisibleCheckResult:
+    """Check the parameters of a function; further ones must be optional."""
     try:
         taken = list(inspect.signature(value).parameters.values())
     except (TypeError, ValueError):
+        # Built-in functions and some wrappers have no signature.
         taken = []
     names = [parameter.name for parameter in taken]
     further = taken[len(expected) :]
@@ -149,17 +156,20 @@ def _parameters(name: str, value: Any, expected: Sequence[str], language: str) -
 
 
 def _arguments(stated: Mapping[str, Any], library: str) -> list[Any]:
+    """Return the positional arguments of a call."""
     return [_made(one, library) for one in stated.get("args", ())]
 
 
 def _named(stated: Mapping[str, Any], library: str) -> dict[str, Any]:
+    """Return the keyword arguments of a call."""
     return {key: _made(one, library) for key, one in stated.get("kwargs", {}).items()}
 
 
 def _made(stated: Any, library: str) -> Any:
-    """An argument; arrays with the library that the notebook itself has imported."""
+    """Return an argument; arrays with the library that the notebook itself imported."""
     if not (isinstance(stated, Mapping) and "array" in stated):
         return stated
+    # Importing the library here could take seconds and differ from the notebook's own import.
     module = sys.modules.get(library)
     if module is None:
         raise _NotImported(library)
@@ -169,11 +179,13 @@ def _made(stated: Any, library: str) -> Any:
 
 
 def _shown_arguments(stated: Mapping[str, Any], library: str) -> str:
+    """Return the arguments of a call as code."""
     named = (f"{key}={_shown(one, library)}" for key, one in stated.get("kwargs", {}).items())
     return ", ".join((*(_shown(one, library) for one in stated.get("args", ())), *named))
 
 
 def _shown(stated: Any, library: str) -> str:
+    """Return an argument as code."""
     if isinstance(stated, Mapping) and "array" in stated:
         make = "torch.tensor" if library == "torch" else "numpy.array"
         module = library if library == "torch" else "numpy"
@@ -187,6 +199,7 @@ def _shown(stated: Any, library: str) -> str:
 
 
 def _error(error: BaseException) -> str:
+    """Return type and text of an error."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - exceptions of students may raise from any method
@@ -195,4 +208,5 @@ def _error(error: BaseException) -> str:
 
 
 def _short(text: str) -> str:
+    """Return a text, shortened."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
