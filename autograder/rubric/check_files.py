@@ -1,4 +1,4 @@
-"""Takes the items of questions about code from the files of their checks."""
+"""Items of questions about code, taken from the files of their checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, lo
 from autograder.errors import Place, RubricError
 
 KINDS = ("code", "repair")
-"""The kinds of questions whose items are checks."""
+"""The kinds of questions that have checks as items."""
 
 
 def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place) -> CheckFile | None:
@@ -22,7 +22,7 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         place: of the question, for errors.
 
     Raises:
-        RubricError: the file is missing, or states something wrong.
+        RubricError: the file is missing, or has an invalid declaration.
     """
     if table.get("kind") not in KINDS:
         if "checks" in table:
@@ -46,13 +46,13 @@ def add_items(
 ) -> dict[str, Any]:
     """Return a question's table with an item for each check.
 
-    Items that the rubric states keep their order and texts, and come first.
+    Items in the rubric keep their order and texts, and come first.
 
     Args:
         table: of the question.
         file: of its checks.
         place: of the question, for errors.
-        stated_only: add no item for a check that the rubric does not state.
+        stated_only: add no item for a check without one in the rubric.
 
     Raises:
         RubricError: the rubric names an item that no check has, or other points than its check.
