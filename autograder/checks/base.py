@@ -43,6 +43,7 @@ class Draw(Struct, frozen=True):
             question: of the rubric.
             scope: of an individual draw (`find_draw_scope`); empty: the draw that all submissions share.
         """
+        # NUL separates the parts, so that no two questions have the same text.
         text = f"{rubric.assignment.name}\x00{question.inputs_version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
         return cls(derived(seed, "own draw", own) if own else seed)
@@ -50,6 +51,7 @@ class Draw(Struct, frozen=True):
     def generator(self, purpose: str) -> np.random.Generator:
         """Return a separate generator for each purpose, so that adding one draw does not shift the others."""
         digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
+        # Philox takes a key of 128 bits.
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 

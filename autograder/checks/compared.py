@@ -157,8 +157,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 value = self.as_answer(self.put_in(mistake.when), item)
                 yield planter.trial(name, value, mistake.points, code=mistake.code)
         literal = stated(key, self.targets.of_item(item))
-        # If only the reference knows the right value, use the literal of the answer key, which is right as
-        # well.
+        # If only the reference knows the right value, use the literal of the answer key, which is right too.
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
         judged = (self.read_right(value, item, target) for value in rights)
@@ -167,8 +166,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             yield planter.right(name, value)
         for name, value in self.wrong_values(read[0], item) if read else ():
             given, finding = self.read(value, item, target)
-            # A changed value may be right by another accepted value or within the tolerance; it proves
-            # nothing then.
+            # A changed value that is also right, such as within the tolerance, proves nothing.
             if finding is not None or not any(self.is_right(given, one, item) for one in read):
                 yield planter.trial(name, value)
         for name, value in self.idle_values(read, item) if read else ():

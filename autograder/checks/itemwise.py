@@ -89,6 +89,7 @@ class ItemwiseCheck(Check, Generic[Q, I]):
         results = []
         for item in self.question.items:
             found: Verdict
+            # A manual item may have another cell, which `judge_manual` tests for being blank.
             if item.manual:
                 found = manual(self.question, item, evidence)
             elif self.is_unanswered(evidence.answer):

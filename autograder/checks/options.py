@@ -109,8 +109,7 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
 
 def share_of(points: Decimal, part: float) -> Decimal:
     """Return a part of some points, such as 0.5 or 1 / 3, rounded down to a hundredth."""
-    # The float nearest to 1 / 3 is below it: computing with it would round 3 points down to 0.99 instead of
-    # 1.
+    # The float nearest to 1 / 3 is below it, which would round a third of 3 points down to 0.99.
     exact = Fraction(part).limit_denominator(MOST_PARTS) * Fraction(points)
     return (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(CENT, ROUND_FLOOR)
 

@@ -204,6 +204,7 @@ def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
     imported = {name for one in own.values() for name in one.imported}
     names = {name for one in own.values() for name in one.names} - imported
     attributes = {name for one in own.values() for name in one.attributes}
+    # A name that any cell imports may be the forbidden object in every other cell.
     for one in own.values():
         one.names |= names
         one.attributes |= attributes
@@ -211,7 +212,7 @@ def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
 
 
 def _mentions(node: ast.AST, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
-    harmless = {  # `sys` itself, where something harmless of it is used
+    harmless = {  # `sys` itself, if only a harmless attribute is used
         id(one.value)
         for one in ast.walk(node)
         if isinstance(one, ast.Attribute) and one.attr in _HARMLESS and isinstance(one.value, ast.Name)
@@ -249,6 +250,7 @@ def _is_unreadable(node: ast.Name | ast.Attribute, name: str, own: _Own) -> bool
 
 def _forbidden(word: str, names: tuple[str, ...]) -> bool:
     """Return whether a word of the source is a forbidden name, or that of a function that implements one."""
+    # Only single words: a sentence in a string is no name.
     return word.replace("_", "a").isalnum() and any(
         word in (name, *INSIDE.get(name, ())) or (name in INSIDE and holds(name, word)) for name in names
     )
@@ -256,6 +258,7 @@ def _forbidden(word: str, names: tuple[str, ...]) -> bool:
 
 def _imports(module: str, forbidden: tuple[str, ...]) -> bool:
     parts = module.split(".")
+    # Importing sys itself is allowed; its attributes are tested where they are used.
     return any(part in UNREADABLE - {"sys"} or _forbidden(part, forbidden) for part in parts)
 
 

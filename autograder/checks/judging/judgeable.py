@@ -13,6 +13,7 @@ from autograder.syntax import UNREADABLE, NameUse, bound_names, name_use, parsed
 
 Import = tuple[str, str, str]
 MOST_CHANGED = 12
+"""Changed literals of one test; each gives one more form to run."""
 _MAGIC = re.compile(r"^\s*[%!?]|^[^#\'\"\n]*\?\s*$", re.MULTILINE)
 _LINE_MAGIC = re.compile(r"(?m)^(\s*)[%!].*$")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -313,6 +314,7 @@ def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
     forms = [f"{code}\nassert 1 == 2\n", f"{code}\nraise AssertionError\n"]
     for place in range(min(number, MOST_CHANGED)):
         tree = parsed(code)
+        # Each form changes one literal of a tree that was parsed anew.
         for at, (holder, field, index) in enumerate(_literals(tree)):
             if at == place:
                 value = getattr(holder, field) if index is None else getattr(holder, field)[index]
@@ -363,6 +365,7 @@ def _is_literal(node: ast.AST) -> bool:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
+    # An empty container has no entry to change.
     return value not in ([], {}, (), set())
 
 

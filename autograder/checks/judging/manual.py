@@ -52,9 +52,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
     options = convert(table, ManualItem, place(question, item))
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]
-        # A star inside a word would make the search slow on long texts.
-        # `prose.find_spans` expands stars only at the ends of words; another star would be searched
-        # literally.
+        # `prose.find_spans` expands stars only at the ends of words; others would be searched literally.
         if not bare or not all(bare) or any("*" in word for word in bare):
             where = place(question, item).at(": suggest", "suggest")
             raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)

@@ -21,6 +21,7 @@ from autograder.messages import sentences
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
+"""Mistakes of one reply that are read."""
 COUNTING = "counting"
 """The area of the vocabulary that has the mistakes in numbers."""
 

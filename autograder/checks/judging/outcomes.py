@@ -40,6 +40,7 @@ def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
     """
     staff, what = describe_outcome(outcome), localised("phrase.your-code")
     endings = {ending.value: ending for ending in Ending}
+    # A check in a fresh sandbox reports its ending as the name of an exception.
     if outcome.error in endings:
         limit = amount(endings[outcome.error], limits)
         return failed(f"ending.{outcome.error}", staff, what=what, limit=limit)

@@ -147,7 +147,6 @@ def _ended(ending: Ending, what: str, limit: str) -> Finding:
 def _raised(observation: Observation, name: str) -> Finding:
     error, text = quote(str(observation.error), 60), quote(str(observation.message))
     staff = f"{name}: {error}: {text}"
-    # Only if the message names this variable is the name itself missing; otherwise code of the answer failed.
     # A NameError about another variable comes from code of the answer that failed.
     if error == "NameError" and (not text or f"'{name}'" in text):
         return no_answer(_NAME_MISSING, staff, name=name)

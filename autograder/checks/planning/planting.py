@@ -197,6 +197,7 @@ def _own_sum(
 
     Empty if they are not integers.
     """
+    # By exact type, so that booleans are no integers.
     places = {
         name: place for place, name in enumerate(ids) if [int] == [*map(type, rows[place][at : at + 1])]
     }

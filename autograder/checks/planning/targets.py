@@ -102,6 +102,7 @@ class Targets:
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
+        # Observations are in the order of the plan, which depends only on the answer's text.
         value, finding = observed_value(evidence.observed, asked.index(name), name)
         return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
 
@@ -113,6 +114,7 @@ class Targets:
         if self._config is not None:
             value, key = self.said(key, evidence).right, None
         found = _entry(value, key, name)
+        # A missing entry of the reference is our fault, so replace the finding, which blames the student.
         if found.finding is not None:
             return FoundValue(finding=reference_value(())[1])
         return found

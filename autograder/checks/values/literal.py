@@ -86,6 +86,7 @@ def answer_literal(source: str, name: str) -> Literal | None:
     if syntax_fault(source) is None:  # a line that only a notebook understands
         return None
     lines = [line for line in source.split("\n") if re.search(rf"\b{re.escape(name)}\b", line)]
+    # A string of several lines may contain the line, and a star import may bind the name.
     hides_lines = any(sign in source for sign in ('"""', "'''", "import *"))
     return tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
 

@@ -32,6 +32,7 @@ _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
 _SENTENCE_MARK = re.compile("[" + re.escape(".,;:!?…\"'„“”‚‘’«»‹›`´") + "]")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
+# Unicode Standard Annex #15, Stream-Safe Text Format: after 30 non-starters comes a U+034F.
 _HIGHEST = 30
 _JOINER = "\u034f"
 _STAYS = ("<super>", "<sub>", "<fraction>")

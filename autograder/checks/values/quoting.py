@@ -58,4 +58,5 @@ def _visible(character: str) -> str:
     """Return the character, or a replacement if it would not show or would reorder the line."""
     if character.isspace():
         return " "
+    # Control, format, surrogate, private and unassigned characters.
     return "�" if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn") else character

@@ -124,6 +124,7 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDiffere
         if wrong and open_ones:  # nothing is said of these
             return ShapeDifference("axes", wrong)
         return _in_place(given, right, wrong, proven, roles) if wrong else None
+    # If all sizes but one are 1, their product is that size, and axes are missing instead.
     several = sum(not proven(axis, Num(1)) for axis in right) > 1
     if several and len(given) == 1 and proven(given[0], Mul(right)):
         return ShapeDifference("product", (0,))

@@ -77,8 +77,7 @@ class Columns:
         """
         found = tuple(self.find(entry) for entry in entries)
         known = [column for column in found if column]
-        # One known name may be an entry of a table without a header, so a header needs two, the first column
-        # included.
+        # One known name may be an entry of a table without a header; two with the first column are a header.
         if len(known) != len(set(known)) or self.ids[0] not in known or len(known) < 2:
             return None
         return found
@@ -166,7 +165,7 @@ def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTa
     header = columns.header(split[0])
     body = split[1:] if header else split
     order = header or columns.ids
-    # A leading number in a line with one entry too many is the index column of a printed data frame.
+    # A leading number in a line with one entry too many only numbers the row.
     body = [line[1:] if len(line) == len(order) + 1 and line[0].isdecimal() else line for line in body]
     return _sequences(body, order, columns)
 
