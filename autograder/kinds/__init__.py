@@ -39,6 +39,7 @@ def registered() -> Mapping[str, EntryPoint]:
     return installed.registered(GROUP)
 
 
+# Loading imports the kind's package, so each kind is loaded once.
 @functools.cache
 def kind(name: str) -> Kind:
     """Return the kind with a name.
@@ -85,6 +86,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     for item in question.items:
         if item.manual:
             manual_options(question, item)
+            # Options for automatic grading may remain in an item that is graded manually.
             names = (*field_names(ManualItem), *field_names(check.item_type))
             check_known_keys(item.options, names, place(question, item))
     try:

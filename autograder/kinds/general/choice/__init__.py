@@ -58,9 +58,11 @@ class ChoiceTrials(Struct, frozen=True):
     def _picked(self) -> Iterator[Trial]:
         """Yield trials of a closed list: each right option earns a part, any other earns nothing."""
         part = self._part(self.pick)
+        # Groups of `pick` that wrap around, so that every right option is in a right trial.
         for start in range(0, len(self.right), self.pick):
             chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
             yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
+        # One right option is left out: its place is free for a wrong one.
         rest = list(self.right[: self.pick - 1])
         for name in self.names:
             if name not in self.right:
@@ -79,6 +81,7 @@ class ChoiceTrials(Struct, frozen=True):
         named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
         yield self.planter.right("right", self._written(self.right))
         for mistake, chosen in zip(self.mistakes, named, strict=True):
+            # Of two mistakes with the same options, only the first is ever reported.
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
                 yield self._trial(name, chosen, mistake.points, code=mistake.code)
@@ -97,6 +100,7 @@ class ChoiceTrials(Struct, frozen=True):
     def _parts(self, chosen: Sequence[str]) -> Decimal:
         if not self.each:
             return Decimal(0)
+        # A wrong option cancels a right one, as in `ChoiceCheck._judge_marked`.
         part = self._part(len(self.right))
         good = len(set(chosen) & set(self.right))
         return part * max(0, good - len(set(chosen) - set(self.right)))
@@ -275,6 +279,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
         if repeated is not None:
             return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+        # Entries after the first `pick` do not count.
         counted = chosen.entries[: options.pick or None]
         if any(entry.is_doubtful or not (entry.id or options.others == "wrong") for entry in counted):
             return review(f"not certain which option is meant: {chosen.staff()}", "review.person")
@@ -291,6 +296,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             name = normal(text)
             if name:
                 choice = self._options.read(text)
+                # An option that is named twice counts once; unknown names are distinguished by their text.
                 found.setdefault(choice.option or name, Entry(choice.option, quote(text), choice.is_doubtful))
         return Chosen(tuple(found.values()))
 
@@ -342,6 +348,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         finding = self._not_right(unknown) if unknown else failed("choice.wrong")
         points = NO_POINTS
         if options.credit == "each":
+            # Wrong options cancel right ones, so that marking everything earns little.
             part = equal_share(item.points, len(right), place(self.question, item))
             points = part * max(0, len(ids & right) - len(ids - right))
             counts = {"count": str(len(ids & right)), "total": str(len(ids))}

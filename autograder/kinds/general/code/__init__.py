@@ -57,8 +57,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
         self.shows_values = False
-        """Whether outcomes tell what was drawn and compared."""
+        """Whether outcomes contain the drawn and compared values."""
         self._program = pack_checks(self.file)
+        # No result depends on planted answers, so editing them keeps the digest.
         told = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
         self._digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
@@ -209,6 +210,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             for outcome, finding in zip(outcomes, findings, strict=True)
             if outcome is not None and finding is not None
         ]
+        # A mutant explains the item only if it explains every wrong part.
         names = set.intersection(*wrong) if wrong else set()
         mutant = next((mutant for mutant in self.file.mutants if mutant.name in names), None)
         if mutant is None:
@@ -222,6 +224,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if not self.file.forbidden:
             return None
         every = [one.forbidden for one in evidence.tests.values() if one.forbidden]
+        # Prefer a record that names a forbidden function to one that only shows another outcome.
         called = [one for one in every if any(forbidden.holds(name, one) for name in self.file.forbidden)]
         told = next(iter(called or every), "")
         used = [name for name in self.file.forbidden if forbidden.holds(name, told)]
@@ -269,8 +272,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             )
         for planted in self.file.planted:
             review = self.with_needing(planted.review)
+            # An item that needs manual review is not lost as well.
             loses = tuple(name for name in self.with_needing(planted.loses) if name not in review)
             found.append(Trial(planted.name, planted.source, loses, review=review))
+        # It is unknown which checks an answer without work passes by chance; `verify` only warns about them.
         every = tuple(item.id for item in self.question.items)
         asked = [self.file.names.get(name, name) for name in self.file.student_names]
         found += (

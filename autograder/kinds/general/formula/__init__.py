@@ -129,8 +129,10 @@ class FormulaCheck(Check):
         draw = draw or SAMPLE
         known = self._by_draw.get(draw)
         if known is None:
+            # The copy shares question and rubric; preparing it replaces everything derived from the draw.
             known = copy.copy(self)
             known.prepare(draw)
+            # Bounds the memory. Grading uses one draw, so that clearing everything is rare.
             if len(self._by_draw) >= MAX_DRAWS:
                 self._by_draw.clear()
             self._by_draw[draw] = known
@@ -163,6 +165,7 @@ class FormulaCheck(Check):
                 found[item.id] = manual(self._question, item, evidence)
                 continue
             prepared, known = self._items[item.id], evidence
+            # An item may build on earlier items of the same question.
             if found and prepared.sources:
                 own = {f"{self._question.id}.{name}": one for name, one in found.items()}
                 known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
@@ -225,6 +228,7 @@ class FormulaCheck(Check):
         except Unreadable as error:
             message = unreadable(error, shown(value))
             judged = _Judgement(results.unread(message, f"not readable: {error}"))
+        # Special forms have no lenient reading.
         if judged.finding is None or item.special is not None:
             return judged
         return self._judge_leniently(shown(value), item, evidence, is_read=judged.reading != "") or judged
@@ -234,6 +238,7 @@ class FormulaCheck(Check):
     ) -> _Judgement | None:
         """Judge an answer as it was most likely meant; None if that does not earn full points."""
         text = without_float_noise(written)
+        # An answer that was readable is read again only if its text had float noise.
         if is_read and text == written:
             return None
         try:
@@ -381,6 +386,7 @@ class FormulaCheck(Check):
             staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judgement(finding, reading, outcome.code)
+        # Mistakes and remarks of the rubric come first; general explanations only follow.
         trouble = sign_failure(answer, item, reading)
         if trouble is not None:
             return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
@@ -422,6 +428,7 @@ def _outcome(
     """
     (outcome, mixed), *others = (_walked(item, facts, one) for facts, one in keys)
     for other, other_mixed in others:
+        # The decision on the earlier result would change the points of this item.
         if (other.points, other_mixed) != (outcome.points, mixed):
             raise Undecided("it depends on whether the earlier result is right, which a person decides")
         outcome = other

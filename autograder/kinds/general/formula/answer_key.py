@@ -77,6 +77,7 @@ class FormulaKey:
         """
         known: dict[int, _Known] = {}
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
+            # One table per comparer, so that an answer is evaluated once under each.
             known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
             pairs = [(tree, comparer.fingerprint(tree)) for tree in right]
@@ -151,6 +152,7 @@ class Facts:
 
     def value(self, comparer: Comparer) -> Hashable | None:
         """Return the answer's exact value under a comparer, or None."""
+        # None is a valid cached value, so only the exception shows that the entry is missing.
         try:
             return self._values[comparer]
         except KeyError:
@@ -178,6 +180,7 @@ class Facts:
             value = self.value(known.comparer)
             try:
                 outcome = not _differs(value, known) and self._is_right(value, known)
+            # Cached as well, and raised each time.
             except Undecided as error:
                 outcome = error
             self._outcomes[place] = outcome
@@ -262,6 +265,7 @@ class Facts:
     def difference(self) -> Difference | None:
         """Return how a wrong answer differs from the right one; None if no explanation applies."""
         if self._difference is None:
+            # Wrapped in a tuple, because None is a valid cached result.
             self._difference = (None if self._gap is not None else self._diagnosed(),)
         return self._difference[0]
 
@@ -279,7 +283,7 @@ class Facts:
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
             # The fingerprint of a formula is its value.
             values = cast("list[Rational | None]", [*map(self.value, self.readings)])
-            if 0 in values:  # what is left of optional terms alone: it would be right but for a term too many
+            if 0 in values:  # only optional terms are left: right except for an extra term
                 return None
             return diagnosis.difference(answer, values)
         return None
@@ -289,6 +293,7 @@ class Facts:
         found: set[int] = set()
         for known in self._table.known:
             value = self.value(known.comparer)
+            # Without an exact value it may be any of them.
             if value is None:
                 return frozenset(range(len(self._table.named)))
             found.update(known.slow, known.named.get(value, ()))
@@ -322,7 +327,7 @@ def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
     return False
 
 
-def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - what was found out before
+def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - a cached result
     if isinstance(outcome, Undecided):
         raise outcome
     return outcome
@@ -337,6 +342,7 @@ def _enter(known: _Known, index: int, value: Hashable | None) -> None:
 
 def _differs(value: Hashable | None, known: _Known) -> bool:
     """Return whether the exact values prove that an answer is none of the right ones."""
+    # A right answer without an exact value could still be equal, so nothing is proven then.
     return value is not None and value not in known.values and None not in known.values
 
 
@@ -353,7 +359,7 @@ def _subtract(whole: Rational | None, part: Rational | None) -> Rational | None:
     if whole is None or part is None:
         return None
     rest = whole - part
-    # The limit is that of `evaluate`, so that the result is the same as for the formula computed as a whole.
+    # The same limit on denominators as in `evaluate`.
     for value in (whole, rest):
         if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
             return None

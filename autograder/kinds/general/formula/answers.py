@@ -164,6 +164,7 @@ def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Compar
     Raises:
         Undecided: one entry is undecided.
     """
+    # No right tuple may have the length of the answer.
     counts = [0]
     for one in right:
         if isinstance(one, Tuple) and len(one.elements) == len(answer.elements):
@@ -183,6 +184,7 @@ def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Messa
     if any(one.code in shapes.FAMILIES["permuted"] for one in differences):
         return Message("formula.tuple-order")
     in_place = [one.axes for one in differences if one.code in ("axis", "axes")]
+    # Name the entries that differ from the most similar right tuple.
     if in_place:
         wrong = (to_text(answer.elements[axis]) for axis in min(in_place, key=len))
         return Message("formula.tuple-entries", {"entries": ", ".join(wrong)})

@@ -214,8 +214,7 @@ def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> boo
         if value is None or not at:
             continue
         times = Fraction(value) / Fraction(at)
-        # At one point any difference is some multiple of a term; only a simple factor is worth an exact
-        # proof.
+        # At one point every difference is a multiple of a term; only a simple factor is worth a proof.
         if max(abs(times.numerator), times.denominator) > _LARGEST:
             continue
         try:

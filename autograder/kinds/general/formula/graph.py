@@ -110,6 +110,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
             one and not isinstance(step.condition, Diagnosed)
             for one, step in zip(loose, self.steps, strict=True)
         ]
+        # The struct is frozen; its derived fields are set once, here.
         for name, value in (
             ("named", of_each),
             ("unnamed", _next([one is None for one in of_each])),
@@ -122,6 +123,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
     def _most(self, taken: Sequence[bool]) -> Decimal:
         """Return the points of the best path on which only these steps are taken."""
         best = [NO_POINTS] * (len(self.steps) + 1)
+        # From the end, because a step only leads on to later ones.
         for place in reversed(range(len(self.steps))):
             step = self.steps[place]
             best[place] = best[place + 1]
@@ -156,9 +158,11 @@ class CreditGraph(Struct, frozen=True, eq=False):
                 doubt, holds = doubt or error, False
             if not holds:
                 place += 1
+                # No step about a known answer can be met, so skip to the next loose one.
                 if place < len(self.steps) and facts.unforeseen:
                     place = self.loose[place]
                 continue
+            # The undecided step might have been taken instead, unless this one proves what the answer is.
             if doubt is not None and not step.condition.proves:
                 raise doubt
             doubt = None

@@ -167,6 +167,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     where = place(question)
     try:
         vocabulary = rubric.vocabulary(question)
+        # The relations of the assignment are written in its symbols, which a question may redefine.
         common = rubric.vocabulary() if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{error}", where) from error
@@ -175,6 +176,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     wider = vocabulary
     for name in sources:
         wider = wider.extended(name)
+    # The points depend on the secret, so that no answer can be built to agree at just these points.
     comparer = Comparer(Points(wider.domains, derived(draw.seed, "points")))
     relations = {
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
@@ -231,6 +233,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         answer = options.answer or self.question.answer
         if not answer:
             raise RubricError("the name of a variable is needed, here or at the question", where, "answer")
+        # The reference defines the question's own variable only.
         own = answer == self.question.answer
         uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
         check_form_options(options, options.form, item, self.vocabulary, where)
@@ -412,6 +415,7 @@ def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | No
         "strictness": (with_sign(answer, "≤"), with_sign(answer, "<")),
         "sign": tuple(Relation(answer.left, answer.right, sign) for sign in ("=", "<", "≤", ">", "≥")),
     }
+    # An equation has neither a direction nor strictness.
     if answer.sign == "=":
         del ways["direction"], ways["strictness"]
     for code, tried in ways.items():

@@ -68,6 +68,7 @@ def check_form_options(
 def _check_points(options: FormOptions, item: Item, where: str) -> None:
     if options.form_points and not (options.must or options.present or options.without):
         raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
+    # For items without positive points the bound is a cent, so that only 0 is allowed.
     check_points(options.form_points, max(item.points, CENT), where, "form_points")
 
 

@@ -229,6 +229,7 @@ class Asymptotics:
             if not wanted(one) or (stated and sign and stated != sign):
                 continue
             for comparer, asked in one.key.orders:
+                # A foreseen answer that cannot be compared is not reported.
                 with suppress(Undecided):
                     if compared(asked, orders.under(comparer)).alike:
                         return one
@@ -360,6 +361,7 @@ class Collection:
                 return mistaken(one.option, reading)
         if doubt is not None:
             return SpecialVerdict(results.review(f"read as {reading}; {doubt}", "formula.undecided"), reading)
+        # Explain the answer by the right collection that earns most, then by the most similar one.
         best, part = max(
             matches, key=lambda entry: (self._earned(*entry), entry[0].right, -len(entry[0].wrong))
         )
@@ -402,6 +404,7 @@ class Collection:
         if self._ordered:
             if match.reordered:
                 return Message("list.order")
+            # Everything but the extra elements is right.
             if match.excess and len(match.wrong) == match.excess:
                 return Message("list.too-many", _entries(match.wrong))
             if match.wrong:
@@ -437,6 +440,7 @@ def _in_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer)
 
 
 def _in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
+    # Repeating an element does not change a set.
     distinct: list[Node] = []
     for element in answer:
         if not any(comparer.equal(element, other) for other in distinct):

@@ -210,6 +210,7 @@ def ways_carried(
             if one.there and state != "right":
                 wrong.add(name)
         yield Carried(
+            # Sorted, because it is part of the key of a cache.
             tuple(sorted(values.items(), key=lambda entry: entry[0])),
             frozenset(own),
             frozenset(wrong),
@@ -292,6 +293,7 @@ def _before(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Ite
         for item in one.items
         if one.kind == question.kind and not item.manual and item.options.get("form", "formula") in _FORMS
     }
+    # The last item of the question has no later one that could build on it.
     own = [name for name, (one, _) in found.items() if one.id == question.id]
     for name in own[-1:]:
         del found[name]
@@ -371,6 +373,7 @@ def credit_graph(making: Making) -> CreditGraph:
         if spoken and mistake.points < early.points and early not in steps:
             steps.append(early)  # else a wrong earlier result could make this answer worth less
         if spoken and mistake.points and options.form == "formula":
+            # Copying an earlier result that earned nothing earns nothing here either.
             same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
             worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
             steps.append(CreditStep(mistake.code, worthless, text=mistake.text))

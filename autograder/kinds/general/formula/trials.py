@@ -85,9 +85,11 @@ def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
     expected = comparer.value(right)
     for code, tree in variants(right, dict.fromkeys(comparer.points.domains)):
         value = comparer.value(tree)
+        # Variants of equal value are the same wrong answer.
         if value is not None and expected is not None and value != expected:
             sorts.setdefault(code, {}).setdefault(value, tree)
     taken = 0
+    # In turns, so that the limit cuts off no sort entirely.
     for turn in range(max(map(len, sorts.values()), default=0)):
         for code, found in sorts.items():
             if turn < len(found) and taken < MOST_MISCONCEPTIONS:
@@ -177,6 +179,7 @@ def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
         try:
             if comparer.equal(tree, other):
                 return True
+        # An answer that may be right proves nothing about the check.
         except Undecided:
             return True
     return False

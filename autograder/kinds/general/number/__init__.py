@@ -263,6 +263,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         """Yield more than twice as much, the other sign, and the same number in other units."""
         rules, amount = self._rules[item.id], right.readings[0].amount
         number = amount / rules.asked.factor
+        # The added one keeps these values wrong if the right value is zero.
         yield "more than twice as much", self._written(2 * number + 1, rules)
         yield "the other sign", self._written(-number - 1, rules)
         if rules.asks_whole(right.readings[0]):
@@ -323,6 +324,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
         super()._check(item, options)
+        # The right values had to be read with the rules before it was known whether all are integers.
         rules, rights = self._rules[item.id], [one.readings[0] for one in self._read[item.id][0]]
         is_whole = self.has_value(item) and all(map(rules.asks_whole, rights))
         self._rules[item.id] = replace(rules, is_whole=is_whole)

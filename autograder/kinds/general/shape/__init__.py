@@ -73,6 +73,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}
         self._by_draw: dict[Draw, ShapeCheck] = {}
+        # Before the options are read, because that compares shapes already.
         self.compare_with(SAMPLE, question)
         super().__init__(question, rubric)
 
@@ -90,6 +91,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         draw = evidence.draw or SAMPLE
         check = self._by_draw.get(draw)
         if check is None:
+            # The copy shares the options; only its comparers depend on the draw.
             check = copy.copy(self)
             check.compare_with(draw, self.question)
             if len(self._by_draw) >= MAX_DRAWS:
@@ -221,8 +223,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if difference is None or not self._relations:
             return difference
         try:
-            # Equal under all relations, but not under the granted ones: the student used a relation too
-            # early.
+            # Equal under all relations, but not under the granted ones: a relation was used too early.
             return shapes.differ(given, right, _equal(self._beyond), roles) or ShapeDifference("early")
         except Undecided:
             return difference
@@ -284,6 +285,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if size is None:
             return read_size(text, self._spoken) if isinstance(text, str) and text else None
         if size < 0:
+            # -1 leaves a size open, as in `view` and `reshape`.
             code = "placeholder" if size == -1 else "no-size"
             raise Unreadable(code, 0, sign="-1", value=quote_integer(size))
         return Num(size)

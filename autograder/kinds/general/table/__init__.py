@@ -183,9 +183,11 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if ours and (options.credit == "each" or not wrong):
             return result(self.question, item, ours[0])
         if wrong:
+            # The one finding about extra rows is no wrong cell; each extra row then deducts a part.
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
             finding = together(wrong, right, total, points)
+            # If every cell is needed, a single readable wrong cell decides the item.
             decides = any if options.credit == "each" else all
             is_open = decides(one.is_unread for one in wrong)
             return result(self.question, item, replace(finding, is_unread=is_open))

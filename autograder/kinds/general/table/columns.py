@@ -80,7 +80,7 @@ class CellColumn:
         item = self.items[row]
         if self._choice is not None:
             finding: Finding | None = self._choice.chosen_finding(item, value, target)
-            if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
+            if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
             return failed("table.choice", str(target.what), what=target.what)
         assert self.check is not None  # noqa: S101 - one of the two was made

@@ -90,6 +90,7 @@ class FollowedShapes:
         params = {"what": finding.message.params.get("what", row)}
         if follows[row] is None:
             return failed("table.impossible", f"{finding.staff}; impossible with the own shapes", **params)
+        # The wrong shape does not follow from the student's own shapes.
         if tuple(follows[row]) != self._read_own(table, evidence).get(row):
             return finding
         staff = f"{finding.staff}; follows from the own shapes"
@@ -101,6 +102,7 @@ class FollowedShapes:
         """Return the student's shapes in the sizes of the listing, without those that are invalid."""
         told, _ = reference_value(evidence.expected)
         sizes = told.get("sizes") if isinstance(told, Mapping) else None
+        # The reply comes from a sandbox: keep only names with plain integers, no booleans.
         known = sizes if isinstance(sizes, Mapping) else {}
         at = {name: size for name, size in known.items() if isinstance(name, str) and type(size) is int}
         own = {}

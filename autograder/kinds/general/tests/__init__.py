@@ -114,6 +114,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         waits = any(one.status is Status.NEEDS_REVIEW for one in results)
         lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
         finding = failed("tests.together", "another test of the question did not pass")
+        # A lost test decides that no points are given; otherwise they are open until the review.
         if waits and not lost:
             finding = review("another test of the question waits for a person", "tests.review")
         return tuple(
@@ -138,6 +139,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
             return finding
         if not outcome.passed:
             return self._not_passed(options, outcome, staff)
+        # A test that passes without an answer says nothing about the student.
         if blank:
             return review(f"nothing was written, and the test passes: {staff}", "tests.review")
         finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
