@@ -27,6 +27,7 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
     waiting, seen = list(names), set(names)
     while waiting:
         name = waiting.pop()
+        # Checked for every name on the way, because indirect needs would be given away as well.
         if name in withheld:
             raise ValueError(
                 f"carry: {name!r} is asked for here, or what it needs is: it would be given away"

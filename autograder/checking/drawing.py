@@ -62,6 +62,7 @@ class InputDraw:
         values = self._generator.random(shape) < 0.5
         rows = values.reshape(-1, shape[-1])  # (rows, length)
         for row in rows:
+            # Two different positions in each row: one is set, the other cleared.
             first, second = self._generator.permutation(max(shape[-1], 2))[:2]
             row[first % shape[-1]] = True
             if shape[-1] > 1:
@@ -92,6 +93,7 @@ class RecordedDraw(InputDraw):
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
+        # Intercepted here, so that no drawing method has to be overridden.
         if name not in _DRAWING:
             return found
 

@@ -21,6 +21,7 @@ def find_literals(tree: ast.Module) -> dict[str, Any]:
             try:
                 found[target.id] = evaluate_literal(value, found)
             except ValueError:
+                # The name is bound again to another value, so its literal no longer applies.
                 found.pop(target.id, None)
     return found
 

@@ -125,6 +125,7 @@ def define_module(source: str, names: Sequence[str] = (), within: Any = None) ->
         Exception: whatever the source raises.
     """
     module = types.ModuleType(NEUTRAL_NAME)
+    # It is not added to sys.modules, so that nothing can import it.
     _OneSource(source, f"<{NEUTRAL_NAME}>").exec_module(module)
     for name in names:
         within[name] = getattr(module, name)

@@ -77,8 +77,7 @@ def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) 
         model: of the student.
         inputs: its arguments; the first is (texts, length), of words.
         options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output, n for the output of the n-th
-            last
-            module that has a row for each word; ``raises``: the forward pass may raise after that module.
+            last module that has a row for each word; ``raises``: the pass may raise after that module.
 
     Returns:
         The model's result; None if ``inner`` is set and no module has such an output.
@@ -99,6 +98,7 @@ def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> An
         if not options.get("inner"):
             return model(*inputs)
         outputs: list[Any] = []
+        # A global hook sees the output of every module, whatever its name in the student's class.
         hook = torch.nn.modules.module.register_module_forward_hook(
             lambda _, __, output: outputs.append(output)
         )
@@ -130,8 +130,7 @@ def _dropping_nothing() -> Iterator[None]:
     def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
         return input
 
-    # Patch the modules themselves, not the proxies imported above, because the student's code uses the
-    # former.
+    # Patch the modules themselves: the student's code does not use the proxies imported above.
     places = [(sys.modules[name], "dropout") for name in ("torch.nn.functional", "torch")]
     before = [getattr(*place) for place in places]
     try:

@@ -33,8 +33,7 @@ class Objects:
 
         Args:
             function: at the top level of `autograder.checking.models`. Its result cannot be trusted, because
-                the
-                student's code can change anything that is computed there.
+                the student's code can change anything that is computed there.
             arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """
         return function(*arguments)

@@ -173,6 +173,7 @@ def drop_planted(source: str) -> str:
     except (SyntaxError, ValueError, RecursionError):
         return source
     lines = source.splitlines(keepends=True)
+    # From the end, so that the line numbers of earlier statements stay valid.
     for statement in reversed(tree.body):
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and _last_name(call.func) == "planted":
@@ -324,6 +325,7 @@ class _Reader:
             uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
             probes=tuple(self._probes),
         )
+        # Report functions that cannot be carried when the file is read, not when a submission is graded.
         for check in file.checks:
             try:
                 file.carried_source(check)

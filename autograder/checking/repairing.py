@@ -28,6 +28,7 @@ def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
         for size in range(len(faults) + 1):
             yield from itertools.combinations(faults, size)
         return
+    # A dictionary keeps this order, which decides the sets beyond the limit.
     chosen = dict.fromkeys(((), *((fault,) for fault in faults), tuple(faults)))
     chosen |= dict.fromkeys(tuple(other for other in faults if other != fault) for fault in faults)
     chosen |= dict.fromkeys(itertools.combinations(faults, 2))
@@ -66,6 +67,7 @@ def find_misled(
             for fault in file.faults:
                 outcome = outcomes[fault.id]
                 if outcome.status not in _expected(fault.id in left):
+                    # One example for each fault and set, whichever seed shows it.
                     wrong.setdefault(fault.id, Misled(fault.id, left, outcome))
         found += wrong.values()
     return found

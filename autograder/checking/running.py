@@ -146,6 +146,7 @@ class CheckProgram:
             return outcome
         # A mutant explains an item only if it explains all of its wrong parts.
         known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        # In place, because the list is cached: later parts only try the mutants that are left.
         known[:] = self._find_mistakes(known, check, part, seed, observed)
         return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
 
@@ -243,6 +244,7 @@ class CheckProgram:
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
         file = f"<mutant {mutant.name}>"
+        # Exceptions from the mutant's file then count as raised by the answer.
         undo = install(Objects([file]))
         try:
             if mutant.name not in self._mutants:
@@ -290,7 +292,7 @@ def _is_telling(value: Any) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    told = vars(error).get("told")  # its text in the student's box; a class of a library may have none here
+    told = vars(error).get("told")  # its text in the student's sandbox; a library class may have none here
     try:
         return (told if isinstance(told, str) else str(error))[:_MOST_TEXT]
     except Exception:  # noqa: BLE001 - the class may be the student's

@@ -114,6 +114,7 @@ def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
     """
     lost, unclear = find_lost(file, row.outcomes), _find_unclear(file, row.outcomes)
     if row.answer.loses is None:
+        # A check that could not decide is not passed, but no proof of a loss.
         return bool(lost - unclear)
     stated = [*row.answer.loses, *row.answer.review]
     return unclear == set(row.answer.review) and lost == find_needing(file, stated)

@@ -105,12 +105,14 @@ def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]
         named = []
         for function, tensors in calls[done : done + objects().most_together]:
             for tensor in tensors.values():
+                # Calls may share an input, which is sent once.
                 inputs.setdefault(id(tensor), (len(inputs), tensor))
             named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))
         outputs = objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
         if type(outputs) is not list or not 0 < len(outputs) <= len(named):  # the student's word
             raise Unclear("the calls brought no list of outputs")
         yield from outputs
+        # A call that raises ends the batch; it comes first in the next one, and raises there.
         done += len(outputs)
 
 
