@@ -295,6 +295,7 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     draws, values = _draws(table, top)
     template = tuple(table.get("question", ()))
     places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
+    # Before the questions, because the files of checks provide their items.
     checks = {}
     for number, (entry, where) in enumerate(zip(template, places, strict=True)):
         if (file := read_check_file(entry, reference, where)) is not None:
@@ -312,6 +313,7 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     ]
     # Two questions with the same grade cell would overwrite each other's points in the notebook.
     _unique((cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells])
+    # Bonus questions add nothing to the possible points.
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
     _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
     check_tasks(assignment.tasks, counted, top)
@@ -377,6 +379,7 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
     items: list[Item] = []
     for number, entry in enumerate(table.get("item", ())):
         item_place = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
+        # Converted one by one, so that errors name the item.
         items.append(convert(_split(entry, Item), Item, item_place))
         _check_id(items[-1].id, item_place)
     if not items:

@@ -30,6 +30,7 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         return None
     if "reference" in table:
         raise RubricError("checks import what they compare with; take it out", place, "reference")
+    # The file is a module, and names of modules have no hyphens.
     file = table.get("checks", f"{str(table.get('id')).replace('-', '_')}.py")
     if not isinstance(file, str):
         raise RubricError(f"expected a file in reference/checks, got {file!r}", place, "checks")

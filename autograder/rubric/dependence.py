@@ -15,6 +15,7 @@ def dependents(changed: set[str], tables: Mapping[str, Mapping[str, Any]]) -> se
     """
     found = set(changed)
     while True:
+        # A substring counts as a name: a false match only adds a question.
         more = {
             name
             for name, table in tables.items()

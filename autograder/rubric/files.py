@@ -76,6 +76,7 @@ def check_files(notebooks: Sequence[NotebookFile], limits: Limits, place: Place)
         where = place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number)
         _check(notebook, limits, where)
         for path in notebook.own:
+            # A browser submits files without their folders, and some file systems ignore case.
             name = path.rpartition("/")[2].casefold()
             if handed_in.setdefault(name, path) != path:
                 raise RubricError(

@@ -158,6 +158,7 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
     if passing is None:
         usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
         passing = steps[-2].least if steps else _exact(usual, inside(place, ": pass", "pass"))
+    # One grade would otherwise both pass and fail.
     if steps and passing not in {step.least for step in steps}:
         begins = ", ".join(f"{step.grade} at {step.least.normalize():f}" for step in steps[:-1])
         raise RubricError(
@@ -166,6 +167,7 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
             place,
             "pass",
         )
+    # Grades on the percent scale are whole percent, so a threshold in between would split one.
     if not steps and (Fraction(passing) * 100 / Fraction(possible)).denominator != 1:
         raise RubricError(
             f"expected whole percent on the percent scale, got {grading.passing}",
