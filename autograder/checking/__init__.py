@@ -1,6 +1,6 @@
-"""What authors of checks import; see docs/checks.md.
+"""The public API for authors of checks; see docs/checks.md.
 
-Imports nothing of the rest of the program, and torch only where it is loaded already.
+Imports no other part of the program, and torch only if it is loaded already.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ from autograder.checking.table import (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print which checks an answer passes, or without one, what the solution, mutants and planted answers do.
+    """Print which checks an answer passes; without one, grade the solution, mutants and planted answers.
 
     Returns:
-        0 if all is as it should be: an answer passes everything; mutants and planted answers lose what they
-        should.
+        0 if everything is as it should be: an answer passes everything; mutants and planted answers lose
+        what they should.
     """
     parser = argparse.ArgumentParser(prog="python -m autograder.checking", description=main.__doc__)
     parser.add_argument("checks", type=Path, help="such as reference/checks/attention.py")
@@ -82,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print(lines: Sequence[str]) -> None:
+    """Print lines to standard output."""
     for line in lines:
         print(line)  # noqa: T201 - a command
 

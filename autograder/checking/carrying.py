@@ -1,4 +1,4 @@
-"""The source of functions of earlier questions, which takes the place of a student's wrong ones."""
+"""Extraction of functions of earlier questions, which replace a student's wrong ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 
 def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str]) -> str:
-    """Return the statements of a solution that define some names, with all that these need.
+    """Return the statements of a solution that define some names, with everything that these need.
 
     Args:
         solution: its source.
@@ -15,8 +15,8 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
         withheld: names that the question itself asks for.
 
     Raises:
-        ValueError: a name is not defined there, is asked for by the question itself, or needs what is; or
-            something is imported from the reference, which is not there where it will run.
+        ValueError: a name is not defined there, is asked for by the question itself, or needs one that is;
+            or something is imported from the reference, which is unavailable where the source will run.
     """
     body = ast.parse(solution).body
     binding: dict[str, list[int]] = {}
@@ -27,6 +27,7 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
     waiting, seen = list(names), set(names)
     while waiting:
         name = waiting.pop()
+        # Checked for every name on the way, because indirect needs would be given away as well.
         if name in withheld:
             raise ValueError(
                 f"carry: {name!r} is asked for here, or what it needs is: it would be given away"

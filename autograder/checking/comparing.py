@@ -21,8 +21,8 @@ _MOST_SHOWN = 200
 def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float = 1e-5) -> None:
     """Fail unless the numbers are equal up to rounding: ``|actual - expected| <= atol + rtol * |expected|``.
 
-    A tensor is expected where `expected` is one, an array where it is an array; a number may also be an array
-    or tensor without dimensions, and a list a tuple or an array. Shapes must agree. NaN equals nothing.
+    If `expected` is a tensor or an array, so must be the value; a number may also be an array or tensor
+    without dimensions, and a list a tuple or an array. Shapes must agree. NaN equals nothing.
 
     Args:
         actual: the student's value.
@@ -40,7 +40,7 @@ def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float 
 
 
 def assert_equal(actual: Any, expected: Any) -> None:
-    """Fail unless the values are equal, as ``==`` has it for plain data; a bool equals no number.
+    """Fail unless the values are equal, as ``==`` defines it for plain data; a bool equals no number.
 
     Numbers in arrays and tensors without dimensions count as numbers, also inside lists and dictionaries.
 
@@ -111,11 +111,11 @@ def tiered(value: float, tiers: Mapping[float, float], *, lower_is_better: bool 
 def call(function: Any, /, **arguments: Any) -> Any:
     """Call the student's function by name if its signature has all the names, otherwise by position.
 
-    The generators of random numbers are seeded before, so that equal calls draw the same numbers.
+    The random number generators are seeded before, so that equal calls draw the same numbers.
 
     Args:
         function: of the student, or an object that can be called.
-        arguments: by the names that the question states, in its order.
+        arguments: by the names in the question, in its order.
 
     Raises:
         Wrong: it cannot be called.
@@ -126,27 +126,29 @@ def call(function: Any, /, **arguments: Any) -> Any:
 
 
 def allow_changes(value: Any) -> Any:
-    """Let the student's code change a value of the check in place, with what is in it; return the value.
+    """Let the student's code change a value of the check in place, including its contents; return the value.
 
-    The student's box gets copies of all other tensors, arrays and containers, so that no answer changes what
-    it is compared with. Parameters, modules, optimizers and generators of random numbers need no permission.
+    The student's sandbox gets copies of all other tensors, arrays and containers, so that no answer changes
+    the value that it is compared with. Parameters, modules, optimizers and random number generators need no
+    permission.
     """
     objects().allow_changes(value)
     return value
 
 
 class StudentObject:
-    """Stands for an object of the student's that is no plain data."""
+    """A placeholder for an object of the student's that is no plain data."""
 
     def __init__(self, class_name: str) -> None:
         self.class_name = class_name
 
 
 def fetch(value: Any) -> Any:
-    """Return the plain data of a value; what the student's classes say of their objects is not asked."""
+    """Return the plain data of a value, without asking the student's classes about their objects."""
     if objects().is_handle(value):
         contents = objects().contents(value)
         return StudentObject(objects().class_name(value)) if contents is None else fetch(contents)
+    # Exact types: a subclass of the student's could report other contents than it has.
     if type(value) in (list, tuple) and any(map(_may_hide_handles, value)):
         return type(value)(map(fetch, value))
     if type(value) is dict and any(map(_may_hide_handles, value.values())):
@@ -208,10 +210,10 @@ def _compare_arrays(numbers: np.ndarray, expected: np.ndarray, rtol: float, atol
 
 
 def _as_numbers(value: Any) -> np.ndarray | None:
-    """Return the numbers of a value as float64, int or complex; None if it is something else or ragged.
+    """Return the numbers of a value as float64, int or complex; None if it has others or is ragged.
 
     Raises:
-        Unclear: it is of a subclass of arrays or tensors, which decides itself what comparing gives.
+        Unclear: it is of a subclass of arrays or tensors, which defines its own comparison.
     """
     _refuse_subclass(value)
     if is_tensor(value):
@@ -244,7 +246,7 @@ def _refuse_subclass(value: Any) -> None:
 
 
 def _has_form(actual: Any, expected: Any) -> bool:
-    """Return whether a value may be compared with the expected one, whatever its numbers are."""
+    """Return whether a value may be compared with the expected one, regardless of its numbers."""
     if is_tensor(expected) and expected.ndim:
         return is_tensor(actual)
     if isinstance(expected, np.ndarray) and expected.ndim:
@@ -255,7 +257,7 @@ def _has_form(actual: Any, expected: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Return whether a value is a tensor; torch is not imported for it."""
+    """Return whether a value is a tensor, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and issubclass(type(value), torch.Tensor)
 
@@ -266,7 +268,7 @@ _NOT_PLAIN: Any = object()
 
 
 def _as_plain(value: Any) -> Any:
-    """Return plain Python data of a value: items of 0-d arrays, arrays as themselves."""
+    """Return plain Python data of a value: items of 0-d arrays, other arrays unchanged."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -308,7 +310,7 @@ def _is_equal(first: Any, second: Any) -> bool:
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Return whether two observed values are the same up to rounding; a mutant is recognised by that."""
+    """Return whether two observed values are the same up to rounding, which identifies a mutant."""
     numbers, others = _as_numbers(first), _as_numbers(second)
     if numbers is not None and others is not None:
         if numbers.shape != others.shape:
@@ -335,7 +337,7 @@ def _describe(value: Any) -> str:
 
 
 def show_value(value: Any) -> str:
-    """Return the text of a value for staff; of an object of the student's only its class."""
+    """Return the text of a value for staff; for an object of the student's only its class."""
     if _as_plain(value) is _NOT_PLAIN:
         return _describe(value)
     text = repr(value)

@@ -1,7 +1,7 @@
-"""What a file of checks states at its top level.
+"""Declarations at the top level of a file of checks.
 
 The grader reads these calls from the source (`autograder.checking.reading`), so that it never imports a file
-of checks itself. At run time they only reject what Python itself would not.
+of checks itself. At run time they only reject errors that Python itself would not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ Text = str | Mapping[str, str]
 """A sentence, or one for each language: ``{"en": …, "de": …}``."""
 Points = int | float
 CHECK_SECONDS = 10.0
-"""Processor time of a check that states none. An endless loop costs it in two checks of a question; right
-answers to the shipped assignments take less than a fifth of it."""
+"""Default processor time of a check. An endless loop uses it up in two checks of a question; right answers to
+the shipped assignments take less than a fifth of it."""
 
 
 def check(
@@ -30,18 +30,18 @@ def check(
 ) -> Callable[[F], F]:
     """Make a function an item of the question: ``def name(student, reference, draw)``.
 
-    It passes if it returns, and fails if it raises `Wrong` or an ``AssertionError``.
-    All arguments are literals.
+    It passes if it returns, and fails if it raises `Wrong` or an ``AssertionError``. All arguments are
+    literals.
 
     Args:
         points: of the item; a deduction for wrong answers if they are negative.
-        title: what students read as the item's text.
+        title: the item's text for students.
         parts: call the function once for each, with a fourth argument ``part``, and share the points among
             them; a dictionary gives each name its argument.
         needs: checks without which this one earns nothing.
-        carry: functions of earlier questions that the answer may call. If the check fails, it is run once
-            more in a fresh box where the solution's take their place, and earns its points if it passes.
-        told: what students read if it fails, instead of the title.
+        carry: functions of earlier questions that the answer may call. If the check fails, it is run again
+            in a fresh sandbox with the solution's functions instead, and earns its points if it passes.
+        told: the text for students if it fails, instead of the title.
         seconds: of processor time, the student's code included.
     """
     del points, title, parts, needs, carry, told, seconds
@@ -66,14 +66,14 @@ def fault(
     """Plant a fault in the solution, and make a function the check that it is repaired.
 
     The function checks a property: true of every right answer, however it is written, and false while this
-    fault is there, whatever other faults are left. ``python -m autograder.checking`` runs it on all sets
-    of faults.
+    fault is there, whatever other faults are left. ``python -m autograder.checking`` runs it on all sets of
+    faults.
 
     Args:
-        old: stands exactly once in the solution.
-        new: stands there instead in the listing that is handed out.
+        old: occurs exactly once in the solution.
+        new: replaces it in the listing that students get.
         points: of the item.
-        title: what students read as the item's text.
+        title: the item's text for students.
         edits: several pairs of old and new text, instead of `old` and `new`.
         needs: see `check`.
         told: see `check`.
@@ -84,10 +84,10 @@ def fault(
 
 
 def probe(function: F) -> F:
-    """Make a function look for defects beside the planted faults: ``def name(student, reference, draw)``.
+    """Make a function look for defects other than the planted faults: ``def name(student, reference, draw)``.
 
-    It fails where an answer computes something else than the solution. Where all faults are repaired and it
-    fails, staff read a remark; nothing is deducted.
+    It fails if an answer computes another result than the solution. If it fails although all faults are
+    repaired, staff read a remark; nothing is deducted.
     """
     return function
 
@@ -95,15 +95,15 @@ def probe(function: F) -> F:
 def solution(
     file: str = "", *, source: str = "", given: str = "", names: Mapping[str, str] | None = None
 ) -> None:
-    """State the right answer: a file beside the folder of checks, or its source.
+    """Declare the right answer: a file next to the folder of checks, or its source.
 
     Checks get it as ``reference``; mutants are edits of it.
 
     Args:
         file: such as ``"attention.py"``.
         source: instead of a file.
-        given: the source that stands before the answer in the notebook, if the answer needs it.
-        names: name that students use → name in the solution, where they differ.
+        given: the source before the answer in the notebook, if the answer needs it.
+        names: name that students use → name in the solution, if they differ.
     """
     if bool(file) == bool(source):
         raise TypeError("solution: expected a file or a source")
@@ -120,18 +120,18 @@ def mutant(
     points: Mapping[str, Points] | None = None,
     loses: str | Sequence[str] | None = None,
 ) -> None:
-    """State a usual mistake as an edit of the solution.
+    """Declare a common mistake as an edit of the solution.
 
-    Students whose values equal the mutant's read its title and earn its points. ``autograder verify`` grades
-    it: it must lose at least one item.
+    Students with the same values as the mutant read its title and earn its points. ``autograder verify``
+    grades it: it must lose at least one item.
 
     Args:
-        name: in a few words.
-        old: stands exactly once in the solution.
-        new: stands there instead.
+        name: a short description.
+        old: occurs exactly once in the solution.
+        new: replaces it.
         edits: several pairs of old and new text, instead of `old` and `new`.
         title: names the mistake for students.
-        points: check → what it still earns with this mistake.
+        points: check → points that it still earns with this mistake.
         loses: the checks that it fails, all of them; default: at least one.
     """
     del name, old, new, edits, title, points, loses
@@ -140,10 +140,10 @@ def mutant(
 def planted(
     name: str, source: str, *, loses: str | Sequence[str] = (), review: str | Sequence[str] = ()
 ) -> None:
-    """State an answer for ``autograder verify`` to grade.
+    """Declare an answer for ``autograder verify`` to grade.
 
     Args:
-        name: in a few words.
+        name: a short description.
         source: of the answer's cell.
         loses: the checks that it must fail, all of them; none: it is right.
         review: the checks that must not decide, so that the answer needs manual review.

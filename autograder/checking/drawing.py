@@ -16,8 +16,8 @@ T = TypeVar("T")
 class InputDraw:
     """Draws hidden inputs: the same for every submission of a course, others for another course.
 
-    Arrays are tensors if the checks, the solution or what they import use torch, otherwise NumPy arrays.
-    Without a shape, a plain number is drawn.
+    Arrays are tensors if the checks, the solution or their imports use torch, otherwise NumPy arrays. Without
+    a shape, a plain number is drawn.
     """
 
     def __init__(self, seed: bytes, *, tensors: bool = False) -> None:
@@ -28,7 +28,7 @@ class InputDraw:
             tensors: give tensors instead of arrays.
         """
         self.origin = seed
-        """The seed, by which what was drawn is told from what another draw gives."""
+        """The seed, which identifies the inputs of this draw."""
         self._tensors = tensors
         key = hmac.new(seed, b"draw", hashlib.sha256).digest()[:16]
         self._generator = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
@@ -46,7 +46,7 @@ class InputDraw:
         return self._finish(self._generator.uniform(low, high, shape), shape)
 
     def integers(self, low: int, high: int, *shape: int) -> Any:
-        """Return whole numbers from `low` to below `high`, as Python's ``range`` has it."""
+        """Return integers from `low` to below `high`, like Python's ``range``."""
         return self._finish(self._generator.integers(low, high, shape), shape)
 
     def choice(self, options: Sequence[T]) -> T:
@@ -54,14 +54,15 @@ class InputDraw:
         return options[int(self._generator.integers(len(options)))]
 
     def permutation(self, count: int) -> Any:
-        """Return the numbers from 0 to below `count` in another order."""
+        """Return the numbers from 0 to below `count` in random order."""
         return self._finish(self._generator.permutation(count), (count,))
 
     def mask(self, *shape: int) -> Any:
-        """Return truth values; along the last axis at least one is true and, from two on, one is false."""
+        """Return booleans; along the last axis at least one is true and, from two on, one is false."""
         values = self._generator.random(shape) < 0.5
         rows = values.reshape(-1, shape[-1])  # (rows, length)
         for row in rows:
+            # Two different positions in each row: one is set, the other cleared.
             first, second = self._generator.permutation(max(shape[-1], 2))[:2]
             row[first % shape[-1]] = True
             if shape[-1] > 1:
@@ -92,6 +93,7 @@ class RecordedDraw(InputDraw):
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
+        # Intercepted here, so that no drawing method has to be overridden.
         if name not in _DRAWING:
             return found
 

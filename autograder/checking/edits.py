@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 
 class CheckFileError(Exception):
-    """A file of checks is wrong; the message names the place, what was expected, and what to do."""
+    """A file of checks is wrong; the message names the place, the expected form, and the remedy."""
 
     def __init__(self, problem: str, file: str, line: int = 0) -> None:
         super().__init__(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}")
 
 
 class _Edited(Protocol):
-    """A check, as far as its fault is concerned."""
+    """The parts of a check that its fault needs."""
 
     @property
     def id(self) -> str: ...
@@ -30,7 +30,7 @@ def apply_edits(source: str, edits: Iterable[Sequence[str]]) -> str:
     """Return a source with each old text replaced by the new one.
 
     Raises:
-        ValueError: an old text does not stand there exactly once; says what stands there instead.
+        ValueError: an old text does not occur exactly once; names a similar line if there is one.
     """
     for old, new in edits:
         count = source.count(old) if old else 0
@@ -46,7 +46,7 @@ def apply_edits(source: str, edits: Iterable[Sequence[str]]) -> str:
 
 
 def read_edits(stated: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the edits that a declaration states as ``old=`` and ``new=``, as ``edits=``, or both."""
+    """Return the edits in a declaration, from ``old=`` and ``new=``, from ``edits=``, or both."""
     edits = [(old, new) for old, new in stated.get("edits", ())]
     if "old" in stated:
         edits.insert(0, (stated["old"], stated.get("new", "")))
@@ -57,7 +57,7 @@ def check_faults(checks: Sequence[_Edited], source: str, file: str) -> None:
     """Check that faults can be planted, each alone and all together.
 
     Raises:
-        CheckFileError: an edit does not fit, or makes no Python.
+        CheckFileError: an edit does not fit, or the result is not Python.
     """
     faults = [check for check in checks if check.edits]
     if not faults:

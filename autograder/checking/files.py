@@ -1,4 +1,4 @@
-"""Reads files that lie beside a student's notebook: handed in, or written by it. Nothing is unpickled."""
+"""Reading of files next to a student's notebook, submitted or written by it. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 from autograder.checking.outcomes import MissingFile, UnreadableFile
 
 READER = "def read(path):\n    with open(path, 'rb') as file:\n        return file.read()\n"
-"""Runs where the student's code is, which can change it: it decides about that student's file alone."""
+"""Runs in the student's sandbox, so their code can change it: it affects only that student's file."""
 TABLES = ("csv", "txt")
 
 
 def read_file(read: Callable[[str], Any], path: str, dtype: type = float) -> Any:
-    """Return what a file holds; see `autograder.checking.loading.DefinedNames.read_file`.
+    """Return the contents of a file; see `autograder.checking.loading.DefinedNames.read_file`.
 
     Args:
-        read: gives the bytes of a file that lies where the student's code is.
+        read: returns the bytes of a file in the student's sandbox.
         path: of the file.
         dtype: of the entries of a table.
 

@@ -1,4 +1,4 @@
-"""Checks that look at other checks of the same answer."""
+"""Checks that depend on other checks of the same answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _arguments: ContextVar[tuple[Any, Any, InputDraw] | None] = ContextVar("argument
 def run_check(
     check: Check, student: DefinedNames, reference: Any, draw: InputDraw, *values: Any, once: bool = False
 ) -> None:
-    """Run a check, so that `holds` knows for whom.
+    """Run a check, and remember its arguments for `holds`.
 
     Args:
         check: the function.
@@ -24,10 +24,10 @@ def run_check(
         reference: the solution.
         draw: of its inputs.
         values: the value of a part, if the check has parts.
-        once: keep what comes of it, for this answer and draw.
+        once: cache the outcome, for this answer and draw.
 
     Raises:
-        Exception: what the check raised.
+        Exception: raised by the check.
     """
     if not once:
         token = _arguments.set((student, reference, draw))
@@ -50,9 +50,9 @@ def run_check(
 
 
 def holds(check: Check) -> bool:
-    """Return whether the same answer passes another check, which is run if it was not yet.
+    """Return whether the same answer passes another check, which is run if it has not been yet.
 
-    For a property that can be seen only where another one holds::
+    For a property that can be observed only if another one is true::
 
         if holds(self_mask):
             assert_close(...)
@@ -68,6 +68,7 @@ def holds(check: Check) -> bool:
         raise LookupError("holds(…) is asked within a check")
     student, reference, draw = arguments
     try:
+        # Restarted, so that the other check gets the same inputs as when it runs alone.
         run_check(check, student, reference, draw.restarted(), once=True)
     except Exception:  # noqa: BLE001 - whatever it is, it does not hold
         return False

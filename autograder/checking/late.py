@@ -1,4 +1,4 @@
-"""Modules that are imported when something of them is used."""
+"""Modules that are imported on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class LateModule:
-    """Stands for a module: boxes import ours before they are confined, and torch behind it."""
+    """A proxy that imports a module on first use: sandboxes import our modules before they are confined."""
 
     def __init__(self, name: str) -> None:
         """Import nothing yet."""

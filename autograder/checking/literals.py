@@ -1,4 +1,4 @@
-"""Values that a file states as literals, read without running it."""
+"""Values of literals in a file, read without running it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def find_literals(tree: ast.Module) -> dict[str, Any]:
             try:
                 found[target.id] = evaluate_literal(value, found)
             except ValueError:
+                # The name is bound again to another value, so its literal no longer applies.
                 found.pop(target.id, None)
     return found
 
@@ -40,10 +41,10 @@ def find_imported_literals(tree: ast.Module, modules: Mapping[str, str]) -> dict
 
 
 def evaluate_literal(node: ast.expr, constants: Mapping[str, Any]) -> Any:
-    """Return the value of a literal, in which names of literals and sums may stand.
+    """Return the value of a literal, which may contain names of literals and sums.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no literal.
     """
     if isinstance(node, ast.Name) and node.id in constants:
         return constants[node.id]

@@ -1,4 +1,4 @@
-"""Loads checks, solutions and mutants from sources: where an author debugs, and in the judge box."""
+"""Loading of checks, solutions and mutants from sources: for debugging, and in the judge's sandbox."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from autograder.checking.reading import PACKAGE
 
 
 class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
-    """Imports modules of the reference from their sources, in the place of files."""
+    """Imports modules of the reference from their sources instead of files."""
 
     def __init__(self, modules: Mapping[str, str], root: str = "") -> None:
         """Import nothing yet.
 
         Args:
             modules: dotted name → source.
-            root: the folder that holds them all, for tracebacks and debuggers.
+            root: the folder that contains them all, for tracebacks and debuggers.
         """
         self._modules = modules
         self._root = f"{root}/" if root else ""
@@ -34,7 +34,7 @@ class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader)
         self._before: dict[str, types.ModuleType] = {}
 
     def install(self) -> None:
-        """Import from here first, and forget what was imported of the reference before."""
+        """Import from here first, and forget earlier imports of the reference."""
         self._before = self._take_modules()
         sys.meta_path.insert(0, self)
 
@@ -58,15 +58,15 @@ class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader)
         return importlib.util.spec_from_loader(name, self, is_package=self.is_package(name))
 
     def is_package(self, fullname: str) -> bool:
-        """Return whether modules lie below a module."""
+        """Return whether a module has submodules."""
         return fullname in self._packages
 
     def get_source(self, fullname: str) -> str:
-        """Return the source of a module; that of a folder without one is empty."""
+        """Return the source of a module; empty for a folder without one."""
         return self._modules.get(fullname, "")
 
     def get_filename(self, fullname: str) -> str:
-        """Return where a module lies, for tracebacks and debuggers."""
+        """Return the path of a module, for tracebacks and debuggers."""
         inside = "/__init__" if self.is_package(fullname) else ""
         return f"{self._root}{fullname.replace('.', '/')}{inside}.py"
 
@@ -88,13 +88,13 @@ class _OneSource(importlib.abc.ExecutionLoader):
 
 
 def load_source(source: str, file: str, name: str, package: str = PACKAGE) -> types.ModuleType:
-    """Run a source as a module of its own.
+    """Run a source as a separate module.
 
     Args:
         source: Python.
         file: its name in tracebacks.
         name: of the module.
-        package: in which its relative imports look.
+        package: the package of its relative imports.
 
     Raises:
         Exception: whatever the source raises.
@@ -110,7 +110,7 @@ def load_source(source: str, file: str, name: str, package: str = PACKAGE) -> ty
 
 
 NEUTRAL_NAME = "definitions"
-"""Of a module that is defined beside a student's code: it says nothing about what is in it."""
+"""Name of a module that is defined in the student's sandbox: it reveals nothing about the contents."""
 
 
 def define_module(source: str, names: Sequence[str] = (), within: Any = None) -> types.ModuleType:
@@ -118,13 +118,14 @@ def define_module(source: str, names: Sequence[str] = (), within: Any = None) ->
 
     Args:
         source: Python.
-        names: of it, that take the place of those of another module.
+        names: names in it that replace those of another module.
         within: the dictionary of that module.
 
     Raises:
         Exception: whatever the source raises.
     """
     module = types.ModuleType(NEUTRAL_NAME)
+    # It is not added to sys.modules, so that nothing can import it.
     _OneSource(source, f"<{NEUTRAL_NAME}>").exec_module(module)
     for name in names:
         within[name] = getattr(module, name)
@@ -142,14 +143,15 @@ class DefinedNames:
         make_again: Callable[[], DefinedNames],
         define: Callable[..., Any] = define_module,
     ) -> None:
-        """Look up names.
+        """Store the look-ups.
 
         Args:
-            look_up: gives what a name stands for; raises `MissingName`.
-            make_again: gives the same names in a process that has seen nothing yet.
-            define: runs a source where the names are, and gives its module; with names as a second argument,
-                these take the place of the student's.
+            look_up: returns the value of a name; raises `MissingName`.
+            make_again: returns the same names in a fresh process.
+            define: runs a source in the process of the names, and returns its module; with names as a second
+                argument, these replace the student's.
         """
+        # Bypass attribute access of this class, because every other attribute is a name of the notebook.
         object.__setattr__(self, "_define", define)
         object.__setattr__(self, "_look_up", look_up)
         object.__setattr__(self, "_make_again", make_again)
@@ -161,38 +163,39 @@ class DefinedNames:
     def again(self) -> DefinedNames:
         """Return the names of a fresh process in which the same cells ran.
 
-        Code there cannot know what was called here: compare two calls that must not share memory.
+        Code there cannot know earlier calls: use it to compare two calls that must not share memory.
         """
         made: DefinedNames = object.__getattribute__(self, "_make_again")()
         return made
 
     def define(self, source: str) -> Any:
-        """Run a source where the student's code is, and return its names as attributes.
+        """Run a source in the student's sandbox, and return its names as attributes.
 
-        The student's code can be given what it defines, such as a class to test. It can look at that as it
-        likes, so neither the source nor a name in it may say what is expected.
+        Use it to pass definitions to the student's code, such as a class to test. That code can inspect them,
+        so neither the source nor a name in it may reveal the expected result.
         """
         return object.__getattribute__(self, "_define")(source)
 
     def read_file(self, path: str, dtype: type = float) -> Any:
-        """Return what a file beside the notebook holds, handed in or written by the notebook.
+        """Return the contents of a file next to the notebook, submitted or written by the notebook.
 
         A ``.npy`` file, and a table of numbers in a ``.csv`` (with commas) or ``.txt`` (with spaces), is an
-        array; a first line without any number is a header. ``.json`` is plain data,
-        ``.safetensors`` a dictionary of arrays, of tensors if the checks use torch, all else bytes.
+        array; a first line without any number is a header. ``.json`` is plain data, ``.safetensors`` a
+        dictionary of arrays, of tensors if the checks use torch; anything else is bytes.
 
         Args:
-            path: as the notebook has it.
+            path: as in the notebook.
             dtype: of the entries of a table, such as ``int`` or ``str``.
 
         Raises:
-            UnreadableFile: it is missing or not what its name says: the item fails, and students read which.
+            UnreadableFile: it is missing or not what its name says: the item fails, and students read which
+                file.
         """
         return read_file(lambda name: self.define(READER).read(name), path, dtype)
 
 
 def results_of(student: DefinedNames) -> dict[Any, Any]:
-    """Return what was found out about an answer so far, by what found it."""
+    """Return the cached results about an answer, by the function that computed them."""
     found: dict[Any, Any] = object.__getattribute__(student, "_results")
     return found
 
@@ -222,5 +225,5 @@ def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str
 
 
 def replace_names(student: DefinedNames, source: str, names: Sequence[str]) -> None:
-    """Have names of a source take the place of the student's, where the student's code is."""
+    """Replace the student's names by those of a source, in the student's sandbox."""
     object.__getattribute__(student, "_define")(source, tuple(names))

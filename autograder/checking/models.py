@@ -1,7 +1,7 @@
-"""Operations on a student's model, each carried out beside it in one step; see `Objects.run_beside`.
+"""Operations on a student's model, each run next to it in one step; see `Objects.run_beside`.
 
-Everything here may run in the student's box: it takes and returns plain data, tensors and modules only.
-Models compute in float64, so that an effect is told from rounding by a factor of a million.
+All functions may run in the student's sandbox: they take and return only plain data, tensors and modules.
+Models compute in float64, so that effects exceed rounding errors by a factor of a million.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Module = Any
 
 @contextlib.contextmanager
 def _computing(dtype: str) -> Iterator[None]:
-    """Use a floating type by default, and keep warnings to ourselves."""
+    """Use a floating type by default, and suppress warnings."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, dtype))
     try:
@@ -36,10 +36,10 @@ def _computing(dtype: str) -> Iterator[None]:
 def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> Module:
     """Make a model and move each of its weights a little.
 
-    A table that begins at zero, or a norm that begins at one, would hide what reads it.
+    A table that is initialised to zero, or a norm to one, would hide the modules that read it.
 
     Args:
-        kind: the class; of an object, its class is taken.
+        kind: the class, or an object of it.
         sizes: its arguments.
         options: ``dtype``, ``seed``, ``train``, ``noise`` (standard deviation), ``scale`` of the weights.
     """
@@ -70,17 +70,17 @@ def move_weights(model: Module, noise: float, scale: float, seed: int) -> None:
 def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Return the output of a forward pass.
 
-    In evaluation mode nothing is dropped, also if the student's code drops something there: that is another
-    question, and would hide everything else. ``drops=False``: nor in training mode.
+    In evaluation mode dropout is disabled, even if the student's code applies it there: that is a separate
+    property, and would hide all others. ``drops=False``: disabled in training mode, too.
 
     Args:
         model: of the student.
         inputs: its arguments; the first is (texts, length), of words.
-        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output, n for what the n-th last module
-            gave that has a row for each word; ``raises``: the forward pass does, behind that module.
+        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output, n for the output of the n-th
+            last module that has a row for each word; ``raises``: the pass may raise after that module.
 
     Returns:
-        What the model returns; None if ``inner`` is asked for and no module gives such a thing.
+        The model's result; None if ``inner`` is set and no module has such an output.
     """
     with _computing(options.get("dtype", "float64")):
         output = _run(model, [_copied(value) for value in inputs], options)
@@ -88,7 +88,7 @@ def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) 
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of a tensor, which the student's code may change; anything else as it is."""
+    """Return a copy of a tensor, which the student's code may change; return anything else unchanged."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
@@ -98,6 +98,7 @@ def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> An
         if not options.get("inner"):
             return model(*inputs)
         outputs: list[Any] = []
+        # A global hook sees the output of every module, whatever its name in the student's class.
         hook = torch.nn.modules.module.register_module_forward_hook(
             lambda _, __, output: outputs.append(output)
         )
@@ -124,12 +125,12 @@ def _has_rows(output: Any, size: Any) -> bool:
 
 @contextlib.contextmanager
 def _dropping_nothing() -> Iterator[None]:
-    """Let dropout return what it is given."""
+    """Make dropout return its input."""
 
     def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
         return input
 
-    # Not the stand-ins that are imported above: the student's code has the modules themselves.
+    # Patch the modules themselves: the student's code does not use the proxies imported above.
     places = [(sys.modules[name], "dropout") for name in ("torch.nn.functional", "torch")]
     before = [getattr(*place) for place in places]
     try:
@@ -142,9 +143,9 @@ def _dropping_nothing() -> Iterator[None]:
 
 
 def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
-    """Return how much every weight moves the sum of squares of the output, in one vector.
+    """Return the derivative of the output's sum of squares by every weight, in one vector.
 
-    Exactly 0 for a weight that has no part in it.
+    It is exactly 0 for a weight without influence.
 
     Args:
         model: of the student.
@@ -164,9 +165,9 @@ def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]
 def find_own_weights(
     model: Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
 ) -> Tensor:
-    """Return a mask of the weights that have a part with special inputs and none with usual ones.
+    """Return a mask of the weights that influence the output of special inputs, but not of usual ones.
 
-    Such as the rows of a table that only special words read, whatever the table is called.
+    For example the rows of a table that only special words read, whatever the name of the table.
     """
     weights = get_weights(model)
     idle = find_slopes(model, usual, options) == 0
@@ -183,12 +184,12 @@ def get_weights(model: Module) -> Tensor:
 
 
 def set_weights(model: Module, weights: Tensor) -> None:
-    """Put all weights, in one vector, into a model."""
+    """Copy all weights, in one vector, into a model."""
     torch.nn.utils.vector_to_parameters(weights.clone(), model.parameters())
 
 
 def count_weights(model: Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is
-    """Return how many weights a model has, or numbers of its state with buffers."""
+    """Return the number of weights of a model, or of all numbers in its state with buffers."""
     if buffers:
         return sum(weight.numel() for weight in model.state_dict().values())
     return sum(weight.numel() for weight in model.parameters())
@@ -216,7 +217,7 @@ def call_all(inputs: Sequence[Tensor], calls: Sequence[tuple[Any, Mapping[str, i
         calls: a function, and for each argument the index of an input.
 
     Returns:
-        What was returned, of at least one call.
+        The results of at least one call.
 
     Raises:
         Exception: whatever the first call raises.

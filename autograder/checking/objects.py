@@ -1,7 +1,7 @@
-"""How checks look at the student's objects.
+"""Access of checks to the student's objects.
 
-Without a sandbox these are ordinary Python objects of the same process. In the judge box they are handles,
-and the sandbox replaces the functions of `Objects` by its own (`install`).
+Without a sandbox these are ordinary Python objects of the same process. In the judge's sandbox they are
+handles, and the sandbox replaces the methods of `Objects` (`install_objects`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 STUDENT_FILE = "<answer>"
-"""The file name under which a student's code is compiled where it has no file."""
+"""The file name under which a student's code is compiled if it has no file."""
 
 
 class Objects:
     """The student's objects in the same process."""
 
     most_together: ClassVar[int] = 1
-    """Calls that are made in one step, where each step costs something."""
+    """Calls that are made in one step, if each step has a cost."""
 
     def __init__(self, student_files: Sequence[str] = (STUDENT_FILE,)) -> None:
         self._student_files = frozenset(student_files)
 
     def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function of ours where the student's objects are, with as many operations as it likes.
+        """Call a function of ours in the process of the student's objects, with any number of operations.
 
         Args:
-            function: at the top level of `autograder.checking.models`. What it returns there is
-                the student's word, as is all that is computed there.
+            function: at the top level of `autograder.checking.models`. Its result cannot be trusted, because
+                the student's code can change anything that is computed there.
             arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """
         return function(*arguments)
@@ -47,15 +47,18 @@ class Objects:
         seed_generators(seed)
 
     def allow_changes(self, value: Any) -> None:
-        """Hand over a value itself instead of copies. In one process there are no copies."""
+        """Pass a value itself instead of copies. In one process there are no copies."""
 
     def is_handle(self, value: Any) -> bool:
-        """Return whether a value stands for an object that cannot leave the student's box."""
+        """Return whether a value represents an object that cannot leave the student's sandbox."""
         del value
         return False
 
     def contents(self, value: Any) -> Any:
-        """Return what a handle on a container of the student's really holds; None if it is no container."""
+        """Return the actual contents of a handle on a container of the student's.
+
+        None if it is no container.
+        """
         del value
 
     def is_raised_by_student(self, error: BaseException) -> bool:
@@ -74,7 +77,7 @@ class Objects:
         return getattr(module, "__file__", None) in self._student_files
 
     def error_name(self, error: BaseException) -> str:
-        """Return the name of an exception of the student's code, or how their process has ended."""
+        """Return the name of an exception of the student's code, or how their process ended."""
         return "MemoryError" if isinstance(error, MemoryError) else type(error).__name__  # also NumPy's
 
     def class_name(self, value: Any) -> str:
@@ -90,7 +93,7 @@ def call_by_name(function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
 
 
 def _parameter_names(function: Any) -> frozenset[str]:
-    """Return the names of a callable's parameters; of a module of torch those of its ``forward``."""
+    """Return the names of a callable's parameters; for a module of torch those of its ``forward``."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(function, torch.nn.Module):
         function = function.forward
@@ -117,11 +120,11 @@ _current: list[Objects] = [Objects()]
 
 
 def install(objects: Objects) -> Callable[[], None]:
-    """Look at the student's objects in another way; return a function that undoes it."""
+    """Access the student's objects in another way; return a function that undoes it."""
     _current.append(objects)
     return lambda: _current.remove(objects)
 
 
 def objects() -> Objects:
-    """Return how the student's objects are looked at now."""
+    """Return the current access to the student's objects."""
     return _current[-1]

@@ -1,4 +1,4 @@
-"""How a check ends, and what it has seen of the student's values so far."""
+"""Outcomes of a check, and the student's values that it has observed so far."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Wrong(AssertionError):
     """The answer is wrong. The message is for staff; students read the check's title, or its ``told=``."""
 
     def __init__(self, message: str = "", *, share: float = 0.0, told: str | Mapping[str, str] = "") -> None:
-        """Describe what is wrong.
+        """Describe the mistake.
 
         Args:
             message: for staff; may contain hidden values.
             share: of the check's points that the answer still earns, from 0 to below 1.
-            told: what students read instead of the check's ``told=``, in every language of the assignment.
-                Everything that is put into it is shown to them, hidden values included.
+            told: the text for students instead of the check's ``told=``, in every language of the assignment.
+                Everything in it is shown to them, hidden values included.
 
         Raises:
             TypeError: `told` is neither a text nor a dictionary of texts.
@@ -47,23 +47,24 @@ class UnreadableFile(Exception):
     """A file of the student's is not what its name says. Students read its path, and the line in a table."""
 
     def __init__(self, path: str, reason: str) -> None:
-        """Describe what is wrong.
+        """Describe the problem.
 
         Args:
             path: of the file; ``path:line`` if one line is wrong.
-            reason: for staff; may contain what stands in the file.
+            reason: for staff; may contain contents of the file.
         """
         super().__init__(f"{path} cannot be read: {reason}")
         self.path = path
 
 
 class MissingFile(UnreadableFile):
-    """There is no such file beside the student's notebook."""
+    """There is no such file next to the student's notebook."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "there is no such file")
 
 
+# A BaseException, so that a check that catches exceptions of the student's code does not catch it.
 class DiffersFromStudent(BaseException):
     """A mutant has compared another value than the student's code: it is not the student's mistake."""
 
@@ -74,11 +75,11 @@ class Observations:
     def __init__(self, is_next: Callable[[int, Any], bool] | None) -> None:
         self.values: list[Any] = []
         self.expected: list[Any] = []
-        """With what each was compared; `NOTHING` where it was with no value."""
+        """The values that they were compared with; `NOTHING` if there was none."""
         self._is_next = is_next
 
     def add(self, value: Any, expected: Any) -> None:
-        """Note a value.
+        """Record a value.
 
         Raises:
             DiffersFromStudent: it may not be the next one.
@@ -95,10 +96,10 @@ _current: ContextVar[Observations | None] = ContextVar("observations", default=N
 
 @contextmanager
 def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Observations]:
-    """Collect the student's values that are compared meanwhile; mutants are recognised by them.
+    """Collect the student's values that are compared in the block; they identify mutants.
 
     Args:
-        is_next: says whether a value may be observed at an index; None: any.
+        is_next: decides whether a value may be observed at an index; None: any.
 
     Raises:
         DiffersFromStudent: one may not.
@@ -112,7 +113,7 @@ def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Obs
 
 
 def observe(value: Any, expected: Any = NOTHING) -> None:
-    """Note a value of the student's that a check compares, and with what."""
+    """Record a value of the student's that a check compares, and the expected one."""
     observations = _current.get()
     if observations is not None:
         observations.add(value, expected)

@@ -1,4 +1,4 @@
-"""A file of checks in one text, read once for all submissions; the judge's box unpacks it."""
+"""Serialisation of a file of checks, done once for all submissions; the judge's sandbox unpacks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.checking.reading import CheckFile, CheckItem, CheckPart, SourceM
 
 
 def pack_checks(file: CheckFile) -> str:
-    """Return what a judge's box needs of a file of checks: what it states, and the sources."""
+    """Return the parts of a file of checks that the judge's sandbox needs: declarations and sources."""
     stated = asdict(file) | {"planted": ()}
     for check in (*stated["checks"], *stated["probes"]):
         # Values are literals of Python, some of which JSON does not have.
@@ -21,10 +21,12 @@ def pack_checks(file: CheckFile) -> str:
 
 
 def unpack_checks(packed: str) -> CheckFile:
-    """Return a file of checks, without planted answers; points are texts, since none are given in the box.
+    """Return a file of checks, without planted answers.
+
+    Points are texts, since none are given in the sandbox.
 
     Args:
-        packed: as `pack_checks` made it.
+        packed: the result of `pack_checks`.
     """
     stated = json.loads(packed)
     mutants = tuple(SourceMutant(**mutant) for mutant in stated["mutants"])

@@ -1,4 +1,4 @@
-"""Reads what a file of checks states, from its source alone: nothing of it is imported or run."""
+"""Reading of a file of checks from its source alone: nothing of it is imported or run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STUDENT = "student"
 """The first parameter of a check."""
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 RESERVED = frozenset(("again", "define", "read_file"))
-"""Attributes of ``student`` that are no names of the notebook."""
+"""Attributes of ``student`` that are not names of the notebook."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class CheckPart:
     name: str
     """Empty: the only one."""
     value: Any = None
-    """The fourth argument; none for the only one."""
+    """The fourth argument; None for the only part."""
 
 
 @dataclass(frozen=True)
 class CheckItem:
-    """What a decorator `check` states."""
+    """The declaration in a decorator `check` or `fault`."""
 
     id: str
     points: Decimal
@@ -53,14 +53,14 @@ class CheckItem:
     seconds: float
     line: int
     edits: tuple[tuple[str, str], ...] = ()
-    """Of the solution, that plant the fault for which the check looks; none: it looks for no fault."""
+    """Edits of the solution that plant the fault that the check tests; empty: it tests no fault."""
     carry: tuple[str, ...] = ()
-    """Functions of earlier questions for which the solution's stand in where the check fails."""
+    """Functions of earlier questions that the solution's replace if the check fails."""
 
 
 @dataclass(frozen=True)
 class SourceMutant:
-    """What a call of `mutant` states, and the source it makes."""
+    """The declaration in a call of `mutant`, and the resulting source."""
 
     name: str
     source: str
@@ -73,7 +73,7 @@ class SourceMutant:
 
 @dataclass(frozen=True)
 class PlantedSource:
-    """What a call of `planted` states."""
+    """The declaration in a call of `planted`."""
 
     name: str
     source: str
@@ -95,18 +95,18 @@ class CheckFile:
     planted: tuple[PlantedSource, ...]
     forbidden: tuple[str, ...]
     solution: str
-    """The source of the right answer as a cell has it, under the students' names; empty: none is stated."""
+    """The source of the right answer as in a cell, under the students' names; empty if there is none."""
     solution_module: str
-    """The module of the right answer; empty where its source is stated."""
+    """The module of the right answer; empty if its source is given."""
     given: str
-    """The source that stands before the answer in the notebook."""
+    """The source before the answer in the notebook."""
     names: Mapping[str, str]
     """Name that students use → name in the solution."""
     student_names: tuple[str, ...]
     """The names of the notebook that checks use."""
     uses_torch: bool
     probes: tuple[CheckItem, ...] = ()
-    """They look for defects beside the planted faults."""
+    """Checks for defects other than the planted faults."""
 
     def check(self, name: str) -> CheckItem:
         """Return the check or probe with this id."""
@@ -114,7 +114,7 @@ class CheckFile:
 
     @property
     def faults(self) -> tuple[CheckItem, ...]:
-        """The checks that look for planted faults."""
+        """The checks of planted faults."""
         return tuple(check for check in self.checks if check.edits)
 
     def derive_seed(self, seed: bytes, check: CheckItem, part: str) -> bytes:
@@ -126,20 +126,20 @@ class CheckFile:
         return apply_edits(self.solution, [edit for name in left for edit in self.check(name).edits])
 
     def carried_source(self, check: CheckItem) -> str:
-        """Return the source of the functions for which the solution's stand in; see `extract_source`."""
+        """Return the source of the solution's functions that replace a student's; see `extract_source`."""
         source = "\n\n".join(filter(None, (self.given, self.solution)))
         return extract_source(source, check.carry, self.student_names)
 
 
 def load_check_file(folder: Path, file: str) -> CheckFile:
-    """Read a file of checks and the sources of what it imports.
+    """Read a file of checks and the sources of its imports.
 
     Args:
         folder: of the reference solutions.
         file: in its folder ``checks``, such as ``"attention.py"``.
 
     Raises:
-        CheckFileError: a file is missing or not Python, or states something wrong.
+        CheckFileError: a file is missing or not Python, or has an invalid declaration.
     """
     name = file.removesuffix(".py")
     if not name.isidentifier():
@@ -165,7 +165,7 @@ def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
 
 
 def drop_planted(source: str) -> str:
-    """Return the source of a file of checks without its planted answers, on which no result rests."""
+    """Return the source of a file of checks without its planted answers, on which no result depends."""
     if "planted" not in source:
         return source
     try:
@@ -173,6 +173,7 @@ def drop_planted(source: str) -> str:
     except (SyntaxError, ValueError, RecursionError):
         return source
     lines = source.splitlines(keepends=True)
+    # From the end, so that the line numbers of earlier statements stay valid.
     for statement in reversed(tree.body):
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and _last_name(call.func) == "planted":
@@ -181,7 +182,7 @@ def drop_planted(source: str) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what to add to a message about an unknown name."""
+    """Return a hint to append to a message about an unknown name."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, 1)
     if near:
@@ -238,7 +239,7 @@ def _file_of(module: str) -> str:
 
 
 def _imported(tree: ast.Module, name: str, *, is_package: bool) -> Iterator[str]:
-    """Yield the modules of the reference that one imports, with the packages around them."""
+    """Yield the modules of the reference that a module imports, with their parent packages."""
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -324,6 +325,7 @@ class _Reader:
             uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
             probes=tuple(self._probes),
         )
+        # Report functions that cannot be carried when the file is read, not when a submission is graded.
         for check in file.checks:
             try:
                 file.carried_source(check)
@@ -350,7 +352,7 @@ class _Reader:
         return read
 
     def _declared(self, node: ast.Call) -> str:
-        """Return which declaration of ours a call is; empty for any other call."""
+        """Return the name of the declaration that a call is; empty for any other call."""
         if isinstance(node.func, ast.Name):
             name = self._api.get(node.func.id, "")
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
@@ -378,6 +380,7 @@ class _Reader:
             raise self._error(f"def {function.name}: expected the parameters {names}", function)
         check = CheckItem(
             id=function.name,
+            # Negative points are a deduction for wrong answers.
             points=self._points(stated["points"], where, node, least=-1e6),
             title=self._text(stated["title"], where, "title", node),
             told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
@@ -454,6 +457,7 @@ class _Reader:
             raise CheckFileError(
                 f"{where}: the edited solution is no Python: {error}", self._file, line
             ) from error
+        # Stands in for the call, whose node was not kept; errors only need its line.
         node = ast.Constant(None, lineno=line, col_offset=0)
         points = stated.get("points") or {}
         self._know(points, ids, line, "points")
@@ -554,7 +558,7 @@ def _parts(value: Any) -> tuple[CheckPart, ...] | None:
 
 
 def _api_names(tree: ast.Module) -> dict[str, str]:
-    """Return what of ours each name of a file stands for: a function's name, or the package."""
+    """Return the meaning of each imported name of our API: a function's name, or the package."""
     found: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == _API:

@@ -1,4 +1,4 @@
-"""All sets of planted faults: every property has to be right about each of them."""
+"""Sets of planted faults: every property must be right about each of them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from autograder.checking.reading import CheckFile
 from autograder.checking.running import CheckOutcome
 
 MOST_FAULTS = 10
-"""Up to so many, all sets of them are tried."""
+"""Up to this number of faults, all sets of them are tried."""
 SAMPLE = 1000
-"""Sets that are tried of more faults."""
+"""Sets that are tried if there are more faults."""
 
 MOST_SETS_SHOWN = 3
 
 
 def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the sets of faults that are tried: all of them, or of many faults a sample.
+    """Yield the sets of faults to try: all of them, or a sample if there are many faults.
 
     A sample has the empty set, each fault alone, each alone repaired, all pairs as far as there is room, and
     random ones.
@@ -28,6 +28,7 @@ def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
         for size in range(len(faults) + 1):
             yield from itertools.combinations(faults, size)
         return
+    # A dictionary keeps this order, which decides the sets beyond the limit.
     chosen = dict.fromkeys(((), *((fault,) for fault in faults), tuple(faults)))
     chosen |= dict.fromkeys(tuple(other for other in faults if other != fault) for fault in faults)
     chosen |= dict.fromkeys(itertools.combinations(faults, 2))
@@ -50,7 +51,7 @@ def find_misled(
     run_all: Callable[[str, str], Mapping[str, CheckOutcome]],
     seeds: Sequence[str],
 ) -> list[Misled]:
-    """Run every property on all sets of faults; return where one is wrong, smallest sets first.
+    """Run every property on all sets of faults; return the wrong ones, smallest sets first.
 
     Args:
         file: with the faults.
@@ -66,6 +67,7 @@ def find_misled(
             for fault in file.faults:
                 outcome = outcomes[fault.id]
                 if outcome.status not in _expected(fault.id in left):
+                    # One example for each fault and set, whichever seed shows it.
                     wrong.setdefault(fault.id, Misled(fault.id, left, outcome))
         found += wrong.values()
     return found

@@ -1,4 +1,4 @@
-"""Runs checks on a student's namespace, and finds the mutant that explains a wrong answer."""
+"""Execution of checks on a student's namespace, and search for the mutant that explains a wrong answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _number = itertools.count()
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What came of one part of a check."""
+    """The outcome of one part of a check."""
 
     status: Status
     """``wrong``: the answer is; ``raised``: the student's code raised an exception; ``missing``: a name is;
@@ -55,19 +55,20 @@ class CheckOutcome:
     message: str = ""
     """For staff."""
     error: str = ""
-    """The class of the exception, if the student's code raised one; or how a fresh box of theirs ended."""
+    """The class of the exception, if the student's code raised one, or how a fresh sandbox of theirs
+    ended."""
     name: str = ""
     """The name that is missing, or the path of the file."""
     share: float = 0.0
-    """Of the points, that a wrong answer still earns."""
+    """The share of the points that a wrong answer still earns."""
     told: Mapping[str, str] = field(default_factory=dict)
-    """By language, what students read of a wrong answer instead of what the check states."""
+    """The text for students about a wrong answer instead of the check's, by language."""
     mistakes: tuple[str, ...] = ()
-    """The mutants whose values are those of the student."""
+    """The mutants with the same values as the student."""
     carried: tuple[str, ...] = ()
-    """Functions of the student's without which it passed: the solution's stood in for them."""
+    """Functions of the student's that had to be replaced by the solution's so that it passed."""
     values: tuple[str, ...] = ()
-    """What was drawn and what was compared, if that is asked for: a line for each."""
+    """The drawn and compared values, if requested: a line for each."""
 
 
 class CheckProgram:
@@ -78,7 +79,7 @@ class CheckProgram:
 
         Args:
             file: as it was read.
-            root: the folder in which the reference lies, for tracebacks and debuggers.
+            root: the parent folder of the reference, for tracebacks and debuggers.
         """
         self.file = file
         self._root = root
@@ -88,7 +89,7 @@ class CheckProgram:
         self._explaining: dict[str, None] = {}
 
     def close(self) -> None:
-        """Import nothing from here any more."""
+        """Remove the importer of the file's modules."""
         self._sources.remove()
 
     @functools.cached_property
@@ -97,7 +98,7 @@ class CheckProgram:
 
     @functools.cached_property
     def reference(self) -> DefinedNames:
-        """The solution's names; those of an empty module if none is stated."""
+        """The solution's names; those of an empty module if there is none."""
         if self.file.solution_module:
             module = importlib.import_module(self.file.solution_module)
             return namespace_of(lambda: module, self.file.names)
@@ -130,7 +131,7 @@ class CheckProgram:
             student: the names of the answer.
             seed: of the hidden inputs.
             name_mistakes: look for these mutants, which takes about as long as a check for each.
-            show_values: tell what was drawn and compared.
+            show_values: record the drawn and compared values.
         """
         draw = (RecordedDraw if show_values else InputDraw)(seed, tensors=self.file.uses_torch)
         with observing() as observations:
@@ -145,6 +146,7 @@ class CheckProgram:
             return outcome
         # A mutant explains an item only if it explains all of its wrong parts.
         known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        # In place, because the list is cached: later parts only try the mutants that are left.
         known[:] = self._find_mistakes(known, check, part, seed, observed)
         return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
 
@@ -157,9 +159,9 @@ class CheckProgram:
         ]
 
     def _passes_carried(self, item: CheckItem, part: str, student: DefinedNames, seed: bytes) -> bool:
-        """Return whether a check passes where the solution's functions stand in for earlier ones.
+        """Return whether a check passes if the solution's functions replace earlier ones.
 
-        The student's code can look at them there, so nothing but this comes of that box.
+        The student's code can inspect them there, so that no other information leaves that sandbox.
         """
         try:
             fresh = student.again()
@@ -185,6 +187,7 @@ class CheckProgram:
     def _explain(self, error: Exception, student: DefinedNames) -> CheckOutcome:
         raw = _text(error)
         text = f"{self._line(error, is_silent=not raw)}{raw}"
+        # The order matters: MissingName is an AttributeError, and Wrong an AssertionError.
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
         if isinstance(error, UnreadableFile):
@@ -203,7 +206,7 @@ class CheckProgram:
         return CheckOutcome("unclear", f"the check itself raised {type(error).__name__}: {text}")
 
     def _find_uncallable(self, student: DefinedNames) -> str:
-        """Return what is wrong with a name that stands for a function or class in the solution alone."""
+        """Describe a name that is callable in the solution, but not in the answer; empty if there is none."""
         for name in self.file.student_names:
             with contextlib.suppress(Exception):  # it is not there, or belongs to the student alone
                 value, right = getattr(student, name), getattr(self.reference, name)
@@ -212,7 +215,7 @@ class CheckProgram:
         return ""
 
     def _line(self, error: Exception, *, is_silent: bool) -> str:
-        """Return the line of the check at which an exception came out; of a silent one what stands there."""
+        """Return the line of the check that raised an exception, with its source if there is no message."""
         file = self._sources.get_filename(self.file.module)
         lines = [
             frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
@@ -225,7 +228,7 @@ class CheckProgram:
     def _find_mistakes(
         self, told: Sequence[SourceMutant], check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> list[SourceMutant]:
-        """Return those of some mutants that give the same; first those that explained an earlier check."""
+        """Return the mutants with the same values, trying those first that explained an earlier check."""
         likely = [mutant for mutant in told if mutant.name in self._explaining]
         others = [mutant for mutant in told if mutant.name not in self._explaining]
         for mutants in (likely, others):
@@ -241,6 +244,7 @@ class CheckProgram:
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
         file = f"<mutant {mutant.name}>"
+        # Exceptions from the mutant's file then count as raised by the answer.
         undo = install(Objects([file]))
         try:
             if mutant.name not in self._mutants:
@@ -277,7 +281,7 @@ def _list_values(draw: RecordedDraw, observations: Observations) -> list[str]:
 
 
 def _is_telling(value: Any) -> bool:
-    """Return whether a value says more than that it is wrong: no truth value, no exception, no 0 or 1."""
+    """Return whether a value identifies a mistake: no boolean, no exception, no 0 or 1."""
     if is_tensor(value) or isinstance(value, np.ndarray):
         return int(np.prod(tuple(value.shape))) > 1
     if isinstance(value, bool | str | type(None)):
@@ -288,7 +292,7 @@ def _is_telling(value: Any) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    told = vars(error).get("told")  # its text in the student's box; a class of a library may have none here
+    told = vars(error).get("told")  # its text in the student's sandbox; a library class may have none here
     try:
         return (told if isinstance(told, str) else str(error))[:_MOST_TEXT]
     except Exception:  # noqa: BLE001 - the class may be the student's

@@ -1,4 +1,4 @@
-"""What checks say about answers, in a table: without a sandbox and of ``autograder verify --explain``."""
+"""Tables of the outcomes of checks: without a sandbox, and of ``autograder verify --explain``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_RECOGNISED = (
 
 
 class StatedAnswer(NamedTuple):
-    """An answer that a file of checks states, by itself or as an edit of the solution."""
+    """An answer in a file of checks, complete or as an edit of the solution."""
 
     name: str
     source: str
@@ -34,11 +34,11 @@ class StatedAnswer(NamedTuple):
     review: tuple[str, ...] = ()
     """The checks that must not decide."""
     mutant: str = ""
-    """The mutant as which it must be recognised, if that says something to students or earns points."""
+    """The mutant as which it must be recognised, if that has a title or earns points."""
 
 
 class AnswerRow(NamedTuple):
-    """What came of an answer."""
+    """The outcomes of one answer."""
 
     answer: StatedAnswer
     outcomes: Mapping[str, CheckOutcome]
@@ -46,7 +46,7 @@ class AnswerRow(NamedTuple):
 
 
 def list_answers(file: CheckFile) -> Iterator[StatedAnswer]:
-    """Yield the solution, all mutants and planted answers, each fault left alone, and all of them."""
+    """Yield the solution, all mutants and planted answers, each fault left alone, and all faults."""
     if file.solution:
         yield StatedAnswer("solution", file.solution, ())
     for mutant in file.mutants:
@@ -62,12 +62,12 @@ def list_answers(file: CheckFile) -> Iterator[StatedAnswer]:
 
 
 def name_part(check: str, part: str) -> str:
-    """Return how one part of a check is called."""
+    """Return the name of one part of a check."""
     return f"{check} [{part}]" if part else check
 
 
 def format_answer(outcomes: Mapping[str, CheckOutcome]) -> list[str]:
-    """Return a line for each part of each check, and below it what was drawn and compared, if known."""
+    """Return a line for each part of each check, followed by drawn and compared values, if known."""
     width = max(map(len, outcomes), default=0)
     lines = []
     for name, outcome in outcomes.items():
@@ -79,9 +79,9 @@ def format_answer(outcomes: Mapping[str, CheckOutcome]) -> list[str]:
 
 
 def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
-    """Return a line for each answer: which checks it passes, and what is not as stated.
+    """Return a line for each answer: which checks it passes, and how it differs from its declaration.
 
-    Below it stands what the checks said where that is not as stated, and everything where values are told.
+    The messages of checks follow for answers that differ, and for all answers if values are shown.
     """
     ids = [check.id for check in file.checks]
     width = max((len(row.answer.name) for row in rows), default=0)
@@ -108,22 +108,26 @@ def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
 
 
 def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
-    """Return whether an answer fails what it must; if that is stated, no check may be undecided."""
+    """Return whether an answer fails the checks that it must.
+
+    If it declares them, no other may be undecided.
+    """
     lost, unclear = find_lost(file, row.outcomes), _find_unclear(file, row.outcomes)
     if row.answer.loses is None:
+        # A check that could not decide is not passed, but no proof of a loss.
         return bool(lost - unclear)
     stated = [*row.answer.loses, *row.answer.review]
     return unclear == set(row.answer.review) and lost == find_needing(file, stated)
 
 
 def is_unrecognised(row: AnswerRow) -> bool:
-    """Return whether an answer is a mutant that no check takes for it, so that its title never applies."""
+    """Return whether an answer is a mutant that no check recognises, so that its title never applies."""
     seen = {name for outcome in row.outcomes.values() for name in outcome.mistakes}
     return bool(row.answer.mutant) and row.answer.mutant not in seen
 
 
 def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:
-    """Return the checks that are not passed, with those that need them."""
+    """Return the checks that are not passed, with those that depend on them."""
     return find_needing(
         file,
         [
@@ -135,7 +139,7 @@ def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]
 
 
 def find_needing(file: CheckFile, lost: Sequence[str]) -> set[str]:
-    """Return these checks and those that need one of them."""
+    """Return these checks and those that depend on one of them."""
     found = set(lost)
     for check in file.checks:
         if found & set(check.needs):

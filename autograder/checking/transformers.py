@@ -18,11 +18,11 @@ torch: Any = LateModule("torch")
 Tensor = Any
 
 _MOVED = {"torch.float32": 2e-5, "torch.float64": 1e-9}
-"""Differences from here on are no rounding, relative to the largest number of both outputs."""
+"""Differences from here on are no rounding errors, relative to the largest number of both outputs."""
 
 
 class StudentModel:
-    """A model of the student's, in evaluation mode and with float64 unless asked otherwise."""
+    """A model of the student's, by default in evaluation mode and with float64."""
 
     def __init__(self, kind: Any, sizes: Sequence[Any], **options: Any) -> None:
         """Make the model and move its weights a little, so that none is 0 or 1 by chance.
@@ -31,7 +31,7 @@ class StudentModel:
             kind: the student's class.
             sizes: its arguments.
             options: ``train=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
-                and ``inner=1``: outputs are what the last module inside gives (2: the one before).
+                and ``inner=1``: outputs are those of the last module inside (2: of the one before).
         """
         self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
         self._options = {
@@ -43,7 +43,7 @@ class StudentModel:
         return objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
 
     def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
-        """Return the slope of the output's sum of squares for every weight, in one vector."""
+        """Return the derivative of the output's sum of squares by every weight, in one vector."""
         slopes = fetch_tensor(
             objects().run_beside(models.find_slopes, self.handle, list(inputs), self._options | options)
         )
@@ -51,7 +51,7 @@ class StudentModel:
         return slopes
 
     def find_own_weights(self, usual: Sequence[Any], special: Sequence[Any], **options: Any) -> Tensor:
-        """Return a mask of the weights that have a part with special inputs and none with usual ones."""
+        """Return a mask of the weights that influence the output of special inputs, but not of usual ones."""
         return fetch_tensor(
             objects().run_beside(
                 models.find_own_weights, self.handle, list(usual), list(special), self._options | options
@@ -63,7 +63,7 @@ class StudentModel:
         return fetch_tensor(objects().run_beside(models.get_weights, self.handle))
 
     def set_weights(self, weights: Tensor) -> None:
-        """Put all weights, in one vector, into the model."""
+        """Copy all weights, in one vector, into the model."""
         objects().run_beside(models.set_weights, self.handle, weights)
 
     def list_weights(self) -> list[list[Any]]:
@@ -72,7 +72,7 @@ class StudentModel:
         return found
 
     def count_weights(self, *, buffers: bool = False) -> int:
-        """Return how many weights there are, or numbers of the state with its buffers."""
+        """Return the number of weights, or of all numbers in the state with its buffers."""
         return int(objects().run_beside(models.count_weights, self.handle, buffers))
 
 
@@ -91,9 +91,10 @@ def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]
 
 
 def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]:
-    """Call the student's functions or models in few steps, without gradients; yield what each returns.
+    """Call the student's functions or models in few steps, without gradients; yield their results.
 
-    An exception is raised where the call that raises it would be asked for. Calls get copies of their inputs.
+    An exception is raised when the result of the call that raises it is requested. Calls get copies of their
+    inputs.
 
     Args:
         calls: a function, and tensors by the names of its arguments; see `autograder.checking.call`.
@@ -104,12 +105,14 @@ def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]
         named = []
         for function, tensors in calls[done : done + objects().most_together]:
             for tensor in tensors.values():
+                # Calls may share an input, which is sent once.
                 inputs.setdefault(id(tensor), (len(inputs), tensor))
             named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))
         outputs = objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
         if type(outputs) is not list or not 0 < len(outputs) <= len(named):  # the student's word
             raise Unclear("the calls brought no list of outputs")
         yield from outputs
+        # A call that raises ends the batch; it comes first in the next one, and raises there.
         done += len(outputs)
 
 
@@ -125,18 +128,18 @@ def fetch_tensor(value: Any) -> Tensor:
 
 
 def _assert_finite(*numbers: Tensor) -> None:
-    """Fail if there is NaN or an infinity, which every comparison would let pass."""
+    """Fail if there is NaN or an infinity, which every comparison would accept."""
     if not all(bool(some.isfinite().all()) for some in numbers):
         raise Wrong("there are numbers that are not finite")
 
 
 def remember(student: Any, make: Callable[[], Any], key: Any) -> Any:
-    """Return what a function found out about an answer; it is called once for each answer.
+    """Return the cached result of a function about an answer; it is called once for each answer.
 
     Args:
-        student: as a check gets it.
-        make: finds it out.
-        key: by which it is remembered.
+        student: as passed to a check.
+        make: computes the result.
+        key: of the cache.
     """
     known = results_of(student)
     if key not in known:
@@ -145,7 +148,7 @@ def remember(student: Any, make: Callable[[], Any], key: Any) -> Any:
 
 
 def measure_change(first: Tensor, second: Tensor) -> Tensor:
-    """Return the largest difference of two outputs for each place, relative where numbers exceed one.
+    """Return the largest difference of two outputs for each place, relative if numbers exceed one.
 
     Args:
         first: (texts, places, features).
@@ -171,7 +174,7 @@ def find_moved(first: Tensor, second: Tensor) -> Tensor:
 
 
 def change_one_place(tensor: Tensor, other: Tensor) -> Tensor:
-    """Return a batch whose text `b` has at place `b` what another batch has there.
+    """Return a batch with the entry of another batch in one place of each text: place `b` of text `b`.
 
     Args:
         tensor: (places, places, …): as many texts as places.
@@ -184,7 +187,7 @@ def change_one_place(tensor: Tensor, other: Tensor) -> Tensor:
 
 
 def make_causal_mask(texts: int, length: int) -> Tensor:
-    """Return a mask that hides what is later: (texts, 1, length, length)."""
+    """Return a mask that hides later words: (texts, 1, length, length)."""
     return torch.ones(texts, 1, length, length, dtype=torch.bool).tril()
 
 
@@ -213,23 +216,23 @@ def find_effects(run: Run, batch: Tensor, other: Tensor) -> Tensor:
         other: of the same shape, with another entry everywhere.
 
     Returns:
-        (place that is changed, place that moves); each place is changed in a text of its own.
+        (place that is changed, place that moves); each place is changed in a separate text.
     """
     return find_moved(run(batch), run(change_one_place(batch, other)))
 
 
 def assert_shown(effects: Tensor, shown: Tensor) -> None:
-    """Fail unless what is changed moves just the places that a mask shows it to.
+    """Fail unless each changed place moves exactly the places that the mask shows it to.
 
-    Tells a missing mask, another mask, a mask along the wrong axis and one that is turned over::
+    Detects a missing mask, another mask, a mask along the wrong axis and an inverted one::
 
         effects = find_effects(lambda tokens: model.run(tokens, mask), tokens, others)
         assert_shown(effects, mask[places, 0, :, places])
 
     Args:
         effects: as `find_effects` returns them.
-        shown: of the same shape; true where the place that moves sees the one that is changed. What a place
-            does to itself is not looked at.
+        shown: of the same shape; true if the place that moves sees the one that is changed. The effect of a
+            place on itself is ignored.
 
     Raises:
         Wrong: names whether something is hidden or seen.
@@ -261,9 +264,9 @@ def assert_causal(run: Run, tokens: Tensor, others: Tensor) -> None:
 
 
 def assert_texts_independent(run: Callable[..., Tensor], *inputs: Tensor) -> None:
-    """Fail unless each text of a batch gives what it gives alone, and in another order of the texts.
+    """Fail unless each text of a batch gives the same output alone, and in another order of the texts.
 
-    Tells sizes in the wrong order, norms over the batch and masks of another text::
+    Detects sizes in the wrong order, norms over the batch and masks of another text::
 
         assert_texts_independent(model.run, tokens, memory, mask)
 
@@ -285,14 +288,14 @@ def assert_texts_independent(run: Callable[..., Tensor], *inputs: Tensor) -> Non
 
 
 def assert_starts_alike(run: Run, tokens: Tensor) -> None:
-    """Fail unless a causal model gives for the beginning of a text what it gives for the whole.
+    """Fail unless a causal model gives the same output for the beginning of a text and for the whole.
 
-    Tells positions that depend on the length or on the batch::
+    Detects positions that depend on the length or on the batch::
 
         assert_starts_alike(lambda tokens: model.run(tokens), tokens)
 
     Args:
-        run: the forward pass; makes masks of the length of what it is given.
+        run: the forward pass; makes masks of the length of its input.
         tokens: (texts, length).
 
     Raises:
@@ -307,8 +310,8 @@ def assert_starts_alike(run: Run, tokens: Tensor) -> None:
 def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
     """Fail unless with small weights each word moves its own place far more than the others.
 
-    An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its
-    own word unchanged::
+    An attention layer with small weights moves almost nothing; the residual connection passes a word to its
+    own place unchanged::
 
         model = StudentModel(student.Decoder, sizes, scale=0.02)
         usual, changed = model.run(tokens), model.run(change_one_place(tokens, others))
@@ -320,7 +323,7 @@ def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
         factor: how much farther the own place moves.
 
     Raises:
-        Wrong: it does not, or nothing else moves at all.
+        Wrong: it does not, or no other place moves at all.
     """
     own = float(effect.diagonal().min())
     others = float((effect - effect.diagonal().diag_embed()).max())
@@ -331,7 +334,7 @@ def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
 def count_distinct(rows: Tensor) -> int:
     """Return how many rows differ from all before them: (rows, features).
 
-    With the same word everywhere this is the number of places that a model tells apart::
+    With the same word everywhere this is the number of places that a model distinguishes::
 
         if count_distinct(model.run(torch.full((1, 30), 2))[0]) < 30:
             raise Wrong("not all of 30 places differ")
@@ -350,12 +353,12 @@ def assert_dropout(
     seeds: Sequence[int] = (2, 3),
     **options: Any,
 ) -> None:
-    """Fail unless some of these weights have no part in training mode.
+    """Fail unless some of these weights have no influence in training mode.
 
-    A feature that is dropped takes the slopes of the weights behind it with it, so it does not matter where
-    the dropout stands and which module does it::
+    A dropped feature zeroes the derivatives of the weights before it, so that the position of the dropout and
+    the module that applies it do not matter::
 
-        weights = model.find_own_weights(usual, special)      # the rows of words that stand once
+        weights = model.find_own_weights(usual, special)      # the rows of words that occur once
         training = StudentModel(student.Decoder, sizes_with_dropout, train=True)
         training.set_weights(model.get_weights())
         assert_dropout(training, special, weights)
@@ -363,13 +366,13 @@ def assert_dropout(
     Args:
         training: made with a rate of 0.5, in training mode.
         inputs: of the forward pass.
-        weights: a mask of weights of which each has a part in evaluation mode.
+        weights: a mask of weights of which each has influence in evaluation mode.
         seeds: of the passes.
         options: as for `StudentModel.find_slopes`.
 
     Raises:
-        Wrong: all of them have a part.
-        Unclear: what stands behind them is normalised, and hides it.
+        Wrong: all of them have influence.
+        Unclear: a normalisation after them hides it.
     """
     slopes = [training.find_slopes(*inputs, seed=seed, **options) * weights for seed in seeds]
     kept = sum(int(some.count_nonzero()) for some in slopes)
@@ -380,13 +383,13 @@ def assert_dropout(
 
 
 _KEPT = 0.98
-"""Of weights, from which share on none was dropped; at a rate of 0.5 about half are kept."""
+"""From this share of weights on, none was dropped; at a rate of 0.5 about half are kept."""
 
 
 def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_from: int = 0) -> None:
-    """Fail if the output moves when two places of the memory change their order.
+    """Fail if the output moves when two places of the memory are swapped.
 
-    Keys and values of attention belong together, and their order is no matter::
+    Keys and values of attention belong together, and their order does not matter::
 
         assert_swap_free(lambda memory: model.run(tokens, memory), memory, 3, 4)
 
@@ -395,10 +398,10 @@ def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_fr
         memory: (texts, places, features).
         first: a place.
         second: another one.
-        moved_from: the places of the output before this one are not looked at.
+        moved_from: the places of the output before this one are ignored.
 
     Raises:
-        Wrong: what is fetched does not belong to what it is chosen by.
+        Wrong: the values do not belong to their keys.
     """
     swapped = memory.clone()
     swapped[:, first], swapped[:, second] = memory[:, second], memory[:, first]
@@ -409,7 +412,7 @@ def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_fr
 def assert_head(
     small: StudentModel, large: StudentModel, inputs: Sequence[Any], words: Sequence[int], width: int
 ) -> None:
-    """Fail unless there is a number for each word, by weights that grow with the vocabulary and have a part.
+    """Fail unless there is a number for each word, from weights that grow with the vocabulary and matter.
 
     ::
 
@@ -420,11 +423,11 @@ def assert_head(
         small: a model of few words.
         large: a model of more words, otherwise the same.
         inputs: of the forward pass.
-        words: how many words each model has.
+        words: the number of words of each model.
         width: of the state before the head.
 
     Raises:
-        Wrong: the last axis has another size, or the head has no part.
+        Wrong: the last axis has another size, or the head has no influence.
     """
     used = []
     for model, count in zip((small, large), words, strict=True):
@@ -437,16 +440,16 @@ def assert_head(
 
 
 def assert_gradients_reach(model: StudentModel, inputs: Sequence[Any], share: float = 0.9) -> None:
-    """Fail unless most weights have a part in the output.
+    """Fail unless most weights influence the output.
 
-    Tells a detached state, a block that is never called and a ``no_grad`` around the forward pass::
+    Detects a detached state, a block that is never called and a ``no_grad`` around the forward pass::
 
         assert_gradients_reach(StudentModel(student.Decoder, sizes), (tokens, memory))
 
     Args:
         model: of the student.
         inputs: of the forward pass; use every row of every table.
-        share: of the weights that must have a part; a hidden feature may sleep by chance.
+        share: of the weights that must have influence; a hidden feature may be inactive by chance.
 
     Raises:
         Wrong: too few have.

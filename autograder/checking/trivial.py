@@ -1,4 +1,4 @@
-"""Answers without any work, made of the solution: `verify` names the checks that pass for them."""
+"""Answers without any work, derived from the solution: `verify` names the checks that they pass."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _Body = Callable[[ast.FunctionDef, str], list[ast.stmt] | None]
 
 
 def list_trivial(solution: str, asked: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield answers whose functions and methods do next to nothing: what they return, and the source.
+    """Yield answers with functions and methods that do next to nothing: their results, and the source.
 
     Args:
         solution: its source; empty: there is none.
-        asked: functions and classes of it that the question asks for; all others stay.
+        targets: functions and classes of it that the question asks for; all others are kept.
     """
     for name, make_body in _BODIES.items():
         tree = ast.parse(solution)
@@ -61,7 +61,7 @@ def _return_ones(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None
 def _change_results(
     function: ast.FunctionDef, change: Callable[[ast.expr], ast.expr]
 ) -> list[ast.stmt] | None:
-    """Change what a function returns. If it raises, or the result is no number, it returns nothing."""
+    """Change the results of a function. If it raises, or the result is no number, it returns None."""
     found = _Results(change)
     body = [found.visit(step) for step in function.body]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Return(ast.Constant(None))])

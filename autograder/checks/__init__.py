@@ -1,1 +1,1 @@
-"""What kinds of questions are made of: what is asked, what comes back, and what is made of it."""
+"""Building blocks of question kinds: planning calls, reading observed values and judging them."""

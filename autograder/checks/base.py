@@ -1,8 +1,8 @@
-"""What a question kind is: what is asked, and a pure judgement of what came of it.
+"""The interface of a question kind: plan the calls to make, then judge the observations.
 
-For each submission a `Check` says which variables to read in the student's box (`plan`), or which tests to
-run (`cell_tests`); the reference solution was asked in a box of its own (`reference_plan`). `judge` compares
-outside, without any sandbox.
+For each submission a `Check` names the variables to read in the student's sandbox (`plan_calls`), or the
+tests to run (`make_cell_tests`); the reference solution runs in a separate sandbox (`plan_reference_calls`).
+`judge` is pure and compares outside, without any sandbox.
 """
 
 from __future__ import annotations
@@ -26,41 +26,42 @@ from autograder.stream import derived
 class Draw(Struct, frozen=True):
     """The source of hidden inputs for one question: the same for every submission of one course run.
 
-    The seed is HMAC-SHA256(course secret, assignment, the question's ``inputs_version``, question), so nobody
-    without the secret can predict an input, and grading again draws the same ones, whatever else of the
-    rubric has changed. Where the rubric says ``redraw``, the student's id or the attempt's digest is among
-    what it is made of.
+    The seed is HMAC-SHA256(course secret, assignment, the question's ``inputs_version``, question). An input
+    cannot be predicted without the secret, and regrading draws the same inputs even if the rest of the rubric
+    has changed. If the rubric sets ``redraw``, the student's id or the digest of the attempt is mixed in.
     """
 
     seed: bytes
 
     @classmethod
     def for_question(cls, secret: bytes, rubric: Rubric, question: Question, own: str = "") -> Draw:
-        """The draw of one question.
+        """Derive the draw of one question from the course secret.
 
         Args:
-            secret: the course's.
-            rubric: that was sat.
-            question: of it.
-            own: whose draw it is, where not everybody has the same (`draw_scope`).
+            secret: of the course.
+            rubric: of the assignment that the student took.
+            question: of the rubric.
+            scope: of an individual draw (`find_draw_scope`); empty: the draw that all submissions share.
         """
+        # NUL separates the parts, so that no two questions have the same text.
         text = f"{rubric.assignment.name}\x00{question.inputs_version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
         return cls(derived(seed, "own draw", own) if own else seed)
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """A generator of its own for each purpose, so that adding one draw does not move the others."""
+        """Return a separate generator for each purpose, so that adding one draw does not shift the others."""
         digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
+        # Philox takes a key of 128 bits.
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
 def draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
-    """Whose hidden inputs a submission meets: empty where all meet the same.
+    """Return the scope of a submission's hidden inputs; empty if all submissions share them.
 
     Args:
         rubric: of the assignment.
         student: the id, in its canonical form.
-        attempt: SHA-256 of what was handed in.
+        attempt: SHA-256 of the submission.
     """
     return {"never": "", "student": f"student {student}", "attempt": f"attempt {attempt}"}[
         rubric.assignment.redraw
@@ -72,95 +73,96 @@ SAMPLE = Draw(b"sample")
 
 
 class Evidence(Struct, frozen=True, eq=False):
-    """All that a judgement may look at."""
+    """All the input of a judgement."""
 
     answer: Answer
     observed: Sequence[Observation]
     """One entry per call of the plan, in order; shorter when the run was cut off."""
     expected: Sequence[Observation] = ()
-    """The reference's, one entry per call of ``reference_plan``."""
+    """Observations of the reference, one per call of `Check.plan_reference_calls`."""
     earlier: Mapping[str, ItemResult] = {}
     """Results of questions before this one, by ``"question.item"``."""
     answers: Mapping[str, Answer] = {}
-    """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
+    """All answers of the notebook by grade_id, for items that have a separate cell."""
     cells: Sequence[str] = ()
-    """The sources of the student's other code cells and modules, for what an answer reaches there."""
+    """The sources of the student's other code cells and modules, which the answer may use."""
     draw: Draw | None = None
-    """The draw that plan and reference plan were made with, so that sizes can be named."""
+    """The draw that both plans were made with, so that sizes can be named."""
     ask_reference: Callable[[Call], Observation] | None = None
-    """Calls the reference about plain data of the answer; it raises if that is not possible."""
+    """Calls the reference with plain data from the answer; raises if that is not possible."""
     tests: Mapping[str, CellOutcome] = {}
-    """What came of test cells, by name; see `Check.cell_tests`."""
+    """Outcomes of test cells, by name; see `Check.make_cell_tests`."""
 
 
 TRIVIAL = "answers without any work"
-"""The family of trials that must lose nothing in particular: `verify` warns of what they keep."""
+"""The family of trials without a required loss: `verify` warns about the points that they keep."""
 
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
-    """A planted answer to one question, and what it must lose: what proves that a check can fail.
+    """A planted answer to one question and what it must lose: the proof that a check can fail.
 
-    An item is lost when it does not end with full points; one with negative points when it fails; one that
-    a person decides on when it waits for nobody. Every other item of the assignment must be kept.
+    An item is lost if it does not end with full points; an item with negative points, if it fails; an item
+    that is graded manually, if it does not wait for manual review. Every other item of the assignment must be
+    kept.
     """
 
     name: str
-    """What was planted, in a few words; no other trial of the question has this name."""
+    """A short description of the planted answer, unique among the trials of the question."""
     source: str = ""
-    """Stands in the place of the answer key's answer cell; where only `files` are stated, the key's stays."""
+    """Replaces the answer cell of the answer key; if only `files` are given, the key's cell is kept."""
     loses: tuple[str, ...] = ()
-    """Ids of the items that are lost, with those that need them; none: an accepted alternative."""
+    """Ids of the items that are lost, including those that depend on them; empty: an accepted alternative."""
     points: Mapping[str, Decimal] = {}
-    """What a lost item still earns, where that is known."""
+    """The points that a lost item still earns, if they are known."""
     codes: Mapping[str, str] = {}
-    """The code of a lost item's result, where that is known: of a mistake that the rubric names."""
+    """The code of a lost item's result, if it is known: that of a mistake that the rubric names."""
     unstated: tuple[str, ...] = ()
     """Items of the question about which the trial says nothing: they judge the same value in another way."""
     earlier: Mapping[str, str] = {}
-    """Question id → code below the key's answer to it (in a text cell: instead of it), for results that are
-    carried forward from there."""
+    """Question id → code appended to the key's answer to it (in a text cell: replacing it), for results that
+    are carried forward from there."""
     files: Mapping[str, bytes | None] = {}
-    """Path → what is handed in there instead of the answer key's file; None: nothing."""
+    """Path → contents submitted instead of the answer key's file; None: no file."""
     loses_any: bool = False
-    """At least one item of the question is lost; which is not stated in `loses`."""
+    """At least one item of the question is lost; `loses` does not say which."""
     review: tuple[str, ...] = ()
     """Ids of items that need manual review, because the check cannot decide."""
     told_as: str = ""
-    """The code of at least one lost item's result; `verify` warns if there is none."""
+    """The code of at least one lost item's result; `verify` warns if no result has it."""
     family: str = ""
-    """Trials of one family are shown as one line."""
+    """Trials of one family are shown in one line."""
 
 
 class Check(ABC):
-    """One question, ready to be asked and judged; made once per question and rubric."""
+    """One question, ready to be planned and judged; made once per question and rubric."""
 
     kind: ClassVar[str]
     question_type: type[Any]
-    """The record of the question's options."""
+    """The record type of the question's options."""
     item_type: type[Any]
-    """The record of the options of its items."""
+    """The record type of the options of its items."""
     runs_tests: ClassVar[bool] = False
-    """Its items are tests, which run while the notebook stands at their place; see `cell_tests`."""
+    """Whether its items are tests, which run at their position in the notebook; see `make_cell_tests`."""
 
     @abstractmethod
     def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The variables to read in the student's box; empty when the answer's text is enough."""
+        """Return the variables of an answer to read in the student's sandbox; empty if its text is enough."""
 
     def reference_plan(self) -> tuple[Call, ...]:
-        """The calls to make in the reference's box; empty when nothing is needed.
+        """Return the calls to make in the reference's sandbox; empty if none are needed.
 
-        There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
+        There the rubric's ``reference = "module:name"`` is bound to the name that the student assigns
         (`Question.answer`).
         """
         return ()
 
     @property
     def after(self) -> str:
-        """The grade_id of the cell before which tests run; empty: after the last one."""
+        """The grade_id of the cell before which tests run; empty: they run after the last cell."""
         return ""
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
-        """Return the test of each item, by its id; several of one item have names of their own.
+        """Return the test of each item, by its id; further tests of the same item have other names.
 
         Args:
             draw: of the question's hidden inputs.
@@ -169,10 +171,10 @@ class Check(ABC):
         return {}
 
     def trials(self, key: Answer) -> Sequence[Trial]:
-        """Return answers that must lose exactly what they say, and alternatives, which lose nothing.
+        """Return wrong answers, which must lose exactly what they declare, and accepted alternatives.
 
         Args:
-            key: the answer key's answer, which is right.
+            key: the answer in the answer key, which is right.
         """
         del key
         return ()
@@ -183,19 +185,22 @@ class Check(ABC):
         return False
 
     def is_in_text(self, text: str) -> bool:
-        """Return whether a text contains what looks like an answer, right or wrong."""
+        """Return whether a text contains something that looks like an answer, right or wrong."""
         del text
         return False
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item, in the rubric's order. Raises nothing but what `ask_reference` raises."""
+        """Return one result per item, in the rubric's order.
+
+        Raises only what `Evidence.ask_reference` raises.
+        """
 
 
 def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
-    """The trials that a check makes by itself.
+    """Return the trials that a check makes itself, with unique names.
 
-    Where two have one name, as mistakes that are stated twice, the later one is numbered.
+    If two have the same name, such as two mistakes with the same code, the later one is numbered.
     """
     made: dict[str, Trial] = {}
     for trial in check.trials(key):

@@ -1,4 +1,4 @@
-"""What the kinds ``number`` and ``shape`` share: read, compare, name the mistake."""
+"""The base of the kinds ``number`` and ``shape``: read a value, compare it, name the mistake."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ Q = TypeVar("Q", bound=ComparedOptions)
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 
 DIAGNOSIS = "diagnosis:"
-"""Begins the ``when`` of a mistake that is about how the kind explains an answer."""
+"""Prefix of a mistake's ``when`` that refers to an explanation of the kind instead of a wrong answer."""
 
 
 class Compared(Struct, frozen=True):
-    """What came of one value; ``finding`` is None when it is right."""
+    """The result of comparing one value; ``finding`` is None if it is right."""
 
     finding: Finding | None
     reading: str = ""
 
 
 class ComparedCheck(ItemwiseCheck[Q, I]):
-    """One question whose items compare a value with what is right.
+    """A question with items that compare a value with the right one.
 
-    A kind says how a value is read (`read`), how it differs (`differs`) and what an item's
-    options say is right (`stated`); the rest is the same for all of them.
+    A kind defines how a value is read (`read_value`), how it differs (`find_difference`) and which values an
+    item's options accept (`list_accepted`); the rest is shared.
     """
 
     vague: ClassVar[frozenset[str]] = frozenset()
-    """Codes that explain least: where several values are right, another explanation goes first."""
+    """Codes that explain least: if several values are right, another explanation is preferred."""
     form_only: ClassVar[frozenset[str]] = frozenset()
-    """Codes of answers that are right but for how they are written."""
+    """Codes of answers that are right except for the form in which they are written."""
 
     def prepare(self) -> None:
-        """Find what items read, and read what the rubric says is right and wrong."""
+        """Find the variables that items read, and read the right and wrong values of the rubric."""
         self.targets = Targets(self.question, self.items, config=self.options.config)
         # The right and wrong values that the rubric states for each item, read once.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -64,72 +64,75 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             self._check(item, options)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The variables to read."""
+        """Return the calls that read the variables."""
         del draw
         return self.targets.plan(answer)
 
     def reference_plan(self) -> tuple[Call, ...]:
-        """One call of the reference."""
+        """Return the one call of the reference."""
         return self.targets.reference_plan()
 
     @abstractmethod
     def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
-        """The value in the form that is compared, or why it has not that form."""
+        """Return the value in the form that is compared, or why it cannot be read in that form."""
 
     @abstractmethod
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
-        """How a value that was read differs from one that is right."""
+        """Return how a value that was read differs from a right one, or None."""
 
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
-        """Whether one of the rubric's own values counts as another one."""
+        """Return whether one of the rubric's own values counts as another one."""
         return self.differs(stated, right, item, ValueTarget("")) is None
 
     def stated(self, item: Item) -> tuple[Any, ...]:
-        """What the item's options say is right: its ``value`` first, then what it accepts besides."""
+        """Return the right values of the item's options: ``value`` first, then the accepted alternatives."""
         options: Any = self.items[item.id]
         first = (options.value,) if self.has_value(item) else ()
         return tuple(self.put_in(value) for value in (*first, *options.accept))
 
     def put_in(self, value: Any) -> Any:
-        """A value of the rubric in the form in which answers come."""
+        """Convert a value of the rubric to the form that answers have."""
         return value
 
     def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
+        """Return whether the item has a ``value``."""
         options: Any = self.items[item.id]
         return options.value is not None
 
     def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
-        """The same for what the rubric or the reference says."""
+        """Read a value of the rubric or the reference, as `read_value` reads an answer."""
         return self.read(value, item, target)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
-        """The sum of values that were read, each times a factor; None where there is none."""
+        """Return the sum of values that were read, each times a factor; None if the kind has no such sum."""
         del parts
         return None
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """Values that are made of a right one and are not right, with what was done in a few words."""
+        """Yield wrong values derived from a right one, each with a short description of the change."""
         del right, item
         yield from ()
 
     def idle_values(self, rights: Sequence[Any], item: Item) -> Iterator[tuple[str, Any]]:
-        """Values that take no work and that no tolerance should accept, with what they are in a word."""
+        """Yield values that take no work and that no tolerance should accept, with short descriptions."""
         del rights, item
         yield from ()
 
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """A right value as it may be written as well."""
+        """Yield other ways to write a right value."""
         del right, item
         yield from ()
 
     def as_answer(self, value: Any, item: Item) -> Any:
-        """A value of the rubric as a student would write it."""
+        """Return a value of the rubric as a student would write it."""
         del item
         return as_written(value)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, and values near the right one; see `Check.trials`."""
+        """Return the answers that the rubric names, and others near the right one.
+
+        See `Check.make_trials`.
+        """
         return tuple(
             trial
             for item in self.question.items
@@ -154,6 +157,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 value = self.as_answer(self.put_in(mistake.when), item)
                 yield planter.trial(name, value, mistake.points, code=mistake.code)
         literal = stated(key, self.targets.of_item(item))
+        # If only the reference knows the right value, use the literal of the answer key, which is right too.
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
         judged = (self.read_right(value, item, target) for value in rights)
@@ -162,27 +166,28 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             yield planter.right(name, value)
         for name, value in self.wrong_values(read[0], item) if read else ():
             given, finding = self.read(value, item, target)
+            # A changed value that is also right, such as within the tolerance, proves nothing.
             if finding is not None or not any(self.is_right(given, one, item) for one in read):
                 yield planter.trial(name, value)
         for name, value in self.idle_values(read, item) if read else ():
             yield planter.trial(name, value)
 
     def reading(self, given: Any) -> str:
-        """How a value was read, for the student; empty where that goes without saying."""
+        """Describe to the student how a value was read; empty if that is obvious."""
         del given
         return ""
 
     def diagnoses(self, item: Item) -> frozenset[str]:
-        """What may stand behind ``"diagnosis:"``."""
+        """Return the codes that may follow ``"diagnosis:"``."""
         del item
         return frozenset()
 
     def is_diagnosed(self, code: str, finding: Finding) -> bool:
-        """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
+        """Return whether a finding is the explanation named after ``"diagnosis:"``."""
         return finding.code == f"{self.kind}.{code}"
 
     def _codes(self, item: Item) -> frozenset[str]:
-        """Those of the kind, and where the reference knows mistakes those that have a sentence."""
+        """Return the diagnoses of the kind, plus mistakes that have a sentence if the reference knows any."""
         numbers = self.options.config is not None
         known = {
             code.partition(".")[2] for code in sentences() if numbers and code.startswith(f"{COUNTING}.")
@@ -206,7 +211,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         self._read[item.id] = rights, wrong
 
     def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any]) -> Any:
-        """What the mistake looks like, read; None where it is about an explanation.
+        """Return the wrong value of a mistake, read; None if the mistake refers to an explanation.
 
         Raises:
             RubricError: it is not readable, or right.
@@ -229,13 +234,14 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return wrong
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; a mistake that the reference knows costs points once."""
+        """Return one result per item; deduct a mistake that the reference knows only once."""
         charged: list[set[str]] = []
         results = []
         for item, one in zip(self.question.items, super().judge(evidence), strict=True):
             codes = self._list_mistakes(item, evidence) if one.status is Status.FAILED else set()
             earlier = next((before for before in charged if before & codes), None)
             if earlier is not None:
+                # Only the mistakes that all these items share can still explain them all.
                 earlier &= codes
                 message = Message("answer.same-mistake", {"what": self.targets.of_item(item)})
                 staff = f"{one.staff}; the same mistake as before: {', '.join(sorted(earlier))}"
@@ -259,7 +265,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return {one.code for one in self._list_fitting(given, wrongs, item, target)}
 
     def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
-        """What is wrong with an item's value, with how it was read."""
+        """Judge an item's value, and record how it was read."""
         compared = self._compare(item, options, evidence)
         return msgspec.structs.replace(
             result(self.question, item, compared.finding), reading=compared.reading
@@ -278,7 +284,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return self.judged(found.value, known, item, ValueTarget(name))
 
     def judged(self, value: Any, known: KnownValues, item: Item, target: ValueTarget) -> Compared:
-        """One value of an answer against everything that is known about it."""
+        """Compare one value of an answer with every right and wrong value that is known."""
         given, finding = self.read(value, item, target)
         if finding is not None:
             return Compared(finding)
@@ -299,6 +305,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
             return Compared(open_ones[0], reading)
+        # Prefer a specific difference over a vague one, and an unreadable answer over both: it needs manual
+        # review instead of earning nothing.
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
         telling = next((one for one in differences if one.is_unread), telling)
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
@@ -307,7 +315,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def _explained(
         self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
-        """The known mistake that leads to this value, or what all those that do have in common."""
+        """Return the known mistake that leads to this value, or what all such mistakes have in common."""
         fitting = self._list_fitting(given, wrongs, item, target)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
@@ -324,6 +332,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 yield wrong
 
     def _named(self, given: Any, difference: Finding, item: Item, target: ValueTarget) -> Finding | None:
+        """Return the finding of the first mistake of the rubric that leads to this value."""
         wrong_values = self._read[item.id][1]
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
@@ -346,7 +355,7 @@ def _no_answer(stated: Any, finding: Finding, kind: str) -> str:
 
 
 def _diagnosis(mistake: Mistake) -> str:
-    """What a mistake's ``when`` names; empty where it states a wrong answer."""
+    """Return the diagnosis that a mistake's ``when`` names; empty if it is a wrong answer."""
     when = mistake.when
     return (
         when.removeprefix(DIAGNOSIS).strip() if isinstance(when, str) and when.startswith(DIAGNOSIS) else ""

@@ -1,7 +1,7 @@
-"""What kinds have in common: options are read, a blank cell has no result, some items wait for a person.
+"""The shared part of all kinds: read options, skip blank cells, leave some items to manual review.
 
-A kind derives from `ItemwiseCheck` and says what is asked (`asked`) or tested (`cell_tests`), and what is
-wrong with one item (`verdict`).
+A kind derives from `ItemwiseCheck` and defines the calls (`list_calls`) or tests (`make_cell_tests`), and how
+one item is judged (`judge_item`).
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from autograder.records import Answer, Call, ItemResult
 from autograder.rubric import Item, Question, Rubric
 
 Q = TypeVar("Q", bound=Struct)
-"""The kind's question options."""
+"""The question options of the kind."""
 I = TypeVar("I", bound=Struct)  # noqa: E741 - read beside Q
-"""The kind's item options."""
+"""The item options of the kind."""
 Verdict = ItemResult | Finding | None
-"""On one item: what is wrong, None where nothing is; or the whole result, where more is to be said."""
+"""The judgement of one item: a finding, None if nothing is wrong, or the whole result if it has more to
+say."""
 
 
 class ItemwiseCheck(Check, Generic[Q, I]):
-    """One question whose items are judged one by one."""
+    """A question with items that are judged one by one."""
 
     question_type: type[Q]
     item_type: type[I]
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Read the options, and let the kind `prepare` what follows from them.
+        """Read the options, and let the kind `prepare` everything derived from them.
 
         Raises:
             RubricError: an option is missing, misspelt or of the wrong type; names the question.
@@ -52,42 +53,43 @@ class ItemwiseCheck(Check, Generic[Q, I]):
 
     @property
     def automatic(self) -> tuple[tuple[Item, I], ...]:
-        """The items that no person decides on, with their options."""
+        """The items that are graded automatically, with their options."""
         return tuple((item, self.items[item.id]) for item in self.question.items if item.id in self.items)
 
     def prepare(self) -> None:
-        """Validate what the options say together; make what is the same for every submission.
+        """Validate the options together, and compute everything that is the same for every submission.
 
         Raises:
             RubricError: they do not fit together; names the question.
         """
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The calls to make in the student's box; none for a cell that was left blank."""
+        """Return the calls to make in the student's sandbox; none for a blank cell."""
         return () if self.is_unanswered(answer) else self.asked(answer, draw)
 
     def is_unanswered(self, answer: Answer) -> bool:
-        """Whether there is nothing to judge: the cell was left as it was handed out, or emptied."""
+        """Return whether there is nothing to judge: the cell is unchanged since its release, or empty."""
         return is_blank(answer)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The calls to make for a cell that was written in."""
+        """Return the calls to make for a cell that is not blank."""
         del answer, draw
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item, in the rubric's order. Pure; never raises on any evidence."""
+        """Return one result per item, in the rubric's order. Pure; never raises on any evidence."""
         return self.each(evidence, lambda item, options: self.verdict(item, options, evidence))
 
     @abstractmethod
     def verdict(self, item: Item, options: I, evidence: Evidence) -> Verdict:
-        """What is to be said of an item that no person decides on, in a cell that was written in."""
+        """Judge an item that is graded automatically, in a cell that is not blank."""
 
     def each(self, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> tuple[ItemResult, ...]:
-        """The results: of a person's items, of a cell that was left blank, and the verdict on all others."""
+        """Return one result per item: manual review, no answer for a blank cell, or else the verdict."""
         results = []
         for item in self.question.items:
             found: Verdict
+            # A manual item may have another cell, which `judge_manual` tests for being blank.
             if item.manual:
                 found = manual(self.question, item, evidence)
             elif self.is_unanswered(evidence.answer):

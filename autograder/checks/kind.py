@@ -1,4 +1,4 @@
-"""A kind of question: everything the rest of the program knows about it."""
+"""The description of a question kind that the rest of the program uses."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Form = Literal["", "formula", "number", "shape", "choice", "table", "code", "listing", "written"]
-"""How an answer looks, on paper and to the check that students run; empty: nothing is said of it.
+"""The form of an answer, on paper and in the check that students run; empty: unspecified.
 
-Formulas, numbers, shapes and choices are written into blanks; a table has a grid;
-``code`` is a function or class of the student's, a ``listing`` code that was handed out to be repaired;
-``written`` is a text for a person.
+Formulas, numbers, shapes and choices are written into blanks; a table has a grid; ``code`` is a function or
+class of the student's, a ``listing`` released code that the student repairs; ``written`` is a text that is
+graded manually.
 """
 
 
 class Kind(Struct, frozen=True):
     """One kind, as its folder registers it: an entry of the group ``autograder.kinds`` names such a record.
 
-    Beside the module of the check lie ``template.md``, the question that ``autograder new`` makes,
-    ``reference.md``, the kind's section of the reference, and ``sentences.py``, what it tells students.
+    In the same folder as the module of the check are ``template.md``, the question that ``autograder new``
+    makes, ``reference.md``, the kind's section of the reference, and ``sentences.py``, its messages to
+    students.
     """
 
     check: type[Any]
-    """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics write."""
+    """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics use."""
     form: Form = ""
     aliases: tuple[str, ...] = ()
-    """Words that ``autograder new`` takes for the name, and for which a rubric's error suggests it."""
+    """Other names that ``autograder new`` accepts; for them, the error about a rubric suggests the name."""
 
     @property
     def name(self) -> str:
-        """What rubrics write."""
+        """The name in rubrics."""
         return str(self.check.kind)
 
     @property
     def folder(self) -> Path:
-        """Where the kind's files lie."""
+        """The folder of the kind's files."""
         return Path(str(sys.modules[self.check.__module__].__file__)).parent

@@ -1,4 +1,4 @@
-"""What question writers may state: the option tables shared by several kinds, and how they are read.
+"""Options in rubrics: the tables that several kinds share, and how they are read.
 
 docs/rubric.md describes every table here with an example; a test parses those examples.
 """
@@ -19,17 +19,17 @@ from autograder.tables import convert, field_names
 Options = TypeVar("Options", bound=Struct)
 
 CENT = Decimal("0.01")
-"""The finest mark that is given."""
+"""The smallest unit of points."""
 MOST_PARTS = 1000
-"""Parts of points that are stated as a float are told from one another up to this denominator."""
+"""The largest denominator of a part of points that is given as a float."""
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
-    """A named mistake: what it gives away is worth ``points`` and the student reads ``text``."""
+    """A named mistake: an answer with it is worth ``points``, and the student reads ``text``."""
 
     code: str
     when: Any
-    """The wrong answer: a number, a shape or an option, as the kind has it."""
+    """The wrong answer: a number, a shape or an option, depending on the kind."""
     text: dict[str, str]
     points: Decimal = Decimal(0)
 
@@ -38,27 +38,27 @@ class ComparedOptions(Struct, frozen=True):
     """The question options of the kinds that compare a value."""
 
     config: dict[str, Any] | None = None
-    """What the reference is called with; it then says besides what known mistakes lead to."""
+    """Argument of the reference, which then also returns the values that known mistakes lead to."""
 
 
 class AnswerItem(Struct, frozen=True):
     """The item options of the kinds that compare a value."""
 
     answer: str = ""
-    """The variable this item reads, where it is another one than the question's."""
+    """The variable that this item reads, if it is not the question's."""
     key: str | int | None = None
     """The entry of the answer that this item is about."""
     mistake: tuple[Mistake, ...] = ()
 
 
 def place(question: Question, item: Item | None = None) -> Place:
-    """How errors about a question name it."""
+    """Return the place of a question or item, as errors name it."""
     whole = Place(f"question {question.id!r}", "question", question.id)
     return whole.at(f", item {item.id!r}", "item", item.id) if item else whole
 
 
 def question_options(question: Question, to: type[Options]) -> Options:
-    """The question's own options as the kind's record.
+    """Return the question's own options as the kind's record.
 
     Raises:
         RubricError: a key is unknown, missing or of the wrong type; names the question.
@@ -67,7 +67,7 @@ def question_options(question: Question, to: type[Options]) -> Options:
 
 
 def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
-    """The options of every item that is not left to a human, by item id.
+    """Return the options of every item that is not graded manually, by item id.
 
     Raises:
         RubricError: a key is unknown, missing or of the wrong type; names question and item.
@@ -80,7 +80,7 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
 
 
 def _named(record: type[Question | Item]) -> set[str]:
-    """The keys of every kind, which stand in the same table of the file as a kind's own options."""
+    """Return the keys of every kind, which share a table of the file with the options of one kind."""
     return set(field_names(record)) - {"options", "items"}
 
 
@@ -96,7 +96,7 @@ def plain(value: Any) -> Any:
 
 
 def share(points: Decimal, parts: int, where: str) -> Decimal:
-    """One of so many equal parts of some points.
+    """Return one of several equal parts of some points.
 
     Raises:
         RubricError: the part is not a whole number of hundredths.
@@ -109,6 +109,7 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
 
 def share_of(points: Decimal, part: float) -> Decimal:
     """Return a part of some points, such as 0.5 or 1 / 3, rounded down to a hundredth."""
+    # The float nearest to 1 / 3 is below it, which would round a third of 3 points down to 0.99.
     exact = Fraction(part).limit_denominator(MOST_PARTS) * Fraction(points)
     return (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(CENT, ROUND_FLOOR)
 
@@ -138,7 +139,7 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
 
 
 def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] = ()) -> None:
-    """Refuse a sentence that lacks English, or has unpaired braces and other placeholders than these.
+    """Refuse a sentence that lacks English, or has unpaired braces or unknown placeholders.
 
     Raises:
         RubricError: names the place.

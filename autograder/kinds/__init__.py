@@ -1,11 +1,11 @@
-"""Kinds of questions, a folder each; those of other packages are found in the same way as ours.
+"""Kinds of questions, a folder each; kinds of other packages are found in the same way as ours.
 
 An installed package registers a kind in its entry points, as pyproject.toml does for ours::
 
     [project.entry-points."autograder.kinds"]
     riddle = "their_package.riddle:KIND"
 
-The name is the one that rubrics write, and the object an `autograder.checks.kind.Kind`.
+The name is the one in rubrics, and the object is an `autograder.checks.kind.Kind`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OURS = "autograder"
 
 
 def registered() -> Mapping[str, EntryPoint]:
-    """Every registered kind by its name; none of them is loaded.
+    """Return every registered kind by its name, without loading any.
 
     Raises:
         RubricError: two packages register one name.
@@ -39,9 +39,10 @@ def registered() -> Mapping[str, EntryPoint]:
     return installed.registered(GROUP)
 
 
+# Loading imports the kind's package, so each kind is loaded once.
 @functools.cache
 def kind(name: str) -> Kind:
-    """The kind of a name.
+    """Return the kind with a name.
 
     Raises:
         RubricError: there is none (with a suggestion), or its package cannot be loaded.
@@ -58,25 +59,25 @@ def kind(name: str) -> Kind:
 
 
 def kinds() -> Mapping[str, Kind]:
-    """Every kind by its name."""
+    """Return every kind by its name."""
     return {name: kind(name) for name in registered()}
 
 
 def forms() -> Mapping[str, str]:
-    """How answers to each kind look, for the check that students run."""
+    """Return the form of answers to each kind, for the check that students run."""
     return {name: one.form for name, one in kinds().items()}
 
 
 def check_of(name: str) -> type[Any]:
-    """The check of a kind; see `kind`."""
+    """Return the check class of a kind; see `load_kind`."""
     return kind(name).check
 
 
 def make_check(question: Question, rubric: Rubric) -> Check:
-    """The check of one question.
+    """Return the check of one question.
 
     Raises:
-        RubricError: the kind is not known (with a suggestion), or one of its options is wrong.
+        RubricError: the kind is unknown (with a suggestion), or one of its options is wrong.
     """
     try:
         check = check_of(question.kind)
@@ -85,12 +86,14 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     for item in question.items:
         if item.manual:
             manual_options(question, item)
+            # Options for automatic grading may remain in an item that is graded manually.
             names = (*field_names(ManualItem), *field_names(check.item_type))
             check_known_keys(item.options, names, place(question, item))
     try:
         made: Check = check(question, rubric)
     except RubricError as error:
         where = place(question)
+        # The kind may have named the question already; otherwise prepend its place.
         if error.path[: len(where.path)] == where.path:
             raise
         said = str(error) if str(error).startswith(where) else f"{where}, {error}"

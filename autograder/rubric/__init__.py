@@ -1,4 +1,4 @@
-"""Reads and validates rubrics (TOML). Kind-specific options are validated by the kind itself.
+"""Reading and validation of rubrics (TOML). Each kind validates its own options.
 
 The format is described in docs/rubric.md; points are exact decimals.
 """
@@ -34,7 +34,7 @@ from autograder.variants.expressions import Value, fill_table, has_placeholder
 from autograder.variants.options import Draws
 
 REFERENCE = "reference"
-"""The folder of the reference solutions, beside that of the rubrics."""
+"""The folder of the reference solutions, next to that of the rubrics."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -46,13 +46,13 @@ class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A check that students run themselves: everything in it is shown to them, and nothing of it is graded.
+    """A check that students run themselves: everything in it is shown to them, and none of it is graded.
 
     Without ``type``, ``shape`` and ``value`` nothing is called.
     """
 
     parameters: tuple[str, ...] = ()
-    """What the function takes, by name and in order; further ones need defaults."""
+    """The parameters of the function, by name and in order; further ones need defaults."""
     construct: ConstructorArguments | None = None
     """Makes the answer a class, constructed with these."""
     method: str = ""
@@ -61,13 +61,13 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     """Plain values, and arrays: ``{ array = [[1.0, 2.0]], dtype = "float64" }``."""
     kwargs: dict[str, Any] = {}
     type: str | None = None
-    """The class of the result, or one above it, by its name alone."""
+    """The class of the result, or a base class, by its name alone."""
     shape: tuple[int, ...] | None = None
     value: Any = None
     """The result, compared with a tolerance that float32 meets."""
 
     def check(self, place: str) -> None:
-        """Refuse what checks nothing, and arguments that are drawn.
+        """Refuse an empty check, and arguments that are drawn.
 
         Raises:
             RubricError: names the place.
@@ -91,7 +91,7 @@ class RubricSymbol(Symbol, frozen=True, forbid_unknown_fields=True):
 
 
 class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What holds for the whole assignment."""
+    """Settings of the whole assignment."""
 
     name: str
     points: Decimal
@@ -100,11 +100,11 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     preload: tuple[str, ...] = ()
     """Modules that are imported before a submission starts."""
     notebooks: tuple[NotebookFile, ...] = ()
-    """Default: one notebook called as the assignment."""
+    """Default: one notebook with the name of the assignment."""
     adopted: Literal["", "nbgrader", "otter"] = ""
-    """Whose assignment it is: its notebooks and tests are that program's, and stay as they are."""
+    """The program that the assignment comes from: its notebooks and tests are kept unchanged."""
     cell_start: str = ""
-    """A line that runs at the beginning of each cell while notebooks are graded, as otter's seeds do."""
+    """A line that runs at the beginning of each cell while notebooks are graded, like otter's seeds."""
     limits: Limits = Limits()
     redraw: Literal["never", "student", "attempt"] = "never"
     """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""
@@ -112,14 +112,14 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
     tasks: tuple[Task, ...] = msgspec.field(name="task", default=())
-    """What the title page lists; where there are any, every question belongs to one."""
+    """The lines of the title page; if there are any, every question belongs to one."""
     exam: Exam | None = None
     grading: scales.Scale | None = None
     """From points to a grade; None: the assignment has no grades."""
 
     @property
     def individual(self) -> frozenset[str]:
-        """The names of the notebooks that each member of a group hands in alone."""
+        """The names of the notebooks that each member of a group submits individually."""
         return frozenset(one.name for one in self.notebooks if one.individual)
 
 
@@ -130,18 +130,18 @@ class Item(Struct, frozen=True):
     points: Decimal
     text: dict[str, str]
     shown: dict[str, str] = {}
-    """What students read in its place until their marks are final, where the text gives the answer away."""
+    """The text that students read instead until their marks are final, if `text` reveals the answer."""
     manual: bool = False
-    """A human decides."""
+    """Whether it is graded manually."""
     cell: str = ""
-    """The grade cell that carries the points in the notebook; default: the question's id."""
+    """The grade cell that has the points in the notebook; default: the question's id."""
     needs: tuple[str, ...] = ()
     """Items of the same question without which this one earns nothing."""
     options: Mapping[str, Any] = {}
-    """What only this kind understands."""
+    """Options of this kind."""
 
     def title(self, *, final: bool) -> dict[str, str]:
-        """What students read: the text, or what stands in its place as long as their marks may change."""
+        """Return the text for students: `text`, or `shown` while their marks may change."""
         return self.text if final or not self.shown else self.shown
 
 
@@ -154,17 +154,17 @@ class Question(Struct, frozen=True):
     items: tuple[Item, ...]
     title: dict[str, str] = {}
     bonus: bool = False
-    """Its points add to what was earned, not to what is possible."""
+    """Whether its points add to the earned ones, but not to the possible ones."""
     task: str = ""
     """The id of one of the assignment's tasks."""
     notebook: str = ""
-    """Which notebook; default: the assignment's only one."""
+    """The notebook; default: the assignment's only one."""
     answer: str = ""
     """The name the student assigns or defines; empty for written answers."""
     answer_cell: str = ""
     """grade_id of the answer cell; default: ``<id>-answer``."""
     file: str = ""
-    """The path of the file that is the answer, in the place of a cell: one of those that students hand in."""
+    """The path of the file that is the answer, instead of a cell: one of those that students submit."""
     reference: str = ""
     """``module:name`` in the course's reference folder."""
     checks: str = ""
@@ -174,20 +174,20 @@ class Question(Struct, frozen=True):
     inputs_version: Annotated[int, Meta(ge=1)] = 1
     """Another number draws its hidden inputs anew, and those of no other question."""
     symbols: dict[str, RubricSymbol] = {}
-    """Symbols of this question: further ones, and others in the place of the assignment's."""
+    """Symbols of this question: additional ones, and replacements of the assignment's."""
     unreadable: Literal["review", "zero"] = "review"
-    """What becomes of an answer that cannot be read: manual review, or no points."""
+    """How to treat an answer that cannot be read: manual review, or no points."""
     visible: tuple[Visible, ...] = ()
-    """What students can check themselves; see docs/rubric.md."""
+    """Checks that students can run themselves; see docs/rubric.md."""
     options: Mapping[str, Any] = {}
-    """What only this kind understands."""
+    """Options of this kind."""
 
     def item(self, item_id: str) -> Item:
-        """The item with this id."""
+        """Return the item with this id."""
         return next(item for item in self.items if item.id == item_id)
 
     def cells(self) -> dict[str, Decimal]:
-        """Grade cells of this question in the notebook, with the most points each can bring."""
+        """Return the grade cells of this question in the notebook, with the most points of each."""
         points: dict[str, Decimal] = {}
         for item in self.items:
             cell = item.cell or self.id
@@ -196,30 +196,30 @@ class Question(Struct, frozen=True):
 
 
 class Rubric(Struct, frozen=True):
-    """A whole rubric, validated but for the kinds' own options."""
+    """A whole rubric, validated except for the kinds' own options."""
 
     version: int
     assignment: AssignmentSettings
     questions: tuple[Question, ...]
     digest: str
-    """SHA-256 of the file, and of the variant where it is a personal one, in hexadecimal."""
+    """SHA-256 of the file, and of the variant if it is a personal one, in hexadecimal."""
     draws: Draws | None = None
-    """What is drawn for each student; None: everybody gets the same."""
+    """The values that are drawn for each student; None: all students get the same."""
     variant: Variant = Variant()
-    """What stands in this rubric's texts and questions."""
+    """The values in this rubric's texts and questions."""
     template: tuple[Mapping[str, Any], ...] = ()
-    """The questions as the file has them, with placeholders; empty where nothing is drawn."""
+    """The questions as in the file, with placeholders; empty if nothing is drawn."""
     checks: Mapping[str, CheckFile] = {}
     """The files of checks, by question."""
 
     @property
     def planted(self) -> dict[str, int]:
-        """How many faults are drawn, by the name they are drawn under."""
+        """The number of drawn faults, by the name of the draw."""
         drawn = self.draws.planted if self.draws else {}
         return {name: len(self.variant.faults[name]) for name in drawn}
 
     def personal(self, variant: Variant, catalogues: Catalogues) -> Rubric:
-        """The rubric of one variant. Points and cells stay; questions that nothing is drawn for are the same.
+        """Return the rubric of one variant. Points and cells are kept, and so are questions without draws.
 
         Raises:
             RubricError: a question is not valid with these values; names it and the variant.
@@ -240,14 +240,14 @@ class Rubric(Struct, frozen=True):
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
     def symbols(self, question: Question) -> dict[str, RubricSymbol]:
-        """The symbols that formulas of a question may use."""
+        """Return the symbols that formulas of a question may use."""
         return {**self.assignment.symbols, **question.symbols}
 
     def vocabulary(self, question: Question | None = None) -> Vocabulary:
-        """Return the symbols of a question, or of the whole assignment, for reading formulas with.
+        """Return the symbols of a question, or of the whole assignment, for reading formulas.
 
         Raises:
-            RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+            RubricError: a spelling is not a name, refers to two symbols, or a domain is unknown.
         """
         try:
             return Vocabulary(self.assignment.symbols if question is None else self.symbols(question))
@@ -255,7 +255,7 @@ class Rubric(Struct, frozen=True):
             raise RubricError(str(error)) from error
 
     def question(self, question_id: str) -> Question:
-        """The question with this id."""
+        """Return the question with this id."""
         return next(question for question in self.questions if question.id == question_id)
 
 
@@ -274,7 +274,7 @@ def load(path: Path) -> Rubric:
 
 
 def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> Rubric:
-    """Read a rubric from its bytes; see `load`.
+    """Read a rubric from its bytes; see `load_rubric`.
 
     Args:
         data: of the file.
@@ -295,6 +295,7 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     draws, values = _draws(table, top)
     template = tuple(table.get("question", ()))
     places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
+    # Before the questions, because the files of checks provide their items.
     checks = {}
     for number, (entry, where) in enumerate(zip(template, places, strict=True)):
         if (file := read_check_file(entry, reference, where)) is not None:
@@ -310,7 +311,9 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     cells = [
         (cell, where) for question, where in zip(questions, places, strict=True) for cell in question.cells()
     ]
+    # Two questions with the same grade cell would overwrite each other's points in the notebook.
     _unique((cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells])
+    # Bonus questions add nothing to the possible points.
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
     _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
     check_tasks(assignment.tasks, counted, top)
@@ -336,6 +339,7 @@ def _assignment(written: Any, place: Place) -> AssignmentSettings:
     if grading is not None and not isinstance(grading, dict):
         raise RubricError(f"expected a table [assignment.grading], got {grading!r}", where, "grading")
     check_keys(written, place)
+    # The scale depends on the points of the assignment, which must be read first.
     rest = {key: value for key, value in written.items() if key != "grading"}
     assignment = convert(rest, AssignmentSettings, where)
     if grading is not None:
@@ -349,7 +353,7 @@ def _assignment(written: Any, place: Place) -> AssignmentSettings:
 
 
 def _draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[str, Value]]:
-    """What is drawn, and the values of the common variant."""
+    """Return the draws, and the values of the common variant."""
     if "variant" not in table:
         return None, {}
     if not isinstance(table["variant"], dict):
@@ -375,6 +379,7 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
     items: list[Item] = []
     for number, entry in enumerate(table.get("item", ())):
         item_place = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
+        # Converted one by one, so that errors name the item.
         items.append(convert(_split(entry, Item), Item, item_place))
         _check_id(items[-1].id, item_place)
     if not items:
@@ -409,7 +414,7 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
 
 
 def _check_file(question: Question, notebook: NotebookFile, place: Place) -> None:
-    """An answer in a file is in one that students hand in, and in no cell besides."""
+    """Refuse an answer file that students do not submit, or that is also a cell."""
     if not question.file:
         return
     if question.file not in notebook.own:
@@ -430,12 +435,12 @@ def _check_id(identifier: Any, place: Place) -> None:
 
 
 def _unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
-    """Each name stands once.
+    """Refuse a name that occurs twice.
 
     Args:
-        names: of several things.
+        names: of several records.
         places: of each of them.
-        keys: under which the name stands there.
+        keys: of the name in the record.
     """
     seen: set[str] = set()
     for name, place in zip(names, places, strict=True):
@@ -451,7 +456,7 @@ def _sum(stated: Decimal, parts: Iterable[Decimal], place: Place) -> None:
 
 
 def read_tables(data: bytes, place: str) -> dict[str, Any]:
-    """Read TOML; numbers with a point become exact decimals. A byte order mark is no fault.
+    """Read TOML; numbers with a point become exact decimals. A byte order mark is accepted.
 
     Raises:
         RubricError: not UTF-8 or not TOML; names the line.
@@ -466,7 +471,7 @@ def read_tables(data: bytes, place: str) -> dict[str, Any]:
 
 
 def _advice(fault: str) -> str:
-    """What is behind the most frequent errors."""
+    """Return the cause of the most frequent errors."""
     if fault.startswith(("Cannot declare", "Cannot overwrite")):
         return (
             "; something stands twice. [[question]] and [[question.item]] take two brackets, and items come "

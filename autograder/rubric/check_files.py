@@ -1,4 +1,4 @@
-"""Takes the items of questions about code from the files of their checks."""
+"""Items of questions about code, taken from the files of their checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, lo
 from autograder.errors import Place, RubricError
 
 KINDS = ("code", "repair")
-"""The kinds of questions whose items are checks."""
+"""The kinds of questions that have checks as items."""
 
 
 def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place) -> CheckFile | None:
@@ -22,7 +22,7 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         place: of the question, for errors.
 
     Raises:
-        RubricError: the file is missing, or states something wrong.
+        RubricError: the file is missing, or has an invalid declaration.
     """
     if table.get("kind") not in KINDS:
         if "checks" in table:
@@ -30,6 +30,7 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         return None
     if "reference" in table:
         raise RubricError("checks import what they compare with; take it out", place, "reference")
+    # The file is a module, and names of modules have no hyphens.
     file = table.get("checks", f"{str(table.get('id')).replace('-', '_')}.py")
     if not isinstance(file, str):
         raise RubricError(f"expected a file in reference/checks, got {file!r}", place, "checks")
@@ -46,13 +47,13 @@ def add_items(
 ) -> dict[str, Any]:
     """Return a question's table with an item for each check.
 
-    Items that the rubric states keep their order and texts, and come first.
+    Items in the rubric keep their order and texts, and come first.
 
     Args:
         table: of the question.
         file: of its checks.
         place: of the question, for errors.
-        stated_only: add no item for a check that the rubric does not state.
+        stated_only: add no item for a check without one in the rubric.
 
     Raises:
         RubricError: the rubric names an item that no check has, or other points than its check.

@@ -1,4 +1,4 @@
-"""Which questions of a rubric may read results of others."""
+"""Dependence of questions on the results of others."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 
 def dependents(changed: set[str], tables: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """These questions, and all that name one of them anywhere: they may read its results.
+    """Return these questions, and all that name one of them anywhere: they may read its results.
 
     Args:
         changed: ids of questions.
-        tables: every question as the file has it, by its id.
+        tables: every question as in the file, by its id.
     """
     found = set(changed)
     while True:
+        # A substring counts as a name: a false match only adds a question.
         more = {
             name
             for name, table in tables.items()

@@ -1,4 +1,4 @@
-"""What a rubric says of an exam beside its questions: the tasks on its title page, and the time allowed."""
+"""Exam settings of a rubric: the tasks on its title page, and the time allowed."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
 
 
 class Task(Struct, frozen=True, forbid_unknown_fields=True):
-    """Questions that stand together in one line of the title page."""
+    """Questions that share a line of the title page."""
 
     id: str
-    """What stands before its text, and what questions name: ``"1"``."""
+    """Printed before its text, and named by questions: ``"1"``."""
     points: Decimal
     text: Text
 
 
 class Exam(Struct, frozen=True, forbid_unknown_fields=True):
-    """How an exam is sat. When it is sat is the course's affair: `autograder.course.schedule`."""
+    """The conditions of an exam. Its date is set by the course: `autograder.course.schedule`."""
 
     minutes: _Minutes
-    """For working on it."""
+    """Working time."""
     reading_minutes: Annotated[int, Meta(ge=0, le=240)] = 0
-    """Before them, for reading."""
+    """Additional time before it, for reading."""
     aids: Text = {}
-    """What may be used."""
+    """Permitted aids."""
 
     @property
     def whole_minutes(self) -> int:
-        """From the start to the end."""
+        """Minutes from the start to the end."""
         return self.minutes + self.reading_minutes
 
 
@@ -57,7 +57,7 @@ def check_keys(assignment: Mapping[str, Any], place: Place) -> None:
 
 
 def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: Place) -> None:
-    """Each question belongs to a task, and each task is worth what its questions are.
+    """Check that each question belongs to a task, and that each task has the points of its questions.
 
     Args:
         tasks: in order; without any, no question may name one.
@@ -65,7 +65,7 @@ def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decim
         place: the rubric.
 
     Raises:
-        RubricError: a task stands twice, a question names none or an unknown one, or points differ.
+        RubricError: a task occurs twice, a question names none or an unknown one, or points differ.
     """
     stated: dict[str, Decimal] = {}
     for number, task in enumerate(tasks):

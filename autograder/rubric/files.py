@@ -1,4 +1,4 @@
-"""The files of a notebook besides itself: given out, edited by students, and handed in as results."""
+"""Further files of a notebook: released, edited by students, and submitted as results."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from autograder.paths import is_below, path_fault
 from autograder.records import Limits
 
 STARTER_BYTES = 1 << 20
-"""Of a file that students edit."""
+"""Limit of a file that students edit."""
 ALONG_BYTES = 64 << 20
-"""Of a file of `NotebookFile.take_along`."""
+"""Limit of a file of `NotebookFile.take_along`."""
 CHECK_FILE = "coursecheck.py"
 
 
 class ResultFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that students hand in with what their work gave: a checkpoint, predictions, a figure."""
+    """A file that students submit with the results of their work: a checkpoint, predictions, a figure."""
 
     path: str
     most_mb: Annotated[float, Meta(gt=0, le=1024)] = 16.0
-    """What is larger is not read."""
+    """Larger files are not read."""
     optional: bool = False
-    """Nothing is said where it is missing."""
+    """Whether it may be missing without a message."""
 
 
 class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """One notebook of an assignment, and the files that go with it, by path in the assignment's folder."""
+    """One notebook of an assignment and its files, by path in the assignment's folder."""
 
     name: str
-    """Without the ending."""
+    """Without the extension."""
     data: tuple[str, ...] = ()
-    """Files, and whole folders, of the assignment's folder that lie read-only beside the notebook."""
+    """Files and whole folders of the assignment's folder that are read-only next to the notebook."""
     starter: tuple[str, ...] = ()
-    """Files that students are given to edit, and hand in."""
+    """Files that students get to edit, and submit."""
     take_along: tuple[str, ...] = ()
-    """Other files of a submission that are taken along; none by default."""
+    """Other files of a submission that are kept; none by default."""
     results: tuple[ResultFile, ...] = msgspec.field(name="result", default=())
     individual: bool = False
-    """Where students hand in as groups, each member hands in their own."""
+    """If students submit as groups, each member submits this notebook individually."""
 
     @property
     def own(self) -> dict[str, int]:
-        """The files that students hand in beside the notebook: path → most bytes."""
+        """The files that students submit with the notebook: path → most bytes."""
         return {
             **dict.fromkeys(self.starter, STARTER_BYTES),
             **dict.fromkeys(self.take_along, ALONG_BYTES),
@@ -56,17 +56,17 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What lies beside the notebook in a release."""
+        """The files next to the notebook in a release."""
         return (*self.data, *self.starter)
 
     @property
     def tops(self) -> tuple[str, ...]:
-        """The files and folders of the release's folder itself in which all of that lies."""
+        """The files and folders at the top of the release's folder that contain all of them."""
         return tuple(dict.fromkeys(path.partition("/")[0] for path in self.given))
 
 
 def check_files(notebooks: Sequence[NotebookFile], limits: Limits, place: Place) -> None:
-    """Refuse paths that lead elsewhere, that stand twice, or that cannot all be handed in.
+    """Refuse paths that lead elsewhere, that occur twice, or that cannot all be submitted.
 
     Raises:
         RubricError: names the notebook and the path.
@@ -76,6 +76,7 @@ def check_files(notebooks: Sequence[NotebookFile], limits: Limits, place: Place)
         where = place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number)
         _check(notebook, limits, where)
         for path in notebook.own:
+            # A browser submits files without their folders, and some file systems ignore case.
             name = path.rpartition("/")[2].casefold()
             if handed_in.setdefault(name, path) != path:
                 raise RubricError(
@@ -108,7 +109,7 @@ def _check(notebook: NotebookFile, limits: Limits, place: Place) -> None:
 
 
 def _clashes(name: str, taken: Sequence[str], notebook: NotebookFile) -> Iterator[str]:
-    """Why a path cannot stand beside those before it. A file of students may lie in a folder of data."""
+    """Yield why a path conflicts with earlier ones. A file of students may be in a folder of data."""
     for other in taken:
         if name.casefold() == other.casefold():
             yield (

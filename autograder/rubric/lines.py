@@ -1,6 +1,6 @@
-"""Finds the line of a rubric that an error is about.
+"""Search for the line of a rubric that an error is about.
 
-An error carries the keys that lead to its place (`RubricError.path`); each key of the file has its line.
+An error has the keys that lead to its place (`RubricError.path`); each key of the file has its line.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from autograder.errors import Key, Place, RubricError
 
 _NAMES = ("id", "code", "name")
-"""Keys by whose value an entry of a list may be named in a path."""
+"""Keys with a value that may name an entry of a list in a path."""
 
 
 @contextlib.contextmanager
 def located(path: Path) -> Iterator[None]:
-    """Let errors about a rubric name its file, and the line where it can be told.
+    """Add to errors about a rubric its file, and the line if it is known.
 
     Raises:
         RubricError: as it was raised inside, with file and line before it.
@@ -37,11 +37,11 @@ def located(path: Path) -> Iterator[None]:
 
 
 def line_of(text: str, path: Sequence[Key]) -> int | None:
-    """The line, counted from one, of the last key of a path that the file has; None where it has none.
+    """Return the line, counted from one, of the last key of a path that the file has, or None.
 
     Args:
         text: of the file.
-        path: keys from the top; an entry of a list by its index, from 0, or by what it is called.
+        path: keys from the top; an entry of a list by its index, from 0, or by its name.
     """
     try:
         tree = tomllib.loads(text)
@@ -98,7 +98,7 @@ class _Lines:
         self._at += count
 
     def _skip(self) -> bool:
-        """Over blanks, line ends and comments; whether anything follows."""
+        """Skip blanks, line ends and comments; return whether anything follows."""
         while self._peek():
             if self._peek() == "#":
                 end = self._text.find("\n", self._at)
@@ -110,7 +110,7 @@ class _Lines:
         return False
 
     def _header(self) -> tuple[Key, ...]:
-        """``[a.b]`` or ``[[a.b]]``, with the entry of each list that it stands in."""
+        """Read ``[a.b]`` or ``[[a.b]]``; return the keys, with the index of each list entry around it."""
         several = self._text.startswith("[[", self._at)
         line = self._line
         self._go(1 + several)
@@ -121,6 +121,7 @@ class _Lines:
             self.lines.setdefault(table, line)
             if several and number == len(keys):
                 self._counts[table] = self._counts.get(table, -1) + 1
+            # A header below a list, such as [question.visible], belongs to the last entry of the list.
             if table in self._counts:
                 table = (*table, self._counts[table])
                 self.lines.setdefault(table, line)
@@ -128,7 +129,7 @@ class _Lines:
         return table
 
     def _keys(self) -> list[str]:
-        """Keys with dots between them."""
+        """Read keys with dots between them."""
         keys = [self._key()]
         while self._skip() and self._peek() == ".":
             self._go()
@@ -140,6 +141,7 @@ class _Lines:
         start = self._at
         if self._peek() in "\"'":
             self._string()
+            # Let the library resolve the escapes of a quoted key.
             (key,) = tomllib.loads(f"{self._text[start : self._at]} = 0")
             return str(key)
         while self._peek().isalnum() or self._peek() in ("_", "-"):

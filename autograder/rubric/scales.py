@@ -1,8 +1,8 @@
-"""Grading scales: which grade a number of points has, exactly. Decimals and fractions, never floats.
+"""Grading scales: the exact grade of a number of points. Decimals and fractions, never floats.
 
 The German steps are the usual linear ones: 4.0 begins at the pass threshold, and each of the nine better
-grades a tenth of the rest further up, so with a threshold of 50 % at 50, 55, …, 95 %. The letters begin where
-they commonly do in North America.
+grades a tenth of the rest further up, so with a threshold of 50 % at 50, 55, …, 95 %. The letters begin at
+the percentages that are common in North America.
 """
 
 from __future__ import annotations
@@ -39,32 +39,33 @@ LETTERS = {
 NAMED = ("german", "letter", "percent")
 _USUAL_PASS = Decimal(50)
 _FINEST = -4
-"""No threshold has more decimals than four."""
+"""Thresholds have at most four decimals."""
 
 Rounding = Literal["exact", "up-to-half", "up-to-whole"]
 Bonus = Literal["always", "when-passed"]
 
 
 class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
-    """One grade of a scale of the course's own: an entry of ``scale``."""
+    """One grade of a scale that the course defines: an entry of ``scale``."""
 
     grade: str
     start: Decimal = msgspec.field(name="from")
-    """From how many percent (or points) on it is given."""
+    """The percentage (or points) from which it is given."""
 
 
 class Grading(Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[assignment.grading]`` as it is written."""
 
     scale: str | tuple[dict[str, Any], ...] = "german"
-    """A named one, or a course's own: a list of grades, the best one first."""
+    """A named one, or the course's own: a list of grades, the best one first."""
     unit: Literal["percent", "points"] = "percent"
-    """Of ``pass`` and of the thresholds of a scale of one's own."""
+    """Of ``pass`` and of the thresholds of the course's own scale."""
     passing: Decimal | None = msgspec.field(name="pass", default=None)
-    """What passes; default: 50 %, or the last grade but one of letters and of a scale of one's own."""
+    """The pass threshold; default: 50 %, or the last grade but one of letters and of the course's own
+    scale."""
     rounding: Rounding = "exact"
     bonus: Bonus = "always"
-    """Whether bonus points also help somebody to pass."""
+    """Whether bonus points also help to pass."""
 
 
 class Grade(Struct, frozen=True):
@@ -82,21 +83,24 @@ class Step(Struct, frozen=True):
 
 
 class Scale(Struct, frozen=True):
-    """The grades of one assignment: every number of points has exactly one, more points never a worse one."""
+    """The grades of one assignment.
+
+    Every number of points has exactly one grade, and more points never have a worse one.
+    """
 
     name: str
     """``"german"``, ``"letter"``, ``"percent"`` or ``"own"``."""
     possible: Decimal
-    """All points but those of bonus questions."""
+    """All points except those of bonus questions."""
     passing: Decimal
     """The least points that pass."""
     steps: tuple[Step, ...]
-    """The best one first, the last one from zero; none on the percent scale."""
+    """The best one first, the last one from zero; empty on the percent scale."""
     rounding: Rounding = "exact"
     bonus: Bonus = "always"
 
     def grade(self, points: Decimal) -> Grade:
-        """The grade of a number of points. Points below zero count as zero; there is no most."""
+        """Return the grade of a number of points. Points below zero count as zero; there is no maximum."""
         rounded = self.rounded(points)
         passed = rounded >= self.passing
         if not self.steps:
@@ -104,16 +108,16 @@ class Scale(Struct, frozen=True):
         return Grade(next(step.grade for step in self.steps if rounded >= step.least), passed)
 
     def counted(self, points: Decimal, bonus: Decimal) -> Decimal:
-        """The points that the grade is made from: those with the bonus points.
+        """Return the points that determine the grade: those with the bonus points.
 
-        Under ``bonus = "when-passed"`` bonus points count only for who passes without them.
+        Under ``bonus = "when-passed"`` bonus points count only for students who pass without them.
         """
         alone = max(points, Decimal(0))
         counts = self.bonus == "always" or self.rounded(alone) >= self.passing
         return max(points + bonus, Decimal(0)) if counts else alone
 
     def rounded(self, points: Decimal) -> Decimal:
-        """Points by the rounding rule, none below zero."""
+        """Return points by the rounding rule, none below zero."""
         points = max(points, Decimal(0))
         if self.rounding == "exact":
             return points
@@ -122,16 +126,16 @@ class Scale(Struct, frozen=True):
 
 
 def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
-    """The scale of an assignment from its table ``[assignment.grading]``.
+    """Return the scale of an assignment from its table ``[assignment.grading]``.
 
     Args:
-        table: as TOML gives it; empty: the German scale with its usual threshold.
-        possible: all points but those of bonus questions.
+        table: as in TOML; empty: the German scale with its usual threshold.
+        possible: all points except those of bonus questions.
         place: how errors name the table.
 
     Raises:
         RubricError: a key or the scale is unknown (with a suggestion), or thresholds do not go down step by
-            step to zero, or are outside of what is possible, or ``pass`` is not where a grade begins.
+            step to zero, or are outside of the possible points, or no grade begins at ``pass``.
     """
     grading = convert(table, Grading, place)
     if possible <= 0:
@@ -154,6 +158,7 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
     if passing is None:
         usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
         passing = steps[-2].least if steps else _exact(usual, inside(place, ": pass", "pass"))
+    # One grade would otherwise both pass and fail.
     if steps and passing not in {step.least for step in steps}:
         begins = ", ".join(f"{step.grade} at {step.least.normalize():f}" for step in steps[:-1])
         raise RubricError(
@@ -162,6 +167,7 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
             place,
             "pass",
         )
+    # Grades on the percent scale are whole percent, so a threshold in between would split one.
     if not steps and (Fraction(passing) * 100 / Fraction(possible)).denominator != 1:
         raise RubricError(
             f"expected whole percent on the percent scale, got {grading.passing}",
@@ -172,7 +178,7 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
 
 
 def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: str) -> tuple[Step, ...]:
-    """The grades of a scale with their least points, the best one first."""
+    """Return the grades of a scale with their least points, the best one first."""
     where = inside(place, ": scale", "scale")
     if grading.scale == "percent":
         return ()
@@ -192,7 +198,7 @@ def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: 
 
 
 def _own(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
-    """The steps of a scale that the rubric states itself."""
+    """Return the steps of a scale that the rubric defines."""
     written = () if isinstance(grading.scale, str) else grading.scale
     entries = [
         convert(entry, Threshold, inside(place, f", entry {number + 1}", number))
@@ -208,7 +214,7 @@ def _own(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
 
 
 def _check_order(steps: Sequence[Step], place: str) -> None:
-    """Every number of points has exactly one grade."""
+    """Check that every number of points has exactly one grade."""
     if len(steps) < 2:
         raise RubricError(f"expected at least two grades, got {len(steps)}", place)
     names = [step.grade for step in steps]
@@ -234,7 +240,7 @@ def _check_order(steps: Sequence[Step], place: str) -> None:
 
 
 def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> Decimal:
-    """A threshold in points."""
+    """Return a threshold in points."""
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < _FINEST:
         raise RubricError(f"expected a number with at most {-_FINEST} decimals, got {value}", place)
@@ -245,12 +251,13 @@ def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> 
 
 
 def _exact(value: Fraction, place: str) -> Decimal:
-    """The same number as a decimal.
+    """Return the same number as a decimal.
 
     Raises:
         RubricError: the number has too many decimals.
     """
     shown = Decimal(value.numerator) / Decimal(value.denominator)
+    # The division rounds to the precision of the decimal context, which must not move a threshold.
     if Fraction(shown) != value:
         raise RubricError(
             f"the threshold {value} points has no exact decimal; state it with fewer decimals", place

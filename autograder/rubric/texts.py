@@ -1,4 +1,4 @@
-"""Whether a rubric says everything in each of its languages."""
+"""Search for texts of a rubric that lack one of its languages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEXTS = ("text", "unknown", "name", "guide", "full", "half", "none")
 
 
 def untranslated(rubric: Rubric) -> list[tuple[Place, str]]:
-    """The texts for students and graders that lack a language of the assignment: where, and what."""
+    """Return the texts for students and graders that lack a language of the assignment: place and problem."""
     return [
         (place, f"{language!r} is missing")
         for place, texts in _texts(rubric)
@@ -41,7 +41,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[Place, Mapping[str, Any]]]:
 
 
 def _inside(options: Any, place: Place) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """The texts of named mistakes, examples and the like, wherever they stand."""
+    """Yield the texts of named mistakes, examples and the like, at any depth."""
     if isinstance(options, list | tuple):
         for number, entry in enumerate(options):
             yield from _inside(entry, place.at("", number))

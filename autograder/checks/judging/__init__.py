@@ -1,1 +1,1 @@
-"""From a comparison to a verdict: findings and results, known mistakes, forbidden names, items for people."""
+"""From a comparison to a verdict: findings, results, known mistakes, forbidden names, manual review."""

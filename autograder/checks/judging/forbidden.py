@@ -1,11 +1,11 @@
-"""What a question forbids by name: found in the source, and seen while the answer runs.
+"""Forbidden names: find them in the source, and observe them while the answer runs.
 
-Two witnesses. The cells are read, never run: they show names that the answer reaches, also under another
-name or in another cell, and ways of reaching things whose names cannot be read. And checks run once more in a
-box in which what is forbidden fails (`sandbox.inside.recorder`).
+There are two sources of evidence. The cells are read, never run: they show names that the answer reaches,
+also under an alias or in another cell, and ways of reaching objects by names that cannot be read. And checks
+run a second time in a sandbox in which the forbidden functions fail (`sandbox.inside.recorder`).
 
-A forbidden function that was called there was used. A name that only stands in the source needs manual
-review, because it may never run; and so does an answer that fails where the forbidden functions do.
+A forbidden function that was called there was used. A name that only occurs in the source needs manual
+review, because it may never run; the same holds for an answer that fails where the forbidden functions fail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.checks.values.literal import code_tree
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": ("multi_head_attention_forward", "native_multi_head_attention"),
     "scaled_dot_product_attention": ("flash_attention", "efficient_attention"),
-    # torch.func and torch.autograd.functional end in these as well
+    # torch.func and torch.autograd.functional end in these as well.
     "autograd": (
         "function grad",
         "function backward",
@@ -31,7 +31,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "_engine_run_backward",
     ),
 }
-"""Forbidden name → the functions of torch behind it."""
+"""Forbidden name → the functions of torch that implement it."""
 _SYS_MODULES = "sys.modules"
 BY_TEXT = frozenset(
     (
@@ -39,16 +39,16 @@ BY_TEXT = frozenset(
         *("methodcaller", "pydoc", "pkgutil", "runpy", "__builtins__"),
     )
 )
-"""Names that reach whatever a text says, which may be put together first."""
+"""Names that reach any object by a string, which may be assembled at run time."""
 TRACING = frozenset(
     (
         *("fx", "make_fx", "symbolic_trace", "functorch", "aot_function", "jit", "_dynamo", "_inductor"),
         *("get_decompositions", "run_decompositions", "core_aten_decompositions"),
     )
 )
-"""Names that make a program of what a function did once: it goes on where the function fails."""
+"""Names that compile a program from one run of a function: it keeps working where the function fails."""
 _ANYWHERE = BY_TEXT | TRACING | {_SYS_MODULES}
-"""Names that count in all cells of the student's: one run of them is enough, and need not be the answer's."""
+"""Names that count in every cell of the student: running them once is enough, in any cell."""
 UNREADABLE_NAMES = frozenset(
     (
         *BY_TEXT,
@@ -64,39 +64,40 @@ UNREADABLE_ATTRIBUTES = frozenset(
         *("__code__", "__globals__", "__subclasses__", "FunctionType", "CodeType", "library", "reload"),
     )
 )
-"""Names by which anything can be reached, or the recorder left out."""
+"""Names that can reach any object, or bypass the recorder."""
 UNREADABLE = UNREADABLE_NAMES | UNREADABLE_ATTRIBUTES
 _HARMLESS = frozenset(
     ("stdout", "stderr", "stdin", "maxsize", "float_info", "version", "version_info", "argv")
 )
-"""What of ``sys`` leads to nothing else."""
+"""Attributes of ``sys`` that do not lead to other objects."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """One place of the source."""
+    """One occurrence of a name in the source."""
 
     name: str
     line: int
     where: str = ""
-    """Empty in the answer's own cell."""
+    """Empty in the cell of the answer itself."""
 
 
 def patterns(forbidden: Sequence[str]) -> tuple[str, ...]:
-    """What the names of functions hold that are made to fail for forbidden ones."""
+    """Return the patterns of function names that are made to fail for the forbidden names."""
     return tuple(one for name in forbidden for one in (name, *INSIDE.get(name, ())))
 
 
 def mentions(
     source: str, entry: str, forbidden: Sequence[str], cells: Sequence[str] = ()
 ) -> tuple[Mention, ...]:
-    """Forbidden names, and ways round them, in what an answer reaches within the notebook.
+    """Return forbidden names, and ways around them, in the code of the notebook that an answer reaches.
 
     Args:
-        source: of the answer's cell; what is not Python has none.
+        source: of the answer's cell; a cell that is not Python mentions nothing.
         entry: the name that is called.
-        forbidden: names of functions, classes or modules; a name the cell defines itself is its own.
-        cells: the student's other cells.
+        forbidden: names of functions, classes or modules; a name that the cell defines itself is not a
+            mention.
+        cells: the other cells of the student.
     """
     words = (*forbidden, *(one for name in forbidden for one in INSIDE.get(name, ())), *UNREADABLE, "getattr")
     texts = (source, *cells)
@@ -119,14 +120,14 @@ def mentions(
 
 
 def holds(name: str, text: str) -> bool:
-    """Whether a function's text is that of the name, or of what lies behind it."""
+    """Return whether a function's text contains the name, or the name of a function that implements it."""
     return any(
         re.search(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])", text) for one in (name, *INSIDE.get(name, ()))
     )
 
 
 def _reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int, ast.stmt]]:
-    """The statements of the modules' level that the entry needs, by the names in them, and their cells."""
+    """Yield the cell index and the top-level statement of everything that the entry needs, by name."""
     binding: dict[str, list[tuple[int, ast.stmt]]] = {}
     for at, tree in trees.items():
         for node in tree.body:
@@ -135,6 +136,7 @@ def _reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int,
     waiting, seen, done = [entry], {entry}, set()
     while waiting:
         for at, node in binding.get(waiting.pop(), ()):
+            # A statement that binds several names is reached once per name.
             if id(node) in done:
                 continue
             done.add(id(node))
@@ -145,7 +147,7 @@ def _reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int,
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds, also below an ``if`` or ``try``, and those of what it changes."""
+    """Yield the names that a statement binds, also in an ``if`` or ``try``, or modifies in place."""
     if isinstance(node, _DEFINITIONS):
         yield node.name
         return
@@ -163,10 +165,10 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 class _Own:
-    """What a cell calls by names of its own: a name like a forbidden one is no use of that.
+    """The names that a cell defines itself: if such a name is like a forbidden one, it is no use of that.
 
     Attributes:
-        names: what it defines or assigns, parameters included, unless it is what an import brings.
+        names: names it defines or assigns, parameters included, unless they come from an import.
         attributes: methods, and attributes that are set.
     """
 
@@ -183,7 +185,7 @@ class _Own:
         }
 
     def has(self, node: ast.Name | ast.Attribute) -> bool:
-        """Whether a name or attribute is the cell's own: what it belongs to does not come from an import."""
+        """Return whether a name or attribute is the cell's own, so that it does not come from an import."""
         if isinstance(node, ast.Name):
             return node.id in self.names
         root = node.value
@@ -197,11 +199,12 @@ class _Own:
 
 
 def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
-    """What each cell calls by names of the notebook's own: its own first, then those of other cells."""
+    """Return the names that the notebook defines, per cell: the cell's own and those of other cells."""
     own = {at: _Own(tree) for at, tree in trees.items()}
     imported = {name for one in own.values() for name in one.imported}
     names = {name for one in own.values() for name in one.names} - imported
     attributes = {name for one in own.values() for name in one.attributes}
+    # A name that any cell imports may be the forbidden object in every other cell.
     for one in own.values():
         one.names |= names
         one.attributes |= attributes
@@ -209,7 +212,7 @@ def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
 
 
 def _mentions(node: ast.AST, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
-    harmless = {  # `sys` itself, where something harmless of it is used
+    harmless = {  # `sys` itself, if only a harmless attribute is used
         id(one.value)
         for one in ast.walk(node)
         if isinstance(one, ast.Attribute) and one.attr in _HARMLESS and isinstance(one.value, ast.Name)
@@ -240,13 +243,14 @@ def _mentions(node: ast.AST, own: _Own, forbidden: tuple[str, ...]) -> Iterator[
 
 
 def _is_unreadable(node: ast.Name | ast.Attribute, name: str, own: _Own) -> bool:
-    """Whether anything can be reached by a name; a variable called ``fx`` is the notebook's own."""
+    """Return whether a name can reach any object; a variable called ``fx`` is the notebook's own."""
     names = UNREADABLE_NAMES if isinstance(node, ast.Name) else UNREADABLE_ATTRIBUTES
     return name in names and not _of_self(node) and not (name in TRACING and own.has(node))
 
 
 def _forbidden(word: str, names: tuple[str, ...]) -> bool:
-    """Whether a word of the source is a forbidden name, or that of a function behind one."""
+    """Return whether a word of the source is a forbidden name, or that of a function that implements one."""
+    # Only single words: a sentence in a string is no name.
     return word.replace("_", "a").isalnum() and any(
         word in (name, *INSIDE.get(name, ())) or (name in INSIDE and holds(name, word)) for name in names
     )
@@ -254,6 +258,7 @@ def _forbidden(word: str, names: tuple[str, ...]) -> bool:
 
 def _imports(module: str, forbidden: tuple[str, ...]) -> bool:
     parts = module.split(".")
+    # Importing sys itself is allowed; its attributes are tested where they are used.
     return any(part in UNREADABLE - {"sys"} or _forbidden(part, forbidden) for part in parts)
 
 
@@ -263,13 +268,13 @@ def _imports_from(node: ast.ImportFrom, forbidden: tuple[str, ...]) -> bool:
 
 
 def _of_self(node: ast.Name | ast.Attribute) -> bool:
-    """An attribute of ``self``: not a part of a module."""
+    """Return whether a node is an attribute of ``self``, which is not part of a module."""
     of = node.value if isinstance(node, ast.Attribute) else None
     return isinstance(of, ast.Name) and of.id in ("self", "cls")
 
 
 def _is_getattr(call: ast.Call) -> bool:
-    """``getattr`` of something else than ``self`` by a name that does not stand there."""
+    """Return whether a call is ``getattr`` of anything but ``self`` with a name that is no literal."""
     if not (isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1):
         return False
     of, name = call.args[:2]
@@ -278,9 +283,9 @@ def _is_getattr(call: ast.Call) -> bool:
 
 
 def applied(found: Finding | None, own: Finding | None) -> Finding | None:
-    """The finding of an item, in the light of what was found about the whole answer.
+    """Return the finding of an item, taking into account a finding about the whole answer.
 
-    What is forbidden counts for every item; what a person has to look at, for those that would pass.
+    Forbidden functions count for every item; names that need manual review, only for items that would pass.
     """
     if found is None or found.code == "forbidden.used":
         return found or own

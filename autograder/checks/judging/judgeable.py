@@ -1,4 +1,4 @@
-"""Reads test cells: whether they can be judged outside of the student's box, and what in them decides."""
+"""Decide whether a test cell can be judged outside the student's sandbox, and find the values it compares."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from autograder.syntax import UNREADABLE, NameUse, bound_names, name_use, parsed
 
 Import = tuple[str, str, str]
 MOST_CHANGED = 12
+"""Changed literals of one test; each gives one more form to run."""
 _MAGIC = re.compile(r"^\s*[%!?]|^[^#\'\"\n]*\?\s*$", re.MULTILINE)
 _LINE_MAGIC = re.compile(r"(?m)^(\s*)[%!].*$")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -32,16 +33,16 @@ _LAYOUT = (
     "functional_call",
     "__bases__",
 )
-"""Whatever is asked there is told of a copy, or of what stands for the student's object."""
+"""Attributes that would be read from a copy, or from a proxy of the student's object."""
 _TEXTS_OF = ("type", "str", "repr", "isinstance")
 _RAISING = ("raises", "assertRaises", "assertRaisesRegex")
 _FILES = ("open", "exists", "isfile", "Path", "listdir", "glob")
 _OF_FILES = ("os", "io", "pathlib", "glob", "gzip", "codecs")
-"""Modules; an ``open`` of anything else is a method of that."""
+"""Modules with an ``open`` function; ``open`` of any other object is a method of that object."""
 _READING = frozenset("rbt")
 _EQUALITIES = ("allclose", "isclose", "array_equal", "equal", "approx")
 _DRAWN = "matplotlib"
-"""Its figures are in the student's box: what a notebook calls ``plt`` is asked there."""
+"""Its figures exist only in the student's sandbox: ``plt`` of a notebook is evaluated there."""
 
 
 def judgeable(
@@ -50,14 +51,14 @@ def judgeable(
     data: Collection[str] = (),
     read: Collection[str] = (),
 ) -> str | None:
-    """Why a test cannot be judged outside; None where it can.
+    """Return why a test cannot be judged outside, or None if it can.
 
     Args:
         code: of the test, hidden lines included.
-        defined_before: names that the notebook defines before it, those of the student's among them.
-        data: files and folders that lie beside the notebook for everybody, and in the judge's box as well.
-        read: names that other code of the notebook still reads (`names_read_around`). What the test binds is
-            bound in the judge's box alone.
+        defined_before: names that the notebook defines before it, including those of the student.
+        data: files and folders next to the notebook that every student has, also in the judge's sandbox.
+        read: names that other code of the notebook still reads (`find_names_read_around`). Names that the
+            test binds are bound in the judge's sandbox only.
     """
     code = _plain(code)
     if _MAGIC.search(code):
@@ -80,7 +81,7 @@ def rebinding(name: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def names_bound(code: str) -> frozenset[str]:
-    """Return the names that a test binds for the whole notebook; none if it is no Python."""
+    """Return the names that a test binds for the whole notebook; none if it is not Python."""
     try:
         return frozenset(bound_names(parsed(_plain(code))))
     except UNREADABLE:
@@ -88,7 +89,7 @@ def names_bound(code: str) -> frozenset[str]:
 
 
 def names_used(source: str) -> NameUse:
-    """Return the global names that a code cell uses; of a cell that is no Python those that it may use."""
+    """Return the global names that a code cell uses; if it is not Python, the names that it may use."""
     try:
         return name_use(_cell_tree(source))
     except UNREADABLE as error:
@@ -98,7 +99,7 @@ def names_used(source: str) -> NameUse:
 
 
 def names_read_around(before: Iterable[NameUse], after: Iterable[NameUse]) -> set[str]:
-    """Return the names that other code of a notebook reads once a test has run.
+    """Return the names that other code of a notebook reads after a test has run.
 
     Args:
         before: code cells that have run when the test runs.
@@ -108,6 +109,7 @@ def names_read_around(before: Iterable[NameUse], after: Iterable[NameUse]) -> se
     bound: set[str] = set()
     for one in after:
         reads |= one.first - bound
+        # A later cell binds these names first, so that cells after it do not read the test's values.
         bound |= one.bound
     return reads
 
@@ -173,7 +175,7 @@ def _is_own_dictionary(node: ast.AST) -> bool:
 
 
 def _gradient_reasons(node: ast.AST) -> Iterator[str]:
-    """What graphs and gradients are in the notebook alone: here they come anew with each question."""
+    """Yield reasons about graphs and gradients: outside the notebook, each access makes a new copy."""
     if isinstance(node, ast.Compare) and any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
         sides = (node.left, *node.comparators)
         of_gradients = any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in sides)
@@ -199,7 +201,7 @@ def _expects_an_error(node: ast.With | ast.Try) -> bool:
 
 
 def _fails(statement: ast.stmt) -> bool:
-    """Whether nothing right goes past it."""
+    """Return whether a right answer never gets past a statement."""
     if isinstance(statement, ast.Assert):
         return isinstance(statement.test, ast.Constant) and not statement.test.value
     if isinstance(statement, ast.Expr):
@@ -208,7 +210,7 @@ def _fails(statement: ast.stmt) -> bool:
 
 
 def _name(node: ast.AST) -> str:
-    """What is called."""
+    """Return the name of the function that is called; empty if the node is not a call."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
@@ -222,7 +224,10 @@ def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 
 def _call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
-    """A file that everybody has may be read; what else there is lies in the student's box alone."""
+    """Yield reasons about calls: files that every student has may be read.
+
+    All others are in the student's sandbox.
+    """
     of = _root(node.func) if isinstance(node.func, ast.Attribute) else ""
     called = _name(node)
     if called == "stride" and of:  # that of a layer is an attribute
@@ -277,9 +282,9 @@ _USUAL: tuple[Import, ...] = (
 
 
 def imports_of(sources: Iterable[str]) -> tuple[Import, ...]:
-    """Names that cells of a release import, and those that everybody gives: name, module, attribute.
+    """Return names that cells of a release import, and the usual ones: name, module, attribute.
 
-    A student who binds such a name to something else changes nothing in a test.
+    A student who binds such a name to something else does not affect a test.
     """
     found = {name: (name, module, attribute) for name, module, attribute in _USUAL}
     for source in sources:
@@ -295,9 +300,9 @@ def imports_of(sources: Iterable[str]) -> tuple[Import, ...]:
 
 
 def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
-    """Forms of a test that no right answer passes: what it compares with is changed, or it fails at its end.
+    """Return forms of a test that no right answer passes: an expected value is changed, or the end fails.
 
-    Where an answer passes one of them, the test was disarmed.
+    If an answer passes one of them, the test was disarmed.
     """
     if is_doctest:
         return _changed_session(code), f"{code.rstrip()}\n>>> 1\n2\n"
@@ -309,6 +314,7 @@ def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
     forms = [f"{code}\nassert 1 == 2\n", f"{code}\nraise AssertionError\n"]
     for place in range(min(number, MOST_CHANGED)):
         tree = parsed(code)
+        # Each form changes one literal of a tree that was parsed anew.
         for at, (holder, field, index) in enumerate(_literals(tree)):
             if at == place:
                 value = getattr(holder, field) if index is None else getattr(holder, field)[index]
@@ -335,7 +341,7 @@ def _changed_session(code: str) -> str:
 
 
 def _literals(tree: ast.AST) -> Iterator[tuple[Any, str, int | None]]:
-    """Where literals stand that something is compared with for equality: node, field and place in it."""
+    """Yield the literals that are compared for equality: node, field and index in the field."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
             for place, one in enumerate(node.comparators):
@@ -359,6 +365,7 @@ def _is_literal(node: ast.AST) -> bool:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
+    # An empty container has no entry to change.
     return value not in ([], {}, (), set())
 
 

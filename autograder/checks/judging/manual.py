@@ -1,4 +1,4 @@
-"""Items that a person decides on: what the rubric states for graders, and what can be said beforehand."""
+"""Items that are graded manually: notes of the rubric for graders, and results that need no grader."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Examples(Struct, frozen=True, forbid_unknown_fields=True):
 class ManualItem(Struct, frozen=True):
     """Options of every item with ``manual = true``; for staff, never shown to students.
 
-    A text stands for all of the assignment's languages, or is stated in each: ``{ en = …, de = … }``.
+    A text applies to all languages of the assignment, or is given in each: ``{ en = …, de = … }``.
     """
 
     guide: str | dict[str, str] = ""
-    """What to look for."""
+    """Grading instructions."""
     examples: Examples | None = None
     """Answers worth full, half and no credit."""
     suggest: tuple[str, ...] = ()
-    """A closed list of words: an answer that holds one of them suggests this item to the grader."""
+    """A closed list of words: an answer that contains one of them suggests this item to the grader."""
 
 
 def manual_options(question: Question, item: Item) -> ManualItem:
-    """What an item states for graders; other keys, of the question's kind, are left alone.
+    """Return the options that an item gives to graders; other keys, of the question's kind, are ignored.
 
     Args:
         question: of the item.
@@ -52,6 +52,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
     options = convert(table, ManualItem, place(question, item))
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]
+        # `prose.find_spans` expands stars only at the ends of words; others would be searched literally.
         if not bare or not all(bare) or any("*" in word for word in bare):
             where = place(question, item).at(": suggest", "suggest")
             raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)
@@ -59,7 +60,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
 
 
 def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
-    """The result of an item that a person decides on: nothing to decide where nothing was written."""
+    """Return the result of an item that is graded manually; an unwritten answer needs no review."""
     answer = evidence.answers.get(item.cell) if item.cell else evidence.answer
     if answer is not None and unwritten(answer):
         return result(question, item, no_answer())
@@ -75,5 +76,5 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
 
 
 def unwritten(answer: Answer) -> bool:
-    """Whether a cell was left as it was handed out, emptied, or a text that still is a placeholder."""
+    """Return whether a cell is unchanged since its release, empty, or a text that is still a placeholder."""
     return is_blank(answer) or (answer.cell_type == "markdown" and prose.unwritten(answer.source))

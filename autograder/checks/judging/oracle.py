@@ -1,12 +1,12 @@
-"""What a reference that is an oracle replies, and how a mistake is named that it knows.
+"""Replies of a reference that is an oracle, and the naming of the mistakes that it knows.
 
 An oracle is called with the ``config`` of the question. It replies in this form, and may add facts::
 
     {"right": …, "mistakes": [{"code": "no-gate", "family": "less", "values": …}, …]}
 
-``values`` is what the mistake makes of what is right, in the same form; of a dictionary by entry (of a table:
-by row, then by column) it holds only what the mistake changes. The codes are those of sentences
-``counting.<code>``; a ``family`` is the code of a sentence about all mistakes of its sort.
+``values`` is the wrong value that the mistake leads to, in the same form; for a dictionary by entry (for a
+table: by row, then by column) it contains only the values that the mistake changes. The codes are those of
+sentences ``counting.<code>``; a ``family`` is the code of a sentence about all mistakes of the family.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from autograder.messages import sentences
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
+"""Mistakes of one reply that are read."""
 COUNTING = "counting"
-"""The area of the vocabulary with the mistakes of numbers."""
+"""The area of the vocabulary that has the mistakes in numbers."""
 
 
 class MistakeValue(Struct, frozen=True):
-    """What one known mistake makes of a value."""
+    """The value that one known mistake leads to."""
 
     code: str
     family: str
@@ -34,19 +35,19 @@ class MistakeValue(Struct, frozen=True):
 
 
 class OracleReply(Struct, frozen=True):
-    """What the reference says about one value; ``right`` is None where it says nothing."""
+    """The reply of the reference about one value; ``right`` is None if it has none."""
 
     right: Any = None
     wrong: tuple[MistakeValue, ...] = ()
 
 
 class KnownValues(Struct, frozen=True):
-    """What is known about one value before the answer is read."""
+    """Everything that is known about one value before the answer is read."""
 
     rights: tuple[Any, ...] = ()
-    """Every right value, as the rubric or the reference has it."""
+    """Every right value, in the form of the rubric or the reference."""
     wrongs: tuple[MistakeValue, ...] = ()
-    """What known mistakes lead to."""
+    """Values that known mistakes lead to."""
     fault: Finding | None = None
     """Why nothing is known; never the student's fault."""
     read: tuple[Any, ...] = ()
@@ -54,10 +55,10 @@ class KnownValues(Struct, frozen=True):
 
 
 def read_reply(reply: Any, path: Sequence[str | int] = ()) -> OracleReply:
-    """What a reply says about one entry; anything else than such a dictionary says nothing.
+    """Return the part of a reply about one entry; empty for anything but such a dictionary.
 
     Args:
-        reply: what the reference returned.
+        reply: the value that the reference returned.
         path: the keys that lead to the entry; empty: the whole value.
     """
     if not isinstance(reply, Mapping):
@@ -80,16 +81,16 @@ def mistake_finding(
     *,
     others: bool,
 ) -> Finding | None:
-    """The sentence about the mistakes that all lead to the number a student gave.
+    """Return the finding about the mistakes that all lead to the number in a student's answer.
 
-    One mistake is named. Where several lead to the same number, only what they have in common is said: their
-    family, or that there is more than one way to it. None when none fits that has a sentence.
+    A single mistake is named. If several lead to the same number, only their common ground is reported: their
+    family, or that there is more than one way to the number. None if no fitting mistake has a sentence.
 
     Args:
-        fitting: the mistakes whose number was given.
-        staff: what staff reads besides the codes.
+        fitting: the mistakes that lead to the number in the answer.
+        staff: text for staff in addition to the codes.
         params: of the sentence.
-        others: something else explains the number as well, such as a unit.
+        has_other_cause: there is another explanation of the number as well, such as a unit.
     """
     found = {one.code: one.family for one in fitting if _has_sentences(one)}
     if not found:

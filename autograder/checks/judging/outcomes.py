@@ -1,4 +1,4 @@
-"""Judges the outcomes of tests that ran in the judge's box, for the kinds ``tests`` and ``code``."""
+"""Judgements of tests that ran in the judge's sandbox, for the kinds ``tests`` and ``code``."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from autograder.messages import localised
 from autograder.records import CellOutcome, Ending, LimitKind, Limits
 
 _LONGEST_REASON = 600
-"""Characters: it says what to do at its end."""
+"""Characters: long, because the reason ends with the action to take."""
 _INSIDE = "it ran in the student's own box, which could have changed it"
 
 
 def judge_run(outcome: CellOutcome, *, limits: Limits, seconds: float, review_code: str) -> Finding | None:
-    """Return what is wrong with the run of a test, if it does not count as passed or failed by itself.
+    """Return the finding about the run of a test, if the run itself neither passed nor failed.
 
     Args:
         outcome: of the test.
         limits: of the assignment.
-        seconds: of processor time, that this test had.
+        seconds: of processor time that this test had.
         review_code: of the sentence for students if the item needs manual review.
     """
     staff = describe_outcome(outcome)
@@ -32,7 +32,7 @@ def judge_run(outcome: CellOutcome, *, limits: Limits, seconds: float, review_co
 
 
 def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
-    """Return what is wrong if the student's code raised an exception, met a limit or ended a fresh box.
+    """Return the finding that the student's code raised an exception, met a limit or ended a fresh sandbox.
 
     Args:
         outcome: of a check.
@@ -40,6 +40,7 @@ def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
     """
     staff, what = describe_outcome(outcome), localised("phrase.your-code")
     endings = {ending.value: ending for ending in Ending}
+    # A check in a fresh sandbox reports its ending as the name of an exception.
     if outcome.error in endings:
         limit = amount(endings[outcome.error], limits)
         return failed(f"ending.{outcome.error}", staff, what=what, limit=limit)
@@ -50,7 +51,7 @@ def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
 
 
 def describe_outcome(outcome: CellOutcome) -> str:
-    """Return what staff read of an outcome."""
+    """Return the description of an outcome for staff."""
     raised = ": ".join(filter(None, (outcome.error, outcome.message)))
     if outcome.error == "MissingName":
         line = outcome.message.partition(":")[0] or "a line"

@@ -1,8 +1,8 @@
-"""What pages do not repeat of what a box said, where the student's code was called with hidden inputs.
+"""Withhold words of a sandbox from pages if the student's code was called with hidden inputs.
 
-Code that is called sees what it is called with, and could write it into the text of an exception, or into the
-name of a class, for the next attempt. So of such words a page repeats those of closed vocabularies, and those
-that stand in the notebook anyway. Staff reads everything.
+Code that is called sees its inputs, and could write them into the text of an exception or the name of a
+class, for the next attempt. A page therefore repeats only words of closed vocabularies, and words that occur
+in the notebook anyway. Staff see everything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autograder.messages import localised
 from autograder.records import ItemResult, Message
 
 MOST_OWN = 3
-"""Words of the notebook that one phrase repeats: which ones they are tells something as well."""
+"""Words of the notebook that one phrase may repeat: the choice of words carries information as well."""
 MOST_DIGITS = 4
 MOST_NUMBERS = 6
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -34,7 +34,7 @@ _KNOWN = _EXCEPTIONS | frozenset(_LIBRARIES.split())
 
 
 def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[ItemResult, ...]:
-    """The results, with sentences for students that repeat nothing which only the box could know.
+    """Return the results with sentences for students that repeat nothing that only the sandbox could know.
 
     Args:
         results: of one question.
@@ -43,7 +43,7 @@ def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[Ite
 
     @functools.cache
     def own() -> frozenset[str]:
-        """Most sentences hold nothing of the box, and nothing is looked for."""
+        """Return the words of the notebook; most sentences contain none, so collect them lazily."""
         return frozenset(word for source in sources for word in _WORD.findall(source))
 
     return tuple(replace(one, student=_message(one.student, own, sources)) for one in results)
@@ -63,7 +63,8 @@ def _message(message: Message, own: Callable[[], frozenset[str]], sources: Seque
 
 
 def _harmless(phrase: str, own: frozenset[str]) -> bool:
-    """Whether a phrase is made of known words, few of the notebook's, and short numbers."""
+    """Return whether a phrase consists of known words, a few words of the notebook, and short numbers."""
+    # A hidden input could be encoded in many words or digits, so the number and length of both are bounded.
     words = [word for word in _WORD.findall(phrase) if word not in _KNOWN]
     numbers = _NUMBER.findall(phrase)
     return (

@@ -1,4 +1,4 @@
-"""Makes item results, and sorts observations into an answer, a student's fault, or ours."""
+"""Construction of item results, and classification of observations: an answer, a student's fault, or ours."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAME_MISSING = "name.missing"
 
 
 class Finding(Struct, frozen=True):
-    """What one observation, or one case, came to when it is not right."""
+    """The judgement of one observation, or of one case, that is not right."""
 
     status: Status
     message: Message
     staff: str = ""
     points: Decimal = NO_POINTS
     is_unread: bool = False
-    """The answer could not be read: manual review, unless the rubric says that it earns nothing."""
+    """The answer could not be read: it needs manual review, unless the rubric gives it no points."""
 
     @property
     def code(self) -> str:
@@ -37,9 +37,9 @@ class Finding(Struct, frozen=True):
 
 
 def result(question: Question, item: Item, finding: Finding | None) -> ItemResult:
-    """The result of one item: full points when nothing was found.
+    """Return the result of one item: full points if there is no finding.
 
-    An item with negative points takes them away when something was found, and is worth nothing otherwise.
+    An item with negative points deducts them if there is a finding, and is worth nothing otherwise.
     """
     possible = max(item.points, NO_POINTS)
     if finding is None:
@@ -63,34 +63,34 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
 
 
 def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
-    """The student's answer is not right."""
+    """Return the finding that the student's answer is not right."""
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
 def unread(message: Message, staff: str) -> Finding:
-    """The student's answer could not be read; the message says why."""
+    """Return the finding that the student's answer could not be read; the message gives the reason."""
     return Finding(Status.FAILED, message, staff, is_unread=True)
 
 
 def no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
-    """There is nothing to judge."""
+    """Return the finding that there is nothing to judge."""
     return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
 
 
 def review(staff: str, code: str = "review.fault") -> Finding:
-    """We could not judge; a person decides."""
+    """Return the finding that the answer could not be judged and needs manual review."""
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
 
 AUTOMATIC = "; the automatic result would be: "
-"""Stands between why a result needs manual review and what it would be otherwise, for staff."""
+"""Separates, for staff, the reason for a manual review from the automatic result."""
 
 
 def review_instead(result: ItemResult, message: Message, staff: str) -> ItemResult:
-    """Return a result that needs manual review in the place of another one.
+    """Return a result that needs manual review in place of another one.
 
     Args:
-        result: that would count otherwise.
+        result: the one to replace.
         message: for the student.
         staff: the reason, for staff.
     """
@@ -106,12 +106,12 @@ def review_instead(result: ItemResult, message: Message, staff: str) -> ItemResu
 
 
 def is_blank(answer: Answer) -> bool:
-    """Whether a cell was left as it was handed out, or emptied."""
+    """Return whether a cell is unchanged since its release, or empty."""
     return not answer.changed or not answer.source.strip()
 
 
 def observed_value(observed: Sequence[Observation], index: int, name: str) -> tuple[Any, Finding | None]:
-    """Return the value of a variable of the student's, or what is wrong.
+    """Return the value of a variable of the student's, or the finding.
 
     Args:
         observed: one entry per variable, fewer if the run was cut off.
@@ -129,7 +129,7 @@ def observed_value(observed: Sequence[Observation], index: int, name: str) -> tu
 
 
 def reference_value(expected: Sequence[Observation]) -> tuple[Any, Finding | None]:
-    """The expected value, or why there is none; that is never the student's fault."""
+    """Return the expected value, or why there is none, which is never the student's fault."""
     if not expected:
         return None, review("the reference solution was not asked")
     one = expected[0]
@@ -147,6 +147,7 @@ def _ended(ending: Ending, what: str, limit: str) -> Finding:
 def _raised(observation: Observation, name: str) -> Finding:
     error, text = quote(str(observation.error), 60), quote(str(observation.message))
     staff = f"{name}: {error}: {text}"
+    # A NameError about another variable comes from code of the answer that failed.
     if error == "NameError" and (not text or f"'{name}'" in text):
         return no_answer(_NAME_MISSING, staff, name=name)
     if error == "NotImplementedError":
@@ -161,11 +162,11 @@ def _raised(observation: Observation, name: str) -> Finding:
 def with_syntax_fault(
     results: tuple[ItemResult, ...], answer: Answer, question: Question
 ) -> tuple[ItemResult, ...]:
-    """The results, where a name is missing because its cell is not valid Python, saying so.
+    """Return the results; if a name is missing because its cell is not valid Python, say so.
 
-    A notebook runs nothing of such a cell, so that all the sandbox can tell is the missing name. Something
-    was answered, so the result is a failed one; a value that stands in a line, as in ``size = "4*d``, is an
-    answer that could not be read.
+    A notebook runs nothing of such a cell, so that the sandbox only sees the missing name. There is an
+    answer, so the result is a failed one; a value in a line, as in ``size = "4*d``, is an answer that could
+    not be read.
     """
     if answer.cell_type != "code" or all(one.code != _NAME_MISSING for one in results):
         return results
@@ -184,7 +185,7 @@ def with_syntax_fault(
 
 
 def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
-    """What several cases of one item come to together.
+    """Combine the findings of several cases of one item.
 
     Args:
         findings: one per case; None is right.
@@ -192,7 +193,7 @@ def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str)
         credit: ``"all"``: every case must be right; ``"each"``: every case earns an equal part.
 
     Returns:
-        None when all are right. A case we could not judge goes to a person, unless another one has
+        None if all are right. A case that could not be judged needs manual review, unless another one has
         already decided that the item is wrong.
     """
     found = [finding for finding in findings if finding is not None]

@@ -1,1 +1,1 @@
-"""Hidden inputs, what a question reads or calls, and the answers that `autograder verify` plants."""
+"""Planning: the values that a question reads, and the answers that `verify` plants."""

@@ -1,4 +1,4 @@
-"""How trials are written: the answer key's cell with one value changed, or one cell of its table."""
+"""Construction of trials: the answer key's cell with one value, or one cell of its table, changed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from autograder.rubric import Item, Question
 
 
 def assigned(key: Answer, name: str, value: object, entry: str | int | None = None) -> str:
-    """The key's cell, in which one variable has another value at the end; a text cell is that value.
+    """Return the key's cell with another final value of one variable; a text cell becomes that value.
 
     Args:
-        key: the answer key's answer.
+        key: the answer in the answer key.
         name: the variable.
         value: a plain literal.
-        entry: the entry of a list or dictionary, where only that is changed.
+        entry: the entry of a list or dictionary, if only that changes.
     """
     if key.cell_type != "code":
         is_quantity = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str)
@@ -31,6 +31,7 @@ def assigned(key: Answer, name: str, value: object, entry: str | int | None = No
         return f"{key.source.rstrip()}\n{name} = {value!r}\n"
     whole = answer_literal(key.source, name)
     if whole is not None and isinstance(whole.value, list | tuple) and isinstance(entry, int):
+        # A tuple cannot be changed by an assignment to its entry, so the whole value is written anew.
         parts = list(whole.value)
         parts[entry] = value  # type: ignore[call-overload]  # a plain literal
         return assigned(key, name, type(whole.value)(parts))
@@ -38,7 +39,7 @@ def assigned(key: Answer, name: str, value: object, entry: str | int | None = No
 
 
 def as_written(value: object) -> object:
-    """A value of a rubric as a student would write it: exact decimals become floating numbers."""
+    """Return a value of a rubric as a student would write it: exact decimals become floats."""
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
     if isinstance(value, list | tuple):
@@ -47,13 +48,13 @@ def as_written(value: object) -> object:
 
 
 class ReadPlace(Struct, frozen=True):
-    """What an item reads: a variable, or one entry of it."""
+    """The value that an item reads: a variable, or one entry of it."""
 
     name: str
     entry: str | int | None = None
 
     def meets(self, other: ReadPlace) -> bool:
-        """Whether changing one of them may change the other."""
+        """Return whether changing one of them may change the other."""
         return self.name == other.name and (None in (self.entry, other.entry) or self.entry == other.entry)
 
 
@@ -61,10 +62,10 @@ class Planter(Struct, frozen=True):
     """Makes the trials of one item.
 
     Attributes:
-        question: its question.
+        question: of the item.
         item: the item.
-        reads: what every automatic item of the question reads.
-        key: the answer key's answer.
+        reads: the values that every automatic item of the question reads.
+        key: the answer in the answer key.
     """
 
     question: Question
@@ -73,13 +74,13 @@ class Planter(Struct, frozen=True):
     key: Answer
 
     def trial(self, name: str, value: object, points: Decimal | None = None, *, code: str = "") -> Trial:
-        """An answer that loses the item; with all points, one that loses nothing.
+        """Return an answer that loses the item, or, if it earns all points, loses nothing.
 
         Args:
-            name: what was planted.
+            name: a description of the planted answer.
             value: a plain literal.
-            points: what the item still earns; None where that is not known.
-            code: of the result; empty where that is not known.
+            points: points that the item still earns; None if unknown.
+            code: of the result; empty if unknown.
         """
         if points is not None and points == self.item.points > 0:
             return self.right(name, value)
@@ -89,11 +90,11 @@ class Planter(Struct, frozen=True):
         return replace(made, points=known, codes={item: code} if code else {})
 
     def right(self, name: str, value: object) -> Trial:
-        """An answer that loses nothing."""
+        """Return an answer that loses nothing."""
         return self._made(name, value, ())
 
     def of_family(self, family: str, trial: Trial) -> Trial:
-        """The trial as one of many that are shown as one line."""
+        """Return the trial as a member of a family, which is shown in one line."""
         return replace(trial, family=f"{self.item.id}: {family}")
 
     def _made(self, name: str, value: object, loses: tuple[str, ...]) -> Trial:
@@ -108,7 +109,7 @@ class Planter(Struct, frozen=True):
         )
 
     def _needing(self, items: Collection[str]) -> tuple[str, ...]:
-        """The items that are worth nothing without one of these."""
+        """Return the items that are worth nothing without one of these."""
         return tuple(one.id for one in self.question.items if set(items) & set(one.needs))
 
 
@@ -116,25 +117,25 @@ Rows = list[list[Any]]
 
 
 class PlantedTable(Struct, frozen=True):
-    """What the items of a table question judge."""
+    """The parts of a table that the items of a question judge."""
 
     answer: str
     """The variable."""
     columns: tuple[str, ...]
-    """All columns, that of the names first."""
+    """All columns, the column of the row names first."""
     cells: Mapping[str, tuple[tuple[str, str], ...]]
     """Item → its cells, as row and column."""
     refusing: frozenset[str]
-    """Items that lose points by rows too many."""
+    """Items that lose points for extra rows."""
     ordered: bool
     """Whether the order counts."""
     sums: Mapping[str, Mapping[str, int]]
-    """Row → the rows it is the sum of, with their factors."""
+    """Row → the rows that it is the sum of, with their factors."""
     partly: frozenset[str]
-    """Items to which a sum of wrong rows is worth less than a right one."""
+    """Items that give less for a sum of wrong rows than for a right one."""
 
     def losing(self, row: str, column: str = "") -> tuple[str, ...]:
-        """The items with a cell in this row; with this one, where the column is given."""
+        """Return the items with a cell in this row and, if a column is given, in this column."""
         return tuple(
             item
             for item, cells in self.cells.items()
@@ -145,15 +146,15 @@ class PlantedTable(Struct, frozen=True):
 def table_trials(
     key: Answer, asked: PlantedTable, row_of: Callable[[str], str], wrong: Mapping[str, Any]
 ) -> Iterator[Trial]:
-    """One trial for every cell and row, and the table in other notations, which must be accepted.
+    """Yield one trial for every cell and row, and the table in other notations, which must be accepted.
 
-    There are none where the key's table is not a list of tuples in the source.
+    There are none if the key's table is not a list of tuples in the source.
 
     Args:
-        key: the answer key's cell.
-        asked: what is judged.
-        row_of: the row's id by its name in the table.
-        wrong: column → an entry that is wrong in every row, whatever is right there.
+        key: the cell of the answer key.
+        table: the judged parts of the table.
+        row_of: finds the row's id by its name in the table.
+        wrong: column → an entry that is wrong in every row.
     """
     literal = answer_literal(key.source, asked.answer)
     if literal is None or not isinstance(literal.value, list):
@@ -192,7 +193,11 @@ def table_trials(
 def _own_sum(
     rows: Rows, ids: Sequence[str], at: int, total: str, factors: Mapping[str, int]
 ) -> tuple[str, Rows]:
-    """A row of a sum with one more, and the sum of that; empty where they are no whole numbers."""
+    """Return a row of a sum, and the table with that row and the sum increased.
+
+    Empty if they are not integers.
+    """
+    # By exact type, so that booleans are no integers.
     places = {
         name: place for place, name in enumerate(ids) if [int] == [*map(type, rows[place][at : at + 1])]
     }

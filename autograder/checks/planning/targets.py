@@ -1,7 +1,7 @@
-"""Where an answer comes from: a literal in the source, or a variable in the box.
+"""Sources of an answer's values: literals in the source, or variables in the sandbox.
 
 Shared by the kinds that compare a value (number and shape). A plan depends only on the question and the
-answer's text, so `judge` can find the calls again by recomputing their order.
+answer's text, so that `judge` can find the calls again by recomputing their order.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class ValueTarget(Struct, frozen=True):
 
 
 class FoundValue(Struct, frozen=True, eq=False):
-    """The value of a target, or what is wrong with it."""
+    """The value of a target, or the finding that explains why there is none."""
 
     value: Any = None
     finding: Finding | None = None
 
 
 class Targets:
-    """The variables that one question reads: plans the reading and finds the values in the evidence."""
+    """The variables that one question reads: plans the calls and finds the values in the evidence."""
 
     def __init__(
         self,
@@ -54,13 +54,13 @@ class Targets:
         named: bool = True,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        """Collect what the items judge.
+        """Collect the variables that the items judge.
 
         Args:
             question: the question.
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
-            config: what the reference is called with; it is then an oracle (`checks.judging.oracle`).
+            config: the argument of the reference, which is then an oracle (`checks.judging.oracle`).
 
         Raises:
             RubricError: an answer has no name, or there is a ``config`` and no reference.
@@ -86,7 +86,7 @@ class Targets:
         return self._items[item.id].answer or self._question.answer
 
     def plan(self, answer: Answer) -> tuple[Call, ...]:
-        """Return the variables whose values do not stand in the source."""
+        """Return the calls for variables that are no literals in the source."""
         return tuple(Call(name, read=True) for name in self._asked(answer))
 
     def reference_plan(self) -> tuple[Call, ...]:
@@ -97,48 +97,50 @@ class Targets:
         return (Call(self._question.answer, args=args),)
 
     def value(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
-        """Return what the student's variable holds, or its entry under a key."""
+        """Return the value of the student's variable, or of its entry under a key."""
         literal = stated(evidence.answer, name)
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
+        # Observations are in the order of the plan, which depends only on the answer's text.
         value, finding = observed_value(evidence.observed, asked.index(name), name)
         return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
 
     def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
-        """Return what the reference has there; the finding is our own fault."""
+        """Return the reference's value at this key; a finding is our own fault."""
         value, finding = reference_value(evidence.expected)
         if finding is not None:
             return FoundValue(finding=finding)
         if self._config is not None:
             value, key = self.said(key, evidence).right, None
         found = _entry(value, key, name)
+        # A missing entry of the reference is our fault, so replace the finding, which blames the student.
         if found.finding is not None:
             return FoundValue(finding=reference_value(())[1])
         return found
 
     def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
-        """Return what a reference with a ``config`` says of one entry; nothing if it was not asked."""
+        """Return the reply of a reference with a ``config`` about one entry; empty if it was not called."""
         if self._config is None:
             return OracleReply()
         value, _ = reference_value(evidence.expected)
         return read_reply(value, () if key is None else (key,))
 
     def _asked(self, answer: Answer) -> list[str]:
-        """Return the variables that need the box, each once, in the order of the items."""
+        """Return the variables that need the sandbox, each once, in the order of the items."""
         names = (self.of_item(item) for item in self._question.items if item.id in self._items)
         return [name for name in dict.fromkeys(names) if stated(answer, name) is None]
 
 
 def stated(answer: Answer, name: str) -> Literal | None:
-    """The value that can be read without running anything: a text cell's own text, or a plain literal."""
+    """Return the value that can be read without running anything: a text cell's text, or a plain literal."""
     if answer.cell_type == "markdown":
         return Literal(answer.source.strip().strip("$`*").strip())
     return answer_literal(answer.source, name)
 
 
 def nothing_written(value: Any) -> bool:
-    """Whether a text is no answer: blank, or the dots that stood there."""
+    """Return whether a text is no answer: blank, or only the dots of the placeholder."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
 
 

@@ -1,1 +1,1 @@
-"""What an answer holds: literals, numbers, arrays and texts, read, compared and quoted."""
+"""Values of answers: literals, numbers, arrays and texts, read, compared and quoted."""

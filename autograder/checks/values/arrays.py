@@ -1,4 +1,4 @@
-"""Numbers in whatever form student code returned them: Python's own, arrays, tensors, texts."""
+"""Numbers in any form that student code returns: Python numbers, arrays, tensors, texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_WHOLE_BITS = 4096
 
 
 def read_scalar(value: Any) -> int | float | None:
-    """Return a number, or the only one of an array or tensor; None for anything else, also truth values."""
+    """Return a number, or the only one of an array or tensor; None for anything else, including booleans."""
     array = value.array if isinstance(value, Tensor) else value
     if isinstance(array, np.ndarray | np.generic) and array.dtype.kind in "iuf" and array.size == 1:
         array = array.reshape(()).item()
@@ -23,7 +23,7 @@ def read_scalar(value: Any) -> int | float | None:
 
 
 def whole(value: Any) -> int | None:
-    """Read a whole number from what a student gave: a number, a text, or an array of one number."""
+    """Read an integer from a student's value: a number, a text, or an array of one number."""
     text = value.text if isinstance(value, Opaque) else value  # a sympy number has a text
     if isinstance(text, str):
         with contextlib.suppress(Unreadable):

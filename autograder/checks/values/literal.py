@@ -1,4 +1,4 @@
-"""Reads the plain literal that an answer cell assigns to a name, without running anything."""
+"""Reading of the plain literal that an answer cell assigns to a name, without running anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHERS = (
     r"\u00a1-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u2bff\uff01-\uff5e"
     r"\U0001d400-\U0001d7ff"
 )
-"""Beyond ASCII, what texts are read with here: no marks on letters, no ends of lines, nothing invisible."""
+"""Characters beyond ASCII that are read here: no combining marks, no line ends, no invisible characters."""
 MAX_SOURCE = 64_000
 """Characters of an answer cell; longer ones are left to the sandbox."""
 MAX_DEPTH = 8
@@ -33,17 +33,17 @@ Plain = str | int | float | bool | None | tuple["Plain", ...] | list["Plain"]
 
 
 class Literal(Struct, frozen=True):
-    """A value that stands in the source as it is. A record of its own, because None is a value, too."""
+    """A value that is written in the source. A separate record, because None is a value, too."""
 
     value: Plain
 
 
 class NoFormula(Exception):
-    """Nothing was handed in: None, or an empty text."""
+    """The answer is empty: None, or an empty text."""
 
 
 def markdown_formula(source: str) -> str:
-    """The formula of a markdown answer: what stands between dollar signs, or the whole text.
+    """Return the formula of a markdown answer: the part between dollar signs, or the whole text.
 
     Raises:
         Unreadable: there are several formulas.
@@ -63,19 +63,19 @@ class _NotPlain(Exception):
 
 
 def answer_literal(source: str, name: str) -> Literal | None:
-    """The plain literal that a cell assigns to ``name``.
+    """Return the plain literal that a cell assigns to ``name``.
 
-    The last assignment counts. It must stand at top level and its value must be a string, number, bool
-    or None, or tuples and lists of them. Nothing else in the cell may bind the name; when the value is
-    mutable, nothing else may mention it. In a cell that is not Python, for instance because one quote is
-    missing, a line stands for itself if no other line mentions the name.
+    The last assignment counts. It must be at top level and its value must be a string, number, bool or None,
+    or tuples and lists of them. No other statement in the cell may bind the name; if the value is mutable, no
+    other expression may mention it. In a cell that is not Python, for instance because one quote is missing,
+    a line is read alone if no other line mentions the name.
 
     Args:
         source: the answer cell.
         name: the variable the student assigns.
 
     Returns:
-        The literal; None when there is none, so that only running the cell can tell the value.
+        The literal; None if there is none, so that only running the cell can show the value.
     """
     plainly = plain_texts(source)
     if plainly is not None:
@@ -86,12 +86,13 @@ def answer_literal(source: str, name: str) -> Literal | None:
     if syntax_fault(source) is None:  # a line that only a notebook understands
         return None
     lines = [line for line in source.split("\n") if re.search(rf"\b{re.escape(name)}\b", line)]
+    # A string of several lines may contain the line, and a star import may bind the name.
     hides_lines = any(sign in source for sign in ('"""', "'''", "import *"))
     return tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
 
 
 def tree_literal(source: str, name: str) -> Literal | None:
-    """The same of any cell, by its syntax tree."""
+    """Return the literal that any cell assigns to a name, by its syntax tree."""
     tree = syntax_tree(source)
     return None if tree is None else _literal_in(tree, name)
 
@@ -117,7 +118,7 @@ def _literal_in(tree: ast.Module, name: str) -> Literal | None:
 
 @cache
 def _plain_line() -> re.Pattern[str]:
-    """A comment, nothing, or a text without escapes but that of a backslash, assigned to a name."""
+    """Return the pattern of a blank line, a comment, or a text with no escape but that of a backslash."""
     comment = rf" *(?:#[\x20-\x7e{_OTHERS}]*)?"
     double = rf"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHERS}]*"
     single = rf"[\x20-\x26\x28-\x5b\x5d-\x7e{_OTHERS}]*"
@@ -126,9 +127,9 @@ def _plain_line() -> re.Pattern[str]:
 
 
 def plain_texts(source: str) -> dict[str, str] | None:
-    """What a cell assigns that consists of ``name = "text"`` in lines of their own, comments and blank lines.
+    """Return the texts of a cell that consists only of lines ``name = "text"``, comments and blank lines.
 
-    Most answers look so, and the parser takes longer for them than judging does.
+    Most answers have this form, and the parser takes longer for them than judging does.
 
     Returns:
         The last text of each name; None for every other cell.
@@ -150,7 +151,7 @@ def plain_texts(source: str) -> dict[str, str] | None:
 
 
 def syntax_tree(source: str) -> ast.Module | None:
-    """The syntax tree; None for what is too long or not Python (magics included)."""
+    """Return the syntax tree; None if the source is too long or not Python (magics included)."""
     if len(source) > MAX_SOURCE:
         return None
     try:
@@ -160,14 +161,14 @@ def syntax_tree(source: str) -> ast.Module | None:
 
 
 def code_tree(source: str) -> ast.Module | None:
-    """The syntax tree of a cell's code, without lines that only a notebook understands."""
+    """Return the syntax tree of a cell's code, without lines that only a notebook understands."""
     return syntax_tree(source) or syntax_tree(_MAGIC.sub(r"\1pass", source))
 
 
 def syntax_fault(source: str) -> Message | None:
-    """Why a cell's code is not valid Python; None where it is, or where that cannot be told.
+    """Return why a cell's code is not valid Python; None if it is valid, or too long to parse.
 
-    Lines that only a notebook understands are no faults.
+    Lines that only a notebook understands are not faults.
     """
     if len(source) > MAX_SOURCE:
         return None
@@ -184,7 +185,7 @@ def syntax_fault(source: str) -> Message | None:
 
 
 def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """Pairs of name and value of ``a = b = value`` and ``a: type = value``."""
+    """Yield pairs of name and value of ``a = b = value`` and ``a: type = value``."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             if isinstance(target, ast.Name):
@@ -194,7 +195,7 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
 
 
 def _plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
-    """The value, and whether it is immutable throughout.
+    """Return the value, and whether it is immutable throughout.
 
     Raises:
         _NotPlain: the expression would have to be run.
@@ -220,7 +221,7 @@ def _plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
 
 
 def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
-    """Whether a node may change what the name stands for."""
+    """Return whether a node may change the value of the name."""
     match node:
         case ast.Name():
             return node.id == name and id(node) not in own and not (frozen and isinstance(node.ctx, ast.Load))
@@ -238,7 +239,7 @@ def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
 
 
 def has_several_formulas(answer: Answer) -> bool:
-    """Return whether a text holds more than one formula, so that none of them can be taken for the answer."""
+    """Return whether a text contains several formulas, so that none of them can be taken as the answer."""
     try:
         markdown_formula(answer.source if answer.cell_type == "markdown" else "")
     except Unreadable:

@@ -1,4 +1,4 @@
-"""Text that people read: its length, whether it says anything, and which texts are the same.
+"""Prose: its words, whether it says anything, and which texts are equal.
 
 Nothing here gives points.
 """
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 MOST = 20_000
-"""Characters that are looked at; more than anybody writes in an exam."""
+"""Characters that are examined; more than anyone writes in an exam."""
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -26,26 +26,27 @@ _PLACEHOLDERS = frozenset(
 )
 _LONGEST_PLACEHOLDER = 100
 _LETTERS = r"\w{0,60}"
-"""What a star stands for; bounded, so that no text makes a search slow."""
+"""Expansion of a star; bounded, so that no text makes a search slow."""
 _SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
 _SENTENCE_MARK = re.compile("[" + re.escape(".,;:!?…\"'„“”‚‘’«»‹›`´") + "]")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
+# Unicode Standard Annex #15, Stream-Safe Text Format: after 30 non-starters comes a U+034F.
 _HIGHEST = 30
 _JOINER = "\u034f"
 _STAYS = ("<super>", "<sub>", "<fraction>")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, without formulas and code, in lower case."""
+    """Return the words of a text, without formulas and code, in lower case."""
     return [found.casefold() for found in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
 
 
 def unwritten(text: str) -> bool:
-    """Whether a text says nothing: a placeholder that was left, marks of an empty list, or dots and dashes.
+    """Return whether a text says nothing: a placeholder, the marks of an empty list, or dots and dashes.
 
-    Any other sign may be an answer, and is left to a person.
+    Any other character may be an answer and is left to manual review.
     """
     lines = [line.strip() for line in text[:MOST].splitlines() if line.strip()]
     if len(lines) > 1 and all(_LIST_MARK.fullmatch(line) for line in lines):
@@ -60,12 +61,11 @@ def _unseen(char: str) -> bool:
 
 
 def same_form(text: str) -> str:
-    """What is left of a text when differences that mean nothing are taken away.
+    """Return a text without differences that mean nothing.
 
-    Those are case, space, marks of sentences and emphasis, and ways to write a letter in Unicode. Marks
-    between letters or digits stay (``2.5``, ``d_model``), and so do superscripts and signs of formulas
-    (``n!``, ``a != b``).
-    What comes after `MOST` characters must be the same letter for letter.
+    Those are case, space, punctuation and emphasis, and different encodings of a letter in Unicode. Marks
+    between letters or digits are kept (``2.5``, ``d_model``), and so are superscripts and signs of formulas
+    (``n!``, ``a != b``). The part after `MOST` characters must be identical, because it is only hashed.
     """
     rest = text[MOST:]
     text = _low_towers(text[:MOST])
@@ -84,9 +84,9 @@ def same_form(text: str) -> str:
 
 
 def _low_towers(text: str) -> str:
-    """The text with a joiner after so many marks on one letter, as Unicode's stream-safe form has them.
+    """Return the text with a joiner after `_HIGHEST` marks on one letter, as in Unicode's stream-safe form.
 
-    Putting marks in order takes time that grows with the square of their number.
+    Sorting combining marks takes time quadratic in their number.
     """
     if text.isascii():
         return text
@@ -101,7 +101,7 @@ def _low_towers(text: str) -> str:
 
 
 def _kept(text: str, at: int) -> str:
-    """A mark between letters or digits, or of a formula: ``n!``, ``(n-1)!``, ``a != b``; else a blank."""
+    """Return a mark between letters or digits or of a formula (such as ``n!``, ``a != b``), or a blank."""
     before, after = text[max(0, at - 2) : at], text[at + 1 : at + 2]
     if before[-1:].isalnum() and after.isalnum():
         return text[at]
@@ -111,10 +111,10 @@ def _kept(text: str, at: int) -> str:
 
 
 def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
-    """Where entries of a closed list stand in a text: beginnings and ends, in order, without overlaps.
+    """Return the start and end of entries of a closed list in a text, in order, without overlaps.
 
-    An entry is a word or several; ``*`` at an end of a word stands for any letters. Case and the kind of
-    space do not matter.
+    An entry is one word or several; ``*`` at an end of a word matches any letters. Case and the kind of space
+    do not matter.
     """
     return apart(
         (match.start(), match.end()) for entry in sought for match in _pattern(entry).finditer(text[:MOST])
@@ -122,7 +122,7 @@ def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Beginnings and ends in order; what overlaps is put together."""
+    """Return starts and ends in order, with overlapping spans merged."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:

@@ -1,4 +1,4 @@
-"""How values that student code made are named in sentences: short, on one line, at bounded cost."""
+"""Short one-line descriptions of values that student code made, at bounded cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_AXES = 12
 
 
 def quote(text: str, limit: int = MAX_TEXT) -> str:
-    """A text on one line, without control characters, shortened in its middle."""
+    """Return a text on one line, without control characters, shortened in its middle."""
     head = text if len(text) <= limit else f"{text[: limit * 2 // 3]} … {text[-limit // 4 :]}"
     if head.isascii() and head.isprintable():
         return head.strip()
@@ -25,14 +25,14 @@ def quote(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def quote_integer(number: int) -> str:
-    """An integer with thousands separators, or how long it is."""
+    """Return an integer with thousands separators, or its length."""
     if number.bit_length() > MAX_BITS:
         return f"(≈ 2^{number.bit_length()})"
     return f"{number:,}"
 
 
 def quote_shape(shape: Iterable[Any]) -> str:
-    """A shape as Python writes it, shortened after some axes."""
+    """Return a shape as Python writes it, shortened after some axes."""
     sizes = [
         quote_integer(size).replace(",", "") if isinstance(size, int) else quote(str(size)) for size in shape
     ]
@@ -42,7 +42,7 @@ def quote_shape(shape: Iterable[Any]) -> str:
 
 
 def type_name(value: Any) -> str:
-    """What kind of thing a value is, with the shape of arrays."""
+    """Return the type of a value, with the shape of arrays."""
     if isinstance(value, Tensor):
         return f"Tensor {quote_shape(getattr(value.array, 'shape', ()))}"
     if isinstance(value, np.ndarray):
@@ -55,7 +55,8 @@ def type_name(value: Any) -> str:
 
 
 def _visible(character: str) -> str:
-    """The character, or a sign for it when it would not show or would reorder the line."""
+    """Return the character, or a replacement if it would not show or would reorder the line."""
     if character.isspace():
         return " "
+    # Control, format, surrogate, private and unassigned characters.
     return "�" if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn") else character

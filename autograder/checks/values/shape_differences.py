@@ -1,6 +1,6 @@
-"""How a wrong shape differs from the right one.
+"""Explanations of how a wrong shape differs from the right one.
 
-What is said about it is looked up among the shapes that one misconception makes of the right one.
+An explanation is found among the shapes that one misconception makes of the right one.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "axes": ("axes",),
     "count": ("count",),
 }
-"""Every way in which a shape may differ, by family. A family's name also stands for all of its own."""
+"""Every way in which a shape may differ, by family. The name of a family also refers to all of its
+members."""
 DIFFERENCES = frozenset(code for codes in FAMILIES.values() for code in codes)
 NEEDS_HEADS = frozenset(code for code in DIFFERENCES if "head" in code)
-"""What can only be told where it is known which size counts the heads."""
+"""Differences that are recognised only if it is known which size counts the heads."""
 
 _BATCH = re.compile(r".*batch.*", re.IGNORECASE)
 _HEADS = re.compile(r"(?:n|num|number_of)?[_ ]?heads?|köpfe", re.IGNORECASE)
@@ -43,7 +44,7 @@ class ShapeDifference(Struct, frozen=True):
 
     Attributes:
         code: one of `DIFFERENCES`.
-        axes: the axes of the shape that was given which it is about, from 0.
+        axes: the axes of the submitted shape that the difference is about, from 0.
     """
 
     code: str
@@ -51,12 +52,12 @@ class ShapeDifference(Struct, frozen=True):
 
 
 class Roles(Struct, frozen=True):
-    """What is known about a right shape.
+    """The known roles of axes in a right shape.
 
     Attributes:
-        batch: the axis of the batch; -1 when not known.
-        heads: the axis of the heads; -1 when not known or there is none.
-        head_count: how many heads there are; None when not known.
+        batch: the axis of the batch; -1 if unknown.
+        heads: the axis of the heads; -1 if unknown or if there is none.
+        head_count: the number of heads; None if unknown.
     """
 
     batch: int = -1
@@ -65,7 +66,7 @@ class Roles(Struct, frozen=True):
 
 
 def family(code: str) -> frozenset[str]:
-    """The differences that a name stands for; empty when it stands for none."""
+    """Return the differences that a name refers to; empty if there are none."""
     return frozenset(FAMILIES.get(code, (code,) if code in DIFFERENCES else ()))
 
 
@@ -73,10 +74,10 @@ def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, u
     """Find the batch and the heads by the names of the axes.
 
     Args:
-        names: everything that each axis of the right shape is called.
+        names: all names of each axis of the right shape.
         right: the right shape.
-        stated: how many heads there are, where the rubric says so.
-        usual: the same where nothing says so, and no axis is theirs.
+        explicit: the number of heads, if the rubric gives it.
+        usual: the number of heads if the rubric does not give it and no axis is the heads.
     """
     batch = next((axis for axis, known in enumerate(names) if any(map(_BATCH.fullmatch, known))), -1)
     place = next((axis for axis, known in enumerate(names) if any(map(_HEADS.fullmatch, known))), -1)
@@ -84,26 +85,26 @@ def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, u
 
 
 def names_heads(name: str) -> bool:
-    """Whether a size of this name counts the heads."""
+    """Return whether a size of this name counts the heads."""
     return _HEADS.fullmatch(name) is not None
 
 
 def head_count(vocabulary: Vocabulary) -> Node | None:
-    """The symbol that counts the heads, by its spellings; None where there is none."""
+    """Return the symbol that counts the heads, by its spellings, or None."""
     return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
 
 
 def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDifference | None:
-    """How a shape differs from the right one.
+    """Return how a shape differs from the right one.
 
     Args:
-        given: what was written.
-        right: what is right.
-        equal: whether two sizes are equal; may raise `Undecided`.
-        roles: which of the right axes are what.
+        submitted: the submitted shape.
+        right: the right shape.
+        equal: decides whether two sizes are equal; may raise `Undecided`.
+        roles: the roles of the right axes.
 
     Returns:
-        The first explanation that fits; None when the shapes are equal.
+        The first explanation that fits; None if the shapes are equal.
 
     Raises:
         Undecided: they could be proven neither equal nor different.
@@ -123,6 +124,7 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDiffere
         if wrong and open_ones:  # nothing is said of these
             return ShapeDifference("axes", wrong)
         return _in_place(given, right, wrong, proven, roles) if wrong else None
+    # If all sizes but one are 1, their product is that size, and axes are missing instead.
     several = sum(not proven(axis, Num(1)) for axis in right) > 1
     if several and len(given) == 1 and proven(given[0], Mul(right)):
         return ShapeDifference("product", (0,))
@@ -135,7 +137,7 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDiffere
 
 
 def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
-    """The axes that are proven different, and those that are neither proven different nor equal.
+    """Return the axes that are proven different, and those that are neither proven different nor equal.
 
     Raises:
         Undecided: none is proven different, and not all are proven equal.
@@ -188,7 +190,7 @@ def _permuted(given: list[Node], right: list[Node], equal: Equal) -> bool:
 
 
 def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
-    """Two axes made one, at the place of either: which two, the place of the one, and the shape."""
+    """Yield shapes with two axes merged at either position: the pair, the merged axis, and the shape."""
     for first, second in combinations(range(len(axes)), 2):
         for stays, goes in ((first, second), (second, first)):
             merged = list(axes)
@@ -198,7 +200,10 @@ def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
 
 
 def _merged(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
-    """One axis is still the product of two. With a size of one, the axis might as well be missing."""
+    """Return the difference that one axis is still the product of two.
+
+    With a size of one, the axis might as well be missing.
+    """
     for pair, place, merged in _merges(right):
         if any(right[axis] == Num(1) for axis in pair) or not same(given, merged):
             continue

@@ -1,4 +1,4 @@
-"""Reads a table as students write one, and finds which of its rows is which of the rubric's."""
+"""Reading of tables as students write them, and matching of their rows to those of the rubric."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class WrittenRow(Struct, frozen=True, eq=False):
     """One row as it was written."""
 
     name: str
-    """Of the first column, as the student has it."""
+    """The entry in the first column, as the student wrote it."""
     cells: dict[str, Any]
     """By column id; empty cells are left out."""
     entries: int = 0
-    """How many entries the row has, where they are more than the table has columns; otherwise 0."""
+    """The number of entries of the row, if they are more than the columns of the table; otherwise 0."""
 
 
 class UnreadableTable(Struct, frozen=True):
-    """Why something is not a table: a code of the vocabulary and what it mentions."""
+    """Why a value is not a table: a code of the vocabulary and its parameters."""
 
     code: str
     params: dict[str, str] = {}
@@ -51,13 +51,13 @@ class Columns:
     """The names of a table's columns."""
 
     def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
-        """Remember them.
+        """Index the names.
 
         Args:
-            names: column id → everything it may be called, in the order of the table.
+            names: column id → all its names, in the order of the table.
 
         Raises:
-            RubricError: a name stands for two columns.
+            RubricError: a name refers to two columns.
         """
         self.ids = tuple(names)
         self._ids: dict[str, str] = {}
@@ -67,26 +67,30 @@ class Columns:
                     raise RubricError(f"column: {name!r} stands for two columns")
 
     def find(self, name: Any) -> str:
-        """The id of the column that is called so; empty where none is."""
+        """Return the id of the column with a name; empty if there is none."""
         return self._ids.get(normal(name), "") if isinstance(name, str) else ""
 
     def header(self, entries: Sequence[Any]) -> tuple[str, ...] | None:
-        """The columns that a line of names stands for, empty for unknown ones; None for another line."""
+        """Return the columns that a line of names refers to, empty for unknown ones.
+
+        None if it is no header.
+        """
         found = tuple(self.find(entry) for entry in entries)
         known = [column for column in found if column]
+        # One known name may be an entry of a table without a header; two with the first column are a header.
         if len(known) != len(set(known)) or self.ids[0] not in known or len(known) < 2:
             return None
         return found
 
 
 def normal(name: str) -> str:
-    """A name without what does not matter: case, spaces, quotes."""
+    """Return a name without differences that do not matter: case, spaces, quotes."""
     text = unicodedata.normalize("NFKC", name[:MAX_NAME]).casefold().strip(_AROUND)
     return _INSIDE.sub("_", text).strip("_")
 
 
 def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
-    """The rows of an answer, in its order."""
+    """Return the rows of an answer, in its order."""
     if isinstance(value, str):
         return _lines(value, columns)
     if isinstance(value, Mapping):
@@ -97,7 +101,7 @@ def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | Unreada
 
 
 def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
-    """Rows by name; or whole columns by name, as a data frame gives them."""
+    """Read rows by name, or whole columns by name, as in a data frame."""
     if len(value) > MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     header = columns.header(list(value))
@@ -136,7 +140,7 @@ def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | Un
 
 
 def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
-    """Markdown with bars, or columns that tabs, semicolons or at least two spaces separate."""
+    """Read Markdown with bars, or columns that are separated by tabs, semicolons or at least two spaces."""
     if len(text) > MAX_TEXT or text.count("\n") > 2 * MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     lines = [
@@ -161,12 +165,16 @@ def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTa
     header = columns.header(split[0])
     body = split[1:] if header else split
     order = header or columns.ids
+    # A leading number in a line with one entry too many only numbers the row.
     body = [line[1:] if len(line) == len(order) + 1 and line[0].isdecimal() else line for line in body]
     return _sequences(body, order, columns)
 
 
 def _named(text: str, width: int) -> list[list[str]]:
-    """Rows such as ``total: 148`` and ``wpe: (1024, 768), 786432, …``; none where a line is no such row."""
+    """Read rows such as ``total: 148`` and ``wpe: (1024, 768), 786432, …``.
+
+    None if any line is no such row.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     if width == 2 and len(lines) == 1:
         lines = [part for part in re.split(r"[,;]\s*(?=[^\d\s])", text) if part.strip()]
@@ -181,7 +189,7 @@ def _named(text: str, width: int) -> list[list[str]]:
 
 
 def _parts(text: str) -> list[str]:
-    """What commas separate, but for those before a closing bracket that was not opened after them."""
+    """Split at commas, except for those inside brackets."""
     found, end, inside = [], len(text), False
     for sign in reversed(list(_COMMA_OR_BRACKET.finditer(text))):
         if sign[0] == ",":
@@ -213,7 +221,7 @@ def _row(name: Any, cells: Mapping[str, Any], columns: Columns) -> WrittenRow:
 
 
 def _name(name: Any) -> str:
-    """A row's name; a number will do, anything else is none."""
+    """Return a row's name; a number is accepted, anything else is empty."""
     if isinstance(name, str):
         return quote(name[:MAX_NAME].strip(_AROUND))
     if isinstance(name, int) and not isinstance(name, bool) and name.bit_length() < 64:
@@ -226,12 +234,12 @@ def _empty(cell: Any) -> bool:
 
 
 def _plain(cell: str) -> str:
-    """A cell without the marks for code and for bold type around it."""
+    """Return a cell without the marks for code and bold type around it."""
     return cell.replace("\\|", "|").strip().strip("`").strip("*").strip()
 
 
 def _is_rule(line: str) -> bool:
-    """The line between the names of the columns and the rows."""
+    """Return whether a line separates the header from the rows."""
     return "-" in line and not line.strip("|:+=- \t")
 
 
@@ -239,14 +247,14 @@ class Matched(Struct, frozen=True, eq=False):
     """The rows of an answer by the rubric's ids."""
 
     rows: dict[str, tuple[WrittenRow, ...]]
-    """Row id → what was written under this name; usually one row."""
+    """Row id → the rows with this name; usually one."""
     extra: tuple[str, ...] = ()
-    """Names of rows that are not asked for, as they were written."""
+    """Names of rows that the rubric does not have, as they were written."""
     moved: frozenset[str] = frozenset()
-    """Rows that stand in another order than the others."""
+    """Rows in another order than the others."""
 
     def one(self, row: str) -> WrittenRow | None:
-        """The row, where it stands there."""
+        """Return the first row with an id, or None."""
         found = self.rows.get(row, ())
         return found[0] if found else None
 
@@ -255,15 +263,15 @@ class Names:
     """Finds rows by name."""
 
     def __init__(self, rows: Mapping[str, Sequence[str]], where: str, beside: Sequence[str] = ()) -> None:
-        """Collect the names.
+        """Index the names.
 
         Args:
-            rows: that are asked for: id → further names.
+            rows: of the rubric: id → further names.
             where: how errors name the question.
-            beside: patterns of the names of rows that may stand there as well.
+            extra_patterns: patterns of the names of rows that are allowed in addition.
 
         Raises:
-            RubricError: a name stands for two rows.
+            RubricError: a name refers to two rows.
         """
         self._order = [*rows]
         self._beside = tuple(pattern.casefold() for pattern in beside)
@@ -274,15 +282,15 @@ class Names:
                     raise RubricError(f"{name!r} stands for two rows", where, "row")
 
     def find(self, name: str) -> str:
-        """The row of this name; empty where none is."""
+        """Return the row of this name; empty if there is none."""
         return self._ids.get(normal(name), "")
 
     def _may_stand(self, name: str) -> bool:
-        """Whether a row is not asked for, and true all the same."""
+        """Return whether a row that the rubric does not have is allowed all the same."""
         return any(fnmatchcase(normal(name), pattern) for pattern in self._beside)
 
     def match(self, written: Iterable[WrittenRow]) -> Matched:
-        """Sort the rows of an answer."""
+        """Match the rows of an answer to those of the rubric."""
         rows: dict[str, tuple[WrittenRow, ...]] = {}
         extra: dict[str, None] = {}
         for row in written:
@@ -292,13 +300,17 @@ class Names:
             elif (row.name or row.cells) and not self._may_stand(row.name):
                 extra[row.name or "–"] = None
         places = [self._order.index(row) for row in rows]
+        # The fewest rows that must move to restore the order are those outside a longest rising subsequence.
         kept = _longest_rising(places)
         moved = frozenset(self._order[place] for place in places if place not in kept)
         return Matched(rows, tuple(extra), moved)
 
 
 def _longest_rising(numbers: Sequence[int]) -> set[int]:
-    """The numbers of a longest rising subsequence; the numbers differ."""
+    """Return the numbers of a longest rising subsequence; the numbers differ.
+
+    Patience sorting in O(n log n): ``ends`` has the smallest end of a subsequence of each length.
+    """
     ends: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:

@@ -1,1 +1,1 @@
-"""Kinds that know nothing of a subject: formulas, numbers, shapes, tables, code, text."""
+"""Kinds that are independent of the subject: formulas, numbers, shapes, tables, code, text."""

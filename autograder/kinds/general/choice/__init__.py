@@ -29,7 +29,7 @@ UNKNOWN = "no such option"
 _CLAUSES = re.compile(
     r"""[.:;,!?()*`"'“”„\n]+|[ \t][-–—][ \t]|\b(?:is|are|ist|sind|lautet)\b""", re.IGNORECASE
 )
-"""What stands around the name of an option that is an answer by itself: "no order" does not answer "no"."""
+"""Delimiters around the name of an option that is an answer by itself: "no order" does not answer "no"."""
 
 
 class ChoiceTrials(Struct, frozen=True):
@@ -38,10 +38,10 @@ class ChoiceTrials(Struct, frozen=True):
     Attributes:
         planter: of the item.
         right: ids of the right options, each once.
-        pick: so many of them are wanted; 0: all.
-        each: points are given in parts.
+        pick: the number of options to choose; 0: all.
+        each: whether points are given in parts.
         mistakes: named wrong options.
-        names: every option, and what else is tried.
+        names: every option, and other names to try.
     """
 
     planter: Planter
@@ -52,15 +52,17 @@ class ChoiceTrials(Struct, frozen=True):
     names: tuple[str, ...]
 
     def all(self) -> Iterator[Trial]:
-        """Every trial of the item."""
+        """Yield every trial of the item."""
         yield from self._picked() if self.pick else self._marked()
 
     def _picked(self) -> Iterator[Trial]:
-        """A closed list: each right option counts, each other one does not."""
+        """Yield trials of a closed list: each right option earns a part, any other earns nothing."""
         part = self._part(self.pick)
+        # Groups of `pick` that wrap around, so that every right option is in a right trial.
         for start in range(0, len(self.right), self.pick):
             chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
             yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
+        # One right option is left out: its place is free for a wrong one.
         rest = list(self.right[: self.pick - 1])
         for name in self.names:
             if name not in self.right:
@@ -75,10 +77,11 @@ class ChoiceTrials(Struct, frozen=True):
             yield self._trial("one too few", rest, part * len(rest))
 
     def _marked(self) -> Iterator[Trial]:
-        """All right options and no other."""
+        """Yield trials of an item that requires all right options and no other."""
         named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
         yield self.planter.right("right", self._written(self.right))
         for mistake, chosen in zip(self.mistakes, named, strict=True):
+            # Of two mistakes with the same options, only the first is ever reported.
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
                 yield self._trial(name, chosen, mistake.points, code=mistake.code)
@@ -89,6 +92,7 @@ class ChoiceTrials(Struct, frozen=True):
                 chosen, done = [name], f"{name} instead"
             else:
                 chosen, done = [*self.right, name], f"{name} as well"
+            # A set of options that a mistake names has its trial already, with the points of the mistake.
             if chosen and sorted(chosen) not in map(sorted, named):
                 family = "" if name in self.right else "others"
                 yield self._trial(done, chosen, self._parts(chosen), family=family)
@@ -96,6 +100,7 @@ class ChoiceTrials(Struct, frozen=True):
     def _parts(self, chosen: Sequence[str]) -> Decimal:
         if not self.each:
             return Decimal(0)
+        # A wrong option cancels a right one, as in `ChoiceCheck._judge_marked`.
         part = self._part(len(self.right))
         good = len(set(chosen) & set(self.right))
         return part * max(0, good - len(set(chosen) - set(self.right)))
@@ -117,12 +122,12 @@ class ChoiceTrials(Struct, frozen=True):
 
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that can be chosen."""
+    """One option to choose."""
 
     id: str
     aliases: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
-    """Beginnings of words: a name that has such a word, and none of another option's, is this one."""
+    """Beginnings of words: a name with such a word, and with none of another option, means this option."""
     text: dict[str, str] = {}
 
 
@@ -140,7 +145,7 @@ class ChoiceQuestion(Struct, frozen=True):
     """Options without aliases."""
     preset: Literal["", "yes-no"] = ""
     unknown: dict[str, str] = {}
-    """The sentence for a name that is no option, with ``{name}``; by language."""
+    """The sentence for a name that is not an option, with ``{name}``; by language."""
 
 
 class ChoiceItem(Struct, frozen=True):
@@ -148,15 +153,15 @@ class ChoiceItem(Struct, frozen=True):
 
     right: tuple[str, ...]
     pick: int = 0
-    """So many different ones of ``right`` are wanted; 0: all of them, and no other."""
+    """The number of different options of ``right`` to choose; 0: all of them, and no other."""
     credit: Literal["all", "each"] = "all"
     answer: str = ""
     key: str | int | None = None
     mistake: tuple[Mistake, ...] = ()
     others: Literal["review", "wrong"] = "review"
-    """What becomes of an answer with a name that is no option: manual review, or it is wrong."""
+    """How to treat an answer with a name that is not an option: manual review, or wrong."""
     distinct_from: tuple[str, ...] = ()
-    """Earlier items as ``"question.item"``: what was chosen there earns nothing here."""
+    """Earlier items as ``"question.item"``: an option chosen there earns nothing here."""
 
 
 class Entry(Struct, frozen=True):
@@ -165,11 +170,11 @@ class Entry(Struct, frozen=True):
     id: str
     text: str
     is_doubtful: bool = False
-    """It names several options, hedges, or says more than one name."""
+    """Whether it names several options, hedges, or contains more than one name."""
 
 
 class Chosen(Struct, frozen=True):
-    """What was chosen, each option once, in the order written."""
+    """The chosen options, each once, in the order written."""
 
     entries: tuple[Entry, ...] = ()
 
@@ -179,7 +184,7 @@ class Chosen(Struct, frozen=True):
         return tuple(entry.id for entry in self.entries if entry.id)
 
     def staff(self) -> str:
-        """For staff, in one line."""
+        """Return a description for staff, in one line."""
         return ", ".join(entry.id or f"{entry.text} (unknown)" for entry in self.entries[:20])
 
 
@@ -191,7 +196,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
     item_type = ChoiceItem
 
     def prepare(self) -> None:
-        """Refuse names that stand for two options, and items that no option can answer."""
+        """Refuse names that refer to two options, and items that no option can answer."""
         where = place(self.question)
         declared = _PRESETS[self.options.preset] + self.options.option
         declared += tuple(Option(name) for name in self.options.names)
@@ -218,12 +223,12 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             self._check_distinct(item, self.rubric)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The variables that do not stand in the source as literals."""
+        """Return the calls for variables that are not literals in the source."""
         del draw
         return self._targets.plan(answer)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Every other option, alone or beside right ones; see `Check.trials`."""
+        """Return every other option, alone or in addition to right ones; see `Check.make_trials`."""
         reads = {
             item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
         }
@@ -247,7 +252,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return any(name in self._ids_by_name for name in names if len(name) > 1)  # "n" may be a symbol
 
     def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
-        """What is wrong with a choice, with what was chosen."""
+        """Judge a choice, and record the chosen options."""
         name = self._targets.of_item(item)
         found = self._targets.value(name, options.key, evidence)
         if found.finding is not None:
@@ -261,7 +266,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
     def chosen_finding(
         self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
-        """What is wrong with one value of an answer; None when it is right."""
+        """Return the fault in one value of an answer; None if it is right."""
         written = self._entries(item, value)
         if written is None:
             form = type_name(value)
@@ -274,9 +279,11 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
         if repeated is not None:
             return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+        # Entries after the first `pick` do not count.
         counted = chosen.entries[: options.pick or None]
         if any(entry.is_doubtful or not (entry.id or options.others == "wrong") for entry in counted):
             return review(f"not certain which option is meant: {chosen.staff()}", "review.person")
+        # Several options for one, one of them wrong: the first may be meant, or the answer may hedge.
         if options.pick == 1 and not {*chosen.ids} <= {*options.right} and len(chosen.entries) > 1:
             return review(f"one option is asked for: {chosen.staff()}", "review.person")
         if options.pick:
@@ -289,23 +296,24 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             name = normal(text)
             if name:
                 choice = self._options.read(text)
+                # An option that is named twice counts once; unknown names are distinguished by their text.
                 found.setdefault(choice.option or name, Entry(choice.option, quote(text), choice.is_doubtful))
         return Chosen(tuple(found.values()))
 
     def _entries(self, item: Item, value: Any) -> list[str] | None:
-        """The entries of an answer; where one option is wanted, a text with a remark is one entry."""
+        """Return the entries of an answer; if one option is expected, a text with a remark is one entry."""
         options = self.items[item.id]
         is_one = (options.pick or len(set(options.right))) == 1
         single = (lambda text: bool(self._options.read(text).option)) if is_one else None
         return entries(value, self._ids_by_name, single)
 
     def _begun(self, word: str) -> str:
-        """The option that is known by the beginning of a word; empty if there are none or several."""
+        """Return the option that the beginning of a word identifies; empty if there are none or several."""
         found = [id_ for id_, pattern in self._begins.items() if pattern.match(word)]
         return found[0] if len(found) == 1 else ""
 
     def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
-        """A closed list: the first ``pick`` different entries, each on its own."""
+        """Judge a closed list: the first ``pick`` different entries, each separately."""
         part = equal_share(item.points, options.pick, place(self.question, item))
         points = NO_POINTS
         wrong: list[Finding] = []
@@ -327,7 +335,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return msgspec.structs.replace(wrong[0], points=points, staff=staff)
 
     def _marked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
-        """All right options and no other, or parts of it."""
+        """Judge an answer that requires all right options and no other, possibly with partial credit."""
         ids, right = {entry.id or entry.text for entry in chosen.entries}, set(options.right)
         if ids == right:
             return None
@@ -340,6 +348,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         finding = self._not_right(unknown) if unknown else failed("choice.wrong")
         points = NO_POINTS
         if options.credit == "each":
+            # Wrong options cancel right ones, so that marking everything earns little.
             part = equal_share(item.points, len(right), place(self.question, item))
             points = part * max(0, len(ids & right) - len(ids - right))
             counts = {"count": str(len(ids & right)), "total": str(len(ids))}
@@ -392,7 +401,7 @@ def check_unknown(texts: Mapping[str, str], where: str) -> None:
     """Refuse a sentence for unknown names that cannot be filled in.
 
     Raises:
-        RubricError: English is missing, or a placeholder is another than ``{name}``.
+        RubricError: English is missing, or there is a placeholder other than ``{name}``.
     """
     for language, text in texts.items():
         try:

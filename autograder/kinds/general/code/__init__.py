@@ -1,6 +1,6 @@
-"""The kind ``code``: checks in Python, run where no student code is; see docs/checks.md.
+"""The kind ``code``: checks in Python, run in a sandbox without student code; see docs/checks.md.
 
-The checks reach the judge's box as sources. What came of them there is judged here.
+The checks reach the judge's sandbox as sources. Their outcomes are judged here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemRes
 from autograder.rubric import Item
 
 _NO_DEVICE = re.compile(r"not compiled with|not linked with support|NVIDIA driver|No CUDA GPUs|accelerator")
-"""What torch says of a device that is not there, such as a GPU."""
+"""Messages of torch about a missing device, such as a GPU."""
 _LONGEST_TOLD = 1000
 """Characters of a text for students that a check chose at run time."""
 
@@ -46,7 +46,7 @@ class CodeItem(Struct, frozen=True):
 
 
 class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
-    """A question whose items are checks in Python."""
+    """A question that has checks in Python as its items."""
 
     kind: ClassVar[str] = "code"
     question_type = CodeQuestion
@@ -57,8 +57,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
         self.shows_values = False
-        """Whether outcomes tell what was drawn and compared."""
+        """Whether outcomes contain the drawn and compared values."""
         self._program = pack_checks(self.file)
+        # No result depends on planted answers, so editing them keeps the digest.
         told = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
         self._digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
@@ -89,7 +90,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         check_text(text, where)
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
-        """The parts of each check that no person decides on."""
+        """Return the parts of each check that is graded automatically."""
         tests = {}
         patterns = forbidden.patterns(self.file.forbidden) if self.file.uses_torch else ()
         for item, _ in self.automatic:
@@ -121,9 +122,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; students read no hidden input that their own code repeats.
+        """Return one result per item, without hidden inputs that the student's own code repeats.
 
-        If each attempt meets other inputs, such a text is of no use for the next one.
+        If each attempt has other inputs, such a text is useless for the next one and needs no redaction.
         """
         results = super().judge(evidence)
         if self.rubric.assignment.redraw == "attempt":
@@ -131,7 +132,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return redacted(results, (evidence.answer.source, *evidence.cells))
 
     def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
-        """What came of a check, or what was used that is forbidden."""
+        """Return the judgement of a check, or the use of a forbidden function."""
         del options
         check = self.file.check(item.id)
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
@@ -154,7 +155,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         )
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
-        """What is wrong in one part of a check."""
+        """Return the finding about one part of a check; None if it passes."""
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
@@ -171,6 +172,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
+        # The machine that grades lacks the device, so that the code may be right.
         if outcome.raised and _NO_DEVICE.search(outcome.message):
             return review(staff, "code.device")
         if outcome.raised:
@@ -181,7 +183,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
 
     def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
-        """Return what students read of a wrong answer, and what staff read if that lacks a language.
+        """Return the text for students about a wrong answer, and a remark for staff if it lacks a language.
 
         A text that the check chose at run time is plain: braces in it are no placeholders.
         """
@@ -200,7 +202,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         findings: Sequence[Finding | None],
         found: Finding | None,
     ) -> Finding | None:
-        """The finding told as the mutant whose values every wrong part has."""
+        """Return the finding with the title of the mutant that has the same values as every wrong part."""
         if found is None or found.status is not Status.FAILED:
             return found
         wrong = [
@@ -208,6 +210,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             for outcome, finding in zip(outcomes, findings, strict=True)
             if outcome is not None and finding is not None
         ]
+        # A mutant explains the item only if it explains every wrong part.
         names = set.intersection(*wrong) if wrong else set()
         mutant = next((mutant for mutant in self.file.mutants if mutant.name in names), None)
         if mutant is None:
@@ -221,6 +224,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if not self.file.forbidden:
             return None
         every = [one.forbidden for one in evidence.tests.values() if one.forbidden]
+        # Prefer a record that names a forbidden function to one that only shows another outcome.
         called = [one for one in every if any(forbidden.holds(name, one) for name in self.file.forbidden)]
         told = next(iter(called or every), "")
         used = [name for name in self.file.forbidden if forbidden.holds(name, told)]
@@ -245,11 +249,11 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     @property
     def _what(self) -> str:
-        """What the student writes."""
+        """The name that the student writes."""
         return self.question.answer or ", ".join(self.file.student_names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """The solution, every mutant, every planted answer, and some without any work."""
+        """Return the solution, every mutant, every planted answer, and some answers without any work."""
         if key.cell_type != "code":
             return ()
         found = [Trial("solution", self.file.solution)] if self.file.solution else []
@@ -268,8 +272,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             )
         for planted in self.file.planted:
             review = self.with_needing(planted.review)
+            # An item that needs manual review is not lost as well.
             loses = tuple(name for name in self.with_needing(planted.loses) if name not in review)
             found.append(Trial(planted.name, planted.source, loses, review=review))
+        # It is unknown which checks an answer without work passes by chance; `verify` only warns about them.
         every = tuple(item.id for item in self.question.items)
         asked = [self.file.names.get(name, name) for name in self.file.student_names]
         found += (
@@ -279,7 +285,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return tuple(found)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
-        """Return these checks and those that need one of them, as far as they are items."""
+        """Return these checks and those that depend on one of them, if they are items."""
         lost = dict.fromkeys(loses)
         for check in self.file.checks:
             if lost.keys() & set(check.needs):

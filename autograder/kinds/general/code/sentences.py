@@ -1,4 +1,4 @@
-"""Sentences about checks in Python. None says what a check asks."""
+"""Sentences about checks in Python. None of them reveals the property that a check tests."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Kind ``formula``: formulas, relations between symbols, and tuples of formulas.
+"""The kind ``formula``: formulas, relations between symbols, and tuples of formulas.
 
-Compared exactly in the assignment's symbols, however they are written. An item may grant assumptions
-(``assume``): then an answer is right when it is right with or without them, and both readings are kept
-apart for remarks and mistakes. An item may build on the student's own earlier results: then what follows
-from those is right as well.
+Formulas are compared exactly in the assignment's symbols, regardless of notation. An item may grant
+assumptions (``assume``): an answer is then right if it is right with or without them; the two readings are
+kept separate for remarks and mistakes. An item may build on the student's own earlier results: consequences
+of those are then right as well.
 """
 
 from __future__ import annotations
@@ -66,31 +66,32 @@ from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Question, Rubric
 
 MAX_KEYS = 512
-"""Answer keys kept, one for each item and each own result that is carried forward; and judged answers."""
+"""Cached answer keys, one for each item and each own result that is carried forward; also cached
+judgements."""
 MAX_DRAWS = 4
-"""Draws that the check is kept ready for; grading has one."""
+"""Draws for which the check is kept prepared; grading has one."""
 
 
 class _Judgement(Struct, frozen=True):
-    """What came of one item; ``finding`` is None for full points."""
+    """The judgement of one item; ``finding`` is None for full points."""
 
     finding: Finding | None
     reading: str = ""
     code: str = ""
-    """For statistics; empty: the finding's own."""
+    """For statistics; empty: the code of the finding."""
     word: Message | None = None
-    """What is said about a right answer."""
+    """A remark about a right answer."""
 
 
 class _Basis(Struct, frozen=True):
-    """What an answer key depends on besides the rubric."""
+    """The inputs of an answer key in addition to the rubric."""
 
     reference: Node | None = None
     carried: Carried = Carried()
 
 
 class FormulaCheck(Check):
-    """One question whose answers are formulas."""
+    """One question that formulas answer."""
 
     kind: ClassVar[str] = "formula"
     question_type = FormulaQuestion
@@ -109,7 +110,7 @@ class FormulaCheck(Check):
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
     def prepare(self, draw: Draw) -> None:
-        """Read everything, to be compared at the points that follow from a draw."""
+        """Read everything, and compare it at the points derived from a draw."""
         prepared = prepare(self._question, self._rubric, draw)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._spoken = prepared.spoken
@@ -119,15 +120,19 @@ class FormulaCheck(Check):
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
     def _with(self, draw: Draw | None) -> FormulaCheck:
-        """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
+        """Return the same check at the points of a draw, which is a secret.
 
-        Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
+        Without one, at those of `SAMPLE`.
+
+        Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
         """
         draw = draw or SAMPLE
         known = self._by_draw.get(draw)
         if known is None:
+            # The copy shares question and rubric; preparing it replaces everything derived from the draw.
             known = copy.copy(self)
             known.prepare(draw)
+            # Bounds the memory. Grading uses one draw, so that clearing everything is rare.
             if len(self._by_draw) >= MAX_DRAWS:
                 self._by_draw.clear()
             self._by_draw[draw] = known
@@ -135,31 +140,32 @@ class FormulaCheck(Check):
 
     @property
     def points(self) -> Points:
-        """Where formulas are compared."""
+        """The points at which formulas are compared."""
         return next(iter(self._items.values())).readings[0].points
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
-        """Read the variables whose values the source does not show."""
+        """Return the calls that read the variables that are no literals in the source."""
         return tuple(Call(name, read=True) for name in self._asked(answer))
 
     def reference_plan(self) -> tuple[Call, ...]:
-        """Compute the reference formula, where an item needs it."""
+        """Return the call of the reference formula, if an item needs it."""
         if any(item.uses_reference for item in self._items.values()):
             return (Call(self._question.answer),)
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item."""
+        """Return one result per item."""
         return self._with(evidence.draw).judge_here(evidence)
 
     def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """The same at the points that this check was prepared with."""
+        """Return one result per item, compared at the points that this check was prepared with."""
         found: dict[str, ItemResult] = {}
         for item in self._question.items:
             if item.manual:
                 found[item.id] = manual(self._question, item, evidence)
                 continue
             prepared, known = self._items[item.id], evidence
+            # An item may build on earlier items of the same question.
             if found and prepared.sources:
                 own = {f"{self._question.id}.{name}": one for name, one in found.items()}
                 known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
@@ -171,7 +177,7 @@ class FormulaCheck(Check):
         return has_formula(text, self._vocabulary.names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, the key in other notations, and misconceptions of the key."""
+        """Return answers that the rubric names, the key in other notations, and misconceptions of the key."""
         options = item_options(self._question, FormulaItem)
         reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
         made = (
@@ -187,7 +193,7 @@ class FormulaCheck(Check):
         return tuple(trial for item in made for trial in item.all())
 
     def _asked(self, answer: Answer) -> tuple[str, ...]:
-        """The variables that only the student's box can tell, in the order of the plan."""
+        """Return the variables that must be read in the sandbox, in the order of the plan."""
         if answer.cell_type != "code" or results.is_blank(answer):
             return ()
         return tuple(name for name in self._names if answer_literal(answer.source, name) is None)
@@ -222,6 +228,7 @@ class FormulaCheck(Check):
         except Unreadable as error:
             message = unreadable(error, shown(value))
             judged = _Judgement(results.unread(message, f"not readable: {error}"))
+        # Special forms have no lenient reading.
         if judged.finding is None or item.special is not None:
             return judged
         return self._judge_leniently(shown(value), item, evidence, is_read=judged.reading != "") or judged
@@ -231,6 +238,7 @@ class FormulaCheck(Check):
     ) -> _Judgement | None:
         """Judge an answer as it was most likely meant; None if that does not earn full points."""
         text = without_float_noise(written)
+        # An answer that was readable is read again only if its text had float noise.
         if is_read and text == written:
             return None
         try:
@@ -243,7 +251,7 @@ class FormulaCheck(Check):
         return judged if judged.finding is None else None
 
     def _read(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
-        """Judge what was read: one tree, or the sides of a chain."""
+        """Judge the parsed answer: one tree, or the sides of a chain."""
         reading = to_text(sides[-1])
         reference, finding = self._reference(item, evidence)
         if finding is None and item.form == "relation":
@@ -278,7 +286,7 @@ class FormulaCheck(Check):
     def _value(
         self, name: str, evidence: Evidence, *, several: bool = False
     ) -> tuple[object, Finding | None]:
-        """What the student's variable holds, or why that is not known."""
+        """Return the value of the student's variable, or why it is unknown."""
         answer = evidence.answer
         if answer.cell_type != "code":
             if several:
@@ -295,7 +303,7 @@ class FormulaCheck(Check):
         return results.observed_value(evidence.observed, self._asked(answer).index(name), name)
 
     def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
-        """The reference's formula, where the item uses it."""
+        """Return the reference's formula, if the item uses it."""
         if not item.uses_reference:
             return None, None
         value, finding = results.reference_value(evidence.expected)
@@ -307,7 +315,7 @@ class FormulaCheck(Check):
             return None, results.review(f"the reference's formula is not readable: {error!r}")
 
     def _read_reference(self, text: str) -> Node:
-        """The reference's formula, which is the same for a whole class.
+        """Return the reference's formula, which is the same for a whole class.
 
         Raises:
             Unreadable: it is not in the grammar.
@@ -330,11 +338,11 @@ class FormulaCheck(Check):
         return known
 
     def _remembered(self, place: tuple[Hashable, ...], judged: Callable[[], _Judgement]) -> _Judgement:
-        """Look up what came of an answer; most of a class write the same one.
+        """Return the judgement of an answer from the cache; most of a class write the same one.
 
         Args:
-            place: all that the judgement follows from.
-            judged: finds it.
+            cache_key: everything that determines the judgement.
+            compute: computes it.
         """
         known = self._judged.get(place)
         if known is None:
@@ -378,6 +386,7 @@ class FormulaCheck(Check):
             staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judgement(finding, reading, outcome.code)
+        # Mistakes and remarks of the rubric come first; general explanations only follow.
         trouble = sign_failure(answer, item, reading)
         if trouble is not None:
             return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
@@ -391,7 +400,7 @@ class FormulaCheck(Check):
     def _follows_as_written(
         self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, EarlierResult]
     ) -> bool:
-        """Whether an answer has exactly the optional terms that the student's own results had before."""
+        """Return whether an answer has exactly the optional terms of the student's own earlier results."""
         ways = ways_carried(earlier, item.sources, main_form=False, whole=True)
         keys = [(self._key(item, _Basis(reference, one)), one) for one in ways]
         try:
@@ -406,19 +415,20 @@ class FormulaCheck(Check):
 def _outcome(
     item: PreparedItem, keys: Sequence[tuple[Facts, Carried]], *, known: bool
 ) -> tuple[Credit, OptionalTerms | None]:
-    """What an answer earns by the credit graph, and whether it has some optional terms without others.
+    """Return the credit of an answer, and whether it has some optional terms without others.
 
     Args:
         item: the item.
-        keys: the answer beside its key, for each way in which earlier results may be decided, with what is
-            carried then.
-        known: what was found earlier is known.
+        keys: for each way in which earlier results may be decided, the answer with its key and the values
+            carried forward.
+        is_decided: whether the judgement of earlier results is known.
 
     Raises:
-        Undecided: a person has to look at it, or at an earlier result that it builds on.
+        Undecided: it, or an earlier result that it builds on, needs manual review.
     """
     (outcome, mixed), *others = (_walked(item, facts, one) for facts, one in keys)
     for other, other_mixed in others:
+        # The decision on the earlier result would change the points of this item.
         if (other.points, other_mixed) != (outcome.points, mixed):
             raise Undecided("it depends on whether the earlier result is right, which a person decides")
         outcome = other
@@ -428,10 +438,10 @@ def _outcome(
 
 
 def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit, OptionalTerms | None]:
-    """The best way through the graph, with or without optional terms.
+    """Return the best way through the graph, with or without optional terms.
 
     Raises:
-        Undecided: a person has to look at it.
+        Undecided: it needs manual review.
     """
     best = item.graph.walk(Situation(facts, carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(facts.answer, Relation | Tuple):
@@ -465,12 +475,12 @@ def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit,
 
 
 def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> Finding:
-    """What a chain of equations earns whose sides differ: as much as its end, or a slip beside what is right.
+    """Return the finding about a chain with unequal sides: it earns points for its end, or for a slip.
 
     Args:
         broken: says which sides differ.
-        alone: what the first and the last side would get by themselves; None: full points.
-        points: for a chain that begins or ends with what is right.
+        alone: the findings about the first and the last side by themselves; None: full points.
+        points: for a chain that begins or ends with a right side.
     """
     undecided = next((one for one in alone if one is not None and one.status is Status.NEEDS_REVIEW), None)
     if undecided is not None:
@@ -481,7 +491,7 @@ def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> 
 
 
 def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
-    """What is wrong with a chain of equations: two neighbours that are equal under no reading."""
+    """Return the finding that two neighbours in a chain of equations are equal under no reading, or None."""
     comparers = item.readings if item.beyond is None else (*item.readings, item.beyond)
     for left, right in pairwise(sides):
         try:

@@ -1,4 +1,4 @@
-"""The answer key of one item: right answers and foreseen ones; looked up by exact values."""
+"""The answer key of one item: right and foreseen answers, looked up by exact values."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ class NamedAnswer(Struct, frozen=True, eq=False):
     code: str
     tree: Tree
     readings: tuple[Comparer, ...]
-    """It fits when it is equal under any of these; without any it never fits."""
+    """The comparers under which it may match; without any it never matches."""
     right: bool = False
 
 
 class _Known(Struct, frozen=True, eq=False):
-    """Exact values of everything foreseen, under one comparer."""
+    """Exact values of all foreseen answers, under one comparer."""
 
     comparer: Comparer
     right: list[tuple[Tree, Hashable | None]]
     values: set[Hashable | None]
-    """The values of the right answers; None among them where one has none."""
+    """The values of the right answers, including None if one has no exact value."""
     named: dict[Hashable, list[int]]
     slow: list[int]
     """Indices of named answers without an exact value."""
 
 
 class _LookupTable(Struct, frozen=True, eq=False):
-    """Everything that a key knows."""
+    """The contents of a key."""
 
     known: tuple[_Known, ...]
     """The readings of the right answers first."""
     readings: int
-    """How many of those."""
+    """The number of readings of the right answers."""
     named: tuple[NamedAnswer, ...]
     beyond: _Known | None
     diagnosis: Diagnosis | RelationDiagnosis | None
 
 
 class FormulaKey:
-    """Judges answers to one item. Made once; its tables are filled when it is made."""
+    """Judges answers to one item. Made once; its tables are filled at construction."""
 
     __slots__ = ("_table",)
 
@@ -71,12 +71,13 @@ class FormulaKey:
         Args:
             right: right answers, the main one first; at least one.
             readings: ways to compare with them: without assumptions first, then under assumptions.
-            named: foreseen answers; the first that fits is reported.
+            named: foreseen answers; the first match is reported.
             beyond: a comparer under assumptions that are not granted, to notice their early use.
             diagnosis: of another key with the same right answers and readings, to save its tables.
         """
         known: dict[int, _Known] = {}
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
+            # One table per comparer, so that an answer is evaluated once under each.
             known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
             pairs = [(tree, comparer.fingerprint(tree)) for tree in right]
@@ -99,16 +100,16 @@ class FormulaKey:
 
     @property
     def diagnosis(self) -> Diagnosis | RelationDiagnosis | None:
-        """What can be said about wrong answers; None for tuples."""
+        """The diagnosis of wrong answers; None for tuples."""
         return self._table.diagnosis
 
     def facts(self, answer: Tree) -> Facts:
-        """What can be asked about an answer."""
+        """Return the facts about an answer."""
         return Facts(self._table, answer)
 
 
 class Facts:
-    """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
+    """One answer compared with its key. Each fact is computed on demand, and once."""
 
     __slots__ = (
         "_candidates", "_difference", "_gap", "_less", "_named", "_outcomes", "_table", "_unforeseen",
@@ -116,12 +117,12 @@ class Facts:
     )  # fmt: skip
 
     def __init__(self, table: _LookupTable, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
-        """Take an answer.
+        """Set the answer.
 
         Args:
-            table: what its key knows.
-            answer: what was written.
-            less: where the answer is another one less a part of it, both.
+            table: of its key.
+            answer: the submitted formula.
+            less: the facts and the part, if the answer is another one minus a part of it.
         """
         self.answer = answer
         self._table = table
@@ -136,7 +137,7 @@ class Facts:
 
     @property
     def main(self) -> Tree:
-        """The right answer that was stated first."""
+        """The first right answer."""
         return self._table.known[0].right[0][0]
 
     @property
@@ -145,12 +146,13 @@ class Facts:
         return tuple(known.comparer for known in self._table.known[: self._table.readings])
 
     def without(self, part: Node) -> Facts:
-        """What can be asked about the answer, a formula, less a part of it."""
+        """Return the facts about the answer, a formula, minus a part of it."""
         answer = cast("Node", self.answer)
         return Facts(self._table, Add((answer, Neg(part))), (self, part))
 
     def value(self, comparer: Comparer) -> Hashable | None:
-        """The answer's exact value under a comparer."""
+        """Return the answer's exact value under a comparer, or None."""
+        # None is a valid cached value, so only the exception shows that the entry is missing.
         try:
             return self._values[comparer]
         except KeyError:
@@ -164,7 +166,7 @@ class Facts:
         return value
 
     def right(self, *, strictly: bool) -> bool:
-        """Whether it is right: without assumptions, or under any reading.
+        """Return whether it is right: without assumptions, or under any reading.
 
         Raises:
             Undecided: neither could be proven.
@@ -178,16 +180,17 @@ class Facts:
             value = self.value(known.comparer)
             try:
                 outcome = not _differs(value, known) and self._is_right(value, known)
+            # Cached as well, and raised each time.
             except Undecided as error:
                 outcome = error
             self._outcomes[place] = outcome
         return _decided(outcome)
 
     def _is_right(self, value: Hashable | None, known: _Known) -> bool:
-        """Whether the answer equals a right one. Different exact values are a proof that it does not.
+        """Return whether the answer equals a right one. Different exact values prove that it does not.
 
         Raises:
-            Undecided: that is open for one of them, and it equals none of the others.
+            Undecided: it is undecided for one of them, and equals none of the others.
         """
         others = (
             tree for tree, expected in known.right if value is None or expected is None or value == expected
@@ -205,11 +208,14 @@ class Facts:
 
     @property
     def gap(self) -> Node | None:
-        """A part of a wrong answer without a value where the right one has one; equal it is elsewhere."""
+        """A part of a wrong answer that is undefined where the right one has a value.
+
+        Elsewhere both are equal.
+        """
         return self._gap
 
     def named(self, index: int) -> bool:
-        """Whether it is the named answer with this index.
+        """Return whether it is the named answer with this index.
 
         Raises:
             Undecided: that could not be proven.
@@ -234,7 +240,7 @@ class Facts:
         return self._candidates
 
     def may_be(self, indices: Iterable[int]) -> bool:
-        """Whether it may be one of these named answers; where not, that is proven."""
+        """Return whether it may be one of these named answers; False is proven."""
         return not self.candidates.isdisjoint(indices)
 
     @property
@@ -247,7 +253,7 @@ class Facts:
         return self._unforeseen
 
     def early(self) -> bool:
-        """Whether it is right under assumptions that the item does not grant."""
+        """Return whether it is right under assumptions that the item does not grant."""
         beyond = self._table.beyond
         if beyond is None:
             return False
@@ -257,13 +263,14 @@ class Facts:
             return False
 
     def difference(self) -> Difference | None:
-        """How a wrong answer differs from the right one; None where that cannot be said."""
+        """Return how a wrong answer differs from the right one; None if no explanation applies."""
         if self._difference is None:
+            # Wrapped in a tuple, because None is a valid cached result.
             self._difference = (None if self._gap is not None else self._diagnosed(),)
         return self._difference[0]
 
     def may_hold(self, part: Node) -> bool:
-        """Whether each term of a part stands in the answer with some number; True where unknown."""
+        """Return whether each term of a part occurs in the answer with some coefficient; True if unknown."""
         diagnosis, answer = self._table.diagnosis, self.answer
         if isinstance(answer, Relation | Tuple) or not isinstance(diagnosis, Diagnosis):
             return True
@@ -274,18 +281,19 @@ class Facts:
         if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
             return diagnosis.difference(answer)
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
-            # A formula's fingerprint is its value.
+            # The fingerprint of a formula is its value.
             values = cast("list[Rational | None]", [*map(self.value, self.readings)])
-            if 0 in values:  # what is left of optional terms alone: it would be right but for a term too many
+            if 0 in values:  # only optional terms are left: right except for an extra term
                 return None
             return diagnosis.difference(answer, values)
         return None
 
     def _possible(self) -> frozenset[int]:
-        """Indices of the named answers that may fit."""
+        """Return the indices of the named answers that may match."""
         found: set[int] = set()
         for known in self._table.known:
             value = self.value(known.comparer)
+            # Without an exact value it may be any of them.
             if value is None:
                 return frozenset(range(len(self._table.named)))
             found.update(known.slow, known.named.get(value, ()))
@@ -302,10 +310,10 @@ def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis
 
 
 def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
-    """Whether something holds of one of several things.
+    """Return whether a predicate is true of at least one value.
 
     Raises:
-        Undecided: that is open for one of them, and it holds of none of the others.
+        Undecided: it is undecided for one value, and false for all others.
     """
     doubt: Undecided | None = None
     for thing in things:
@@ -319,7 +327,7 @@ def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
     return False
 
 
-def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - what was found out before
+def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - a cached result
     if isinstance(outcome, Undecided):
         raise outcome
     return outcome
@@ -333,20 +341,25 @@ def _enter(known: _Known, index: int, value: Hashable | None) -> None:
 
 
 def _differs(value: Hashable | None, known: _Known) -> bool:
-    """Whether an answer is proven to be none of the right ones: their exact values differ."""
+    """Return whether the exact values prove that an answer is none of the right ones."""
+    # A right answer without an exact value could still be equal, so nothing is proven then.
     return value is not None and value not in known.values and None not in known.values
 
 
 def _is_none(value: Hashable | None, known: _Known) -> bool:
-    """Whether an answer is proven to be nothing that is known under a comparer."""
+    """Return whether an answer is proven to be none of the known answers under a comparer."""
     return _differs(value, known) and not known.slow and value not in known.named
 
 
 def _subtract(whole: Rational | None, part: Rational | None) -> Rational | None:
-    """The exact value of a formula less another one, from theirs; None where it is beyond the limits."""
+    """Return the exact value of a difference of formulas, from their values.
+
+    None if it is beyond the limits.
+    """
     if whole is None or part is None:
         return None
     rest = whole - part
+    # The same limit on denominators as in `evaluate`.
     for value in (whole, rest):
         if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
             return None

@@ -1,4 +1,4 @@
-"""From what a student's box returned to formulas, and what is said of a wrong one."""
+"""Conversion of values from a student's sandbox to formulas, and explanations of wrong ones."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _SPELLINGS = (
     (r"\\(?:text|mathrm|mathit)\b|\\(?=_)|[{}$`]", ""),
     ("[²³]", "^2"),
 )
-"""How LaTeX and Markdown write what stands in a formula, and what has the same form in plain text."""
+"""LaTeX and Markdown notation of characters in a formula, and the same form in plain text."""
 
 
 class NotAFormula(Exception):
-    """The value is of a type that is no formula; carries the type's name."""
+    """The value has a type that is no formula; carries the name of the type."""
 
 
 def text_of(value: Any) -> str:
-    """The text of a value that stands for one formula.
+    """Return the text of a value that represents one formula.
 
     Raises:
-        NotAFormula: its type is none that can.
+        NotAFormula: its type cannot represent one.
         NoFormula: it is None or empty.
     """
     if isinstance(value, tuple | list) and len(value) == 1:  # a comma at the end of the line
@@ -67,13 +67,13 @@ def text_of(value: Any) -> str:
 
 
 def _one_number(value: Any) -> Any:
-    """The number in an array or tensor without axes; everything else as it is."""
+    """Return the number in an array or tensor without axes; return everything else unchanged."""
     array = value.array if isinstance(value, Tensor) else value
     return array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else value
 
 
 def shown(value: Any) -> str:
-    """A text for the caret: the formula as it was handed in."""
+    """Return the submitted formula as text for the caret; empty if there is none."""
     try:
         return text_of(value)
     except (NotAFormula, NoFormula):
@@ -81,7 +81,7 @@ def shown(value: Any) -> str:
 
 
 def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
-    """A tuple of formulas, from a text or from the elements of a tuple or list.
+    """Return a tuple of formulas, from a text or from the elements of a tuple or list.
 
     Raises:
         Unreadable: an element is not in the grammar.
@@ -103,7 +103,7 @@ def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
 
 
 def _element(text: str, vocabulary: Vocabulary) -> Node:
-    """One element; an error carries its text, for the caret."""
+    """Return one element; an error carries its text, for the caret."""
     try:
         return read_formula(text, vocabulary)[-1]
     except Unreadable as error:
@@ -111,7 +111,7 @@ def _element(text: str, vocabulary: Vocabulary) -> Node:
 
 
 def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
-    """What was handed in, in the form that an item asks for.
+    """Return the submitted formula in the form that an item requires.
 
     Returns:
         One tree; for a formula written as a chain of equations, its sides; for a chain of relations,
@@ -119,7 +119,7 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 
     Raises:
         Unreadable: it is not in the grammar.
-        NotAFormula: its type is none that can be read.
+        NotAFormula: its type cannot be read.
         NoFormula: there is nothing.
     """
     if form == "tuple":
@@ -130,7 +130,7 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 def explained(
     facts: Facts, accept: tuple[Tree, ...], comparer: Comparer, reading: str, points: Decimal
 ) -> tuple[Finding, str]:
-    """The words about a wrong answer that no step of the rubric speaks of, and their stable code.
+    """Return the finding about a wrong answer that no step of the rubric mentions, and its stable code.
 
     Args:
         facts: about the answer.
@@ -159,11 +159,12 @@ def explained(
 
 
 def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Comparer]) -> int:
-    """How many entries are right in their place, beside the right tuple with which most are.
+    """Return the number of entries in the right position, compared with the most similar right tuple.
 
     Raises:
-        Undecided: it cannot be told of one.
+        Undecided: one entry is undecided.
     """
+    # No right tuple may have the length of the answer.
     counts = [0]
     for one in right:
         if isinstance(one, Tuple) and len(one.elements) == len(answer.elements):
@@ -173,7 +174,7 @@ def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Compar
 
 
 def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:
-    """What is wrong with a tuple, beside the right one that it is nearest to."""
+    """Explain a wrong tuple, compared with the most similar right one."""
     right = [tree.elements for tree in accept if isinstance(tree, Tuple)]
     try:
         found = [shapes.differ(answer.elements, elements, comparer.equal, Roles()) for elements in right]
@@ -183,6 +184,7 @@ def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Messa
     if any(one.code in shapes.FAMILIES["permuted"] for one in differences):
         return Message("formula.tuple-order")
     in_place = [one.axes for one in differences if one.code in ("axis", "axes")]
+    # Name the entries that differ from the most similar right tuple.
     if in_place:
         wrong = (to_text(answer.elements[axis]) for axis in min(in_place, key=len))
         return Message("formula.tuple-entries", {"entries": ", ".join(wrong)})
@@ -192,12 +194,12 @@ def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Messa
 
 
 def has_formula(text: str, names: Iterable[str]) -> bool:
-    """Whether a text contains a formula: a symbol with a factor, a summand, an exponent or in a tuple.
+    """Return whether a text contains a formula: a symbol with a factor, summand or exponent, or in a tuple.
 
     A symbol alone is none, because explanations mention symbols.
 
     Args:
-        text: that a student wrote, in Markdown.
+        text: written by a student, in Markdown.
         names: every spelling of the symbols.
     """
     for pattern, plain in _SPELLINGS:

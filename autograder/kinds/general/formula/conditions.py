@@ -1,4 +1,4 @@
-"""Conditions on an answer, which the steps of a credit graph ask for."""
+"""Conditions on an answer, which decide the steps of a credit graph."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ Own = Literal["right", "wrong", "missing"]
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """All that a condition may look at."""
+    """All the input of a condition."""
 
     facts: Facts
     own: Own = "missing"
     """The student's earlier results that are carried forward."""
     earned: frozenset[str] = frozenset()
-    """Names of those that were worth something."""
+    """Names of those that earned points."""
     diagnosed: bool = True
-    """Whether it is worth looking for what is wrong."""
+    """Whether a diagnosis of the answer is worth computing."""
 
 
 class Condition(Protocol):
-    """What decides whether a step is taken."""
+    """Decides whether a step is taken."""
 
     @property
     def proves(self) -> bool:
-        """Holding means that the answer is proven to be one that was foreseen."""
+        """Whether meeting it proves that the answer is a foreseen one."""
 
     @property
     def always(self) -> bool:
-        """It holds for every answer."""
+        """Whether every answer meets it."""
 
     def holds(self, situation: Situation) -> bool:
-        """Whether it holds.
+        """Return whether the answer meets it.
 
         Raises:
             Undecided: neither could be proven.
@@ -49,7 +49,7 @@ class Condition(Protocol):
 
 
 class _Words(Struct, frozen=True):
-    """A condition that is no proof of equality, and does not hold for every answer."""
+    """A condition that proves no equality, and that not every answer meets."""
 
     proves: ClassVar[bool] = False
     always: ClassVar[bool] = False
@@ -69,34 +69,34 @@ class Right(Struct, frozen=True):
 
 
 class IsForeseen(Struct, frozen=True):
-    """The answer is a formula that the rubric states."""
+    """The answer equals a formula in the rubric."""
 
     index: int
     proves: ClassVar[bool] = True
     always: ClassVar[bool] = False
 
     def holds(self, situation: Situation) -> bool:
-        """Compare with it."""
+        """Compare with this formula."""
         return situation.facts.named(self.index)
 
 
 class Either(Struct, frozen=True, eq=False):
-    """One of several holds."""
+    """At least one of several conditions is met."""
 
     parts: tuple[Condition, ...]
 
     @property
     def proves(self) -> bool:
-        """Only when each of them proves something."""
+        """True only if each of them proves equality."""
         return all(part.proves for part in self.parts)
 
     @property
     def always(self) -> bool:
-        """One is enough."""
+        """True if one of them is always met."""
         return any(part.always for part in self.parts)
 
     def holds(self, situation: Situation) -> bool:
-        """Ask one after the other; a doubt about one counts when none of the others holds.
+        """Check them in turn; an undecided one counts only if none of the others is met.
 
         Raises:
             Undecided: neither could be proven.
@@ -105,12 +105,12 @@ class Either(Struct, frozen=True, eq=False):
 
 
 class Copied(_Words, frozen=True):
-    """The answer is an earlier one as it stands."""
+    """The answer is an unchanged copy of an earlier one."""
 
     indices: tuple[tuple[str, int], ...]
-    """Names of earlier results, and their places among the foreseen formulas."""
+    """Names of earlier results, and their indices among the foreseen formulas."""
     earned: bool = False
-    """One that was worth something."""
+    """Whether the earlier result must have earned points."""
 
     def holds(self, situation: Situation) -> bool:
         """Compare without any relation."""
@@ -119,17 +119,17 @@ class Copied(_Words, frozen=True):
 
 
 class Not(_Words, frozen=True):
-    """Another condition does not hold."""
+    """Another condition is not met."""
 
     part: Condition
 
     def holds(self, situation: Situation) -> bool:
-        """Ask it."""
+        """Negate the other condition."""
         return not self.part.holds(situation)
 
 
 class Early(_Words, frozen=True):
-    """Right, but only under relations that the item does not grant."""
+    """The answer is right, but only under relations that the item does not grant."""
 
     def holds(self, situation: Situation) -> bool:
         """Compare under every relation of the assignment."""
@@ -137,23 +137,23 @@ class Early(_Words, frozen=True):
 
 
 class Otherwise(Struct, frozen=True):
-    """Any answer."""
+    """Any answer meets it."""
 
     proves: ClassVar[bool] = False
     always: ClassVar[bool] = True
 
     def holds(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
-        """Always."""
+        """Return True."""
         return True
 
 
 class OwnIs(_Words, frozen=True):
-    """The student's earlier result was right, was wrong, or there is none that can be carried forward."""
+    """The student's earlier result was right or wrong, or there is none that can be carried forward."""
 
     state: Own = "missing"
 
     def holds(self, situation: Situation) -> bool:
-        """Look at the earlier result."""
+        """Compare the state of the earlier result."""
         return situation.own == self.state
 
 
@@ -173,27 +173,28 @@ class Diagnosed(_Words, frozen=True):
 
 _ONCE, _TWICE = Fraction(1, 2), Fraction(2)
 _LARGEST = 1000
-"""Numerator and denominator of what a number may be off by."""
+"""Bound of the numerator and denominator of the factor by which a coefficient may be off."""
 
 
 class OneNumber(_Words, frozen=True):
-    """The answer has the right terms, and a wrong number before one of them: a sum was worked out wrongly.
+    """The answer has the right terms, but one wrong coefficient: an arithmetic slip.
 
-    Only after results that are not wrong, and with a number that is not far off: beyond half and twice it
-    is no error.
+    Only after results that are not wrong, and only if the sum of all coefficients is between half and twice
+    the right one: beyond that it is not a slip.
     """
 
     built_on: frozenset[str] = frozenset()
-    """Earlier results that must have been worth something."""
+    """Earlier results that must have earned points."""
 
     def holds(self, situation: Situation) -> bool:
-        """Compare the sums of all numbers; then see whether the difference is a multiple of a term."""
+        """Compare the sums of all coefficients; then test whether the difference is a multiple of a term."""
         facts = situation.facts
         answer, right = facts.answer, facts.main
         if situation.own == "wrong" or not self.built_on <= situation.earned:
             return False
         if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
             return False
+        # With 1 for every symbol a formula evaluates to the sum of its coefficients.
         ones = dict.fromkeys(symbols(answer) | symbols(right), Fraction(1))
         try:
             share = Fraction(exact(answer, ones)) / Fraction(exact(right, ones))
@@ -205,7 +206,7 @@ class OneNumber(_Words, frozen=True):
 
 
 def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
-    """Whether the difference is a number times one of the terms that are right."""
+    """Return whether the difference is a number times one of the right terms."""
     gap = Add((answer, Neg(right)))
     value = comparer.value(gap)
     for term in right.terms if isinstance(right, Add) else (right,):
@@ -213,6 +214,7 @@ def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> boo
         if value is None or not at:
             continue
         times = Fraction(value) / Fraction(at)
+        # At one point every difference is a multiple of a term; only a simple factor is worth a proof.
         if max(abs(times.numerator), times.denominator) > _LARGEST:
             continue
         try:
@@ -231,32 +233,32 @@ class HasForm(Struct, frozen=True):
     always: ClassVar[bool] = False
 
     def holds(self, situation: Situation) -> bool:
-        """Look at the answer as it was written."""
+        """Check the answer as it was written."""
         return self.rule.broken(situation.facts.answer) is None
 
 
 class Every(Struct, frozen=True, eq=False):
-    """Several conditions hold."""
+    """All of several conditions are met."""
 
     parts: tuple[Condition, ...]
 
     @property
     def proves(self) -> bool:
-        """One proof is enough."""
+        """True if one of them proves equality."""
         return any(part.proves for part in self.parts)
 
     @property
     def always(self) -> bool:
-        """Only when each of them always holds."""
+        """True only if each of them is always met."""
         return all(part.always for part in self.parts)
 
     def holds(self, situation: Situation) -> bool:
-        """Ask one after the other, and no more when one does not hold."""
+        """Check them in turn, and stop at the first that is not met."""
         return all(part.holds(situation) for part in self.parts)
 
 
 def named(condition: Condition) -> frozenset[int] | None:
-    """Foreseen formulas of which the answer must be one for a condition to hold; None where it need not."""
+    """Return the foreseen formulas, one of which an answer must equal to meet a condition, or None."""
     if isinstance(condition, IsForeseen):
         return frozenset((condition.index,))
     if not isinstance(condition, Either | Every):
@@ -269,7 +271,7 @@ def named(condition: Condition) -> frozenset[int] | None:
 
 
 def recognises(condition: Condition) -> bool:
-    """Whether a condition holds for no answer that is proven to be neither right nor foreseen."""
+    """Return whether no answer that is proven neither right nor foreseen can meet a condition."""
     if isinstance(condition, Either):
         return all(map(recognises, condition.parts))
     if isinstance(condition, Every):

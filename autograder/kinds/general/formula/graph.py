@@ -1,4 +1,4 @@
-"""Partial credit as a graph: conditions on an answer, and the steps that they lead to."""
+"""Partial credit as a graph of steps, each taken if the answer meets a condition."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class CreditStep(Struct, frozen=True, eq=False):
     """One node of the graph.
 
     Attributes:
-        id: its name within the item; the code of the result when it is the last step taken.
-        condition: when it is taken.
-        points: added then.
-        text: shown then, by language; may be empty.
-        message: a sentence of the vocabulary, where there is no text of the rubric's own.
-        onward: index of the step from which the search goes on; `END` ends it.
-        silent: says nothing, and gives the result no code.
-        full: ends with full points whatever they are; for items that only take points away.
+        id: its name within the item; the code of the result if it is the last step taken.
+        condition: decides whether it is taken.
+        points: added if it is taken.
+        text: shown if it is taken, by language; may be empty.
+        message: a sentence of the vocabulary, if the rubric has no text.
+        onward: index of the step at which the search continues; `END` ends it.
+        silent: has no message and gives the result no code.
+        full: ends with full points regardless of their number; for items that only deduct points.
     """
 
     id: str
@@ -43,7 +43,7 @@ class CreditStep(Struct, frozen=True, eq=False):
 
 
 class Credit(Struct, frozen=True, eq=False):
-    """The steps that were taken, and what they add up to."""
+    """The steps that were taken, and the sum of their points."""
 
     taken: tuple[CreditStep, ...]
     points: Decimal
@@ -55,22 +55,22 @@ class Credit(Struct, frozen=True, eq=False):
 
     @property
     def carries(self) -> bool:
-        """Whether it is right only on the basis of an earlier result."""
+        """Whether the answer is right only on the basis of an earlier result."""
         return any(step.carries for step in self.taken)
 
     @property
     def unfinished(self) -> bool:
-        """Whether the last step led on, and nothing further was taken."""
+        """Whether the last step led on, and no further step was taken."""
         return bool(self.taken) and self.taken[-1].onward != END
 
     @property
     def code(self) -> str:
-        """The id of the last step that is worth naming; empty where none is."""
+        """The id of the last step that is not silent; empty if there is none."""
         return next((step.id for step in reversed(self.taken) if not step.silent), "")
 
     @property
     def message(self) -> Message | None:
-        """What the steps say, one after the other; None where they say nothing."""
+        """The texts of the steps, joined in order; None if they have none."""
         texts = [step.text for step in self.taken if step.text]
         if texts:
             languages = dict.fromkeys(language for text in texts for language in text)
@@ -86,12 +86,13 @@ class CreditGraph(Struct, frozen=True, eq=False):
 
     Attributes:
         steps: the nodes.
-        named: of each step the foreseen formulas of which the answer must be one; None where it need not.
-        unnamed: of each step the first one from there on that is about no foreseen formulas.
-        loose: of each step the first one from there on that can be taken by an answer which is proven to be
+        named: for each step, the foreseen formulas of which the answer must be one; None if there is no such
+            rule.
+        unnamed: for each step, the first one from there on that requires no foreseen formula.
+        loose: for each step, the first one from there on that an answer can take which is proven to be
             neither right nor foreseen.
-        most: points that such an answer can earn at most; without end where a step is full credit by itself.
-        most_undiagnosed: the same where no diagnosis is looked for.
+        most: the most points that such an answer can earn; infinite if a step is full credit by itself.
+        most_undiagnosed: the same without a diagnosis.
     """
 
     steps: tuple[CreditStep, ...]
@@ -102,13 +103,14 @@ class CreditGraph(Struct, frozen=True, eq=False):
     most_undiagnosed: Decimal = NO_POINTS
 
     def __post_init__(self) -> None:
-        """Look at the conditions once: most steps are about formulas that an answer certainly is not."""
+        """Analyse the conditions once: most steps are about formulas that an answer is proven not to be."""
         of_each = tuple(named(step.condition) for step in self.steps)
         loose = [not recognises(step.condition) for step in self.steps]
         undiagnosed = [
             one and not isinstance(step.condition, Diagnosed)
             for one, step in zip(loose, self.steps, strict=True)
         ]
+        # The struct is frozen; its derived fields are set once, here.
         for name, value in (
             ("named", of_each),
             ("unnamed", _next([one is None for one in of_each])),
@@ -119,8 +121,9 @@ class CreditGraph(Struct, frozen=True, eq=False):
             msgspec.structs.force_setattr(self, name, value)
 
     def _most(self, taken: Sequence[bool]) -> Decimal:
-        """What the best way is worth on which only these steps are taken."""
+        """Return the points of the best path on which only these steps are taken."""
         best = [NO_POINTS] * (len(self.steps) + 1)
+        # From the end, because a step only leads on to later ones.
         for place in reversed(range(len(self.steps))):
             step = self.steps[place]
             best[place] = best[place + 1]
@@ -133,17 +136,18 @@ class CreditGraph(Struct, frozen=True, eq=False):
     def walk(self, situation: Situation) -> Credit:
         """Take steps for one answer.
 
-        A condition that could not be proven either way makes the outcome doubtful, unless a later step
-        is taken because the answer is proven to be one that was foreseen.
+        A condition that could not be proven either way makes the outcome doubtful, unless a later step is
+        taken because the answer is proven to be a foreseen one.
 
         Raises:
-            Undecided: a person has to look at it.
+            Undecided: it needs manual review.
         """
         taken: list[CreditStep] = []
         place, facts = 0, situation.facts
         doubt: Undecided | None = None
         while 0 <= place < len(self.steps):
             named = self.named[place]
+            # Skip steps that the answer is proven not to take, without evaluating their conditions.
             if named is not None and not facts.may_be(named):
                 place = place + 1 if facts.candidates else self.unnamed[place]
                 continue
@@ -154,9 +158,11 @@ class CreditGraph(Struct, frozen=True, eq=False):
                 doubt, holds = doubt or error, False
             if not holds:
                 place += 1
+                # No step about a known answer can be met, so skip to the next loose one.
                 if place < len(self.steps) and facts.unforeseen:
                     place = self.loose[place]
                 continue
+            # The undecided step might have been taken instead, unless this one proves what the answer is.
             if doubt is not None and not step.condition.proves:
                 raise doubt
             doubt = None
@@ -168,7 +174,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
 
 
 def _next(wanted: Sequence[bool]) -> tuple[int, ...]:
-    """For each place the first one from there on that is wanted; their number where there is none."""
+    """Return, for each index, the first wanted one from there on; the number of all if there is none."""
     found = [len(wanted)]
     for place in reversed(range(len(wanted))):
         found.append(place if wanted[place] else found[-1])

@@ -1,4 +1,4 @@
-"""What is right, prepared once for each draw: formulas, relations, sources of carried results."""
+"""Preparation of formula questions, once per draw: right formulas, relations, sources of carried results."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ _SPECIAL: Container[Form] = ("asymptotic", "list", "set")
 
 
 class ForeseenFormula(Struct, frozen=True, eq=False):
-    """A formula that a step speaks of."""
+    """A formula that a step refers to."""
 
     tree: Tree
     readings: tuple[Comparer, ...]
     names: frozenset[str]
-    """Of earlier results that it speaks of."""
+    """The earlier results that it refers to."""
     basis: Basis
 
     def fits(self, carried: Carried) -> bool:
-        """Whether it stands for anything beside these earlier results."""
+        """Return whether it has a meaning with these earlier results."""
         if self.names and self.basis in ("own", "own-early"):
             return bool(self.names & carried.own) and (not carried.whole or carried.own <= self.names)
         return True
@@ -88,33 +88,33 @@ class PreparedItem(Struct, frozen=True, eq=False):
     accept: tuple[Tree, ...]
     uses_reference: bool
     readings: tuple[Comparer, ...]
-    """Without assumptions; then, where the item grants some, under them."""
+    """Without assumptions; then under them, if the item grants some."""
     beyond: Comparer | None
-    """Under all assumptions of the assignment, where the item grants fewer."""
+    """Under all assumptions of the assignment, if the item grants fewer."""
     foreseen: tuple[ForeseenFormula, ...]
     graph: CreditGraph
     sources: Mapping[str, Source]
-    """Of the earlier results that the item builds on, by the names that stand for them."""
+    """The sources of the earlier results that the item builds on, by their names."""
     follow: tuple[str, ...] = ()
-    """What follows from them, as the rubric spells it."""
+    """The formula that follows from them, as the rubric spells it."""
     follow_points: Decimal | None = None
     optional: Optional | None = None
-    """Terms that a right answer may have besides."""
+    """Additional terms that a right answer may have."""
     rule: FormRule | None = None
-    """What is asked of the form of a right answer."""
+    """The required form of a right answer."""
     slip_points: Decimal = NO_POINTS
-    """For a chain of equations that begins or ends with what is right, and whose sides differ."""
+    """For a chain of equations with unequal sides that begins or ends with a right one."""
     entry_points: Decimal = NO_POINTS
     """For each right entry of a wrong tuple."""
     special: Special | None = None
     """Judges the answers itself; the answer key and the graph are then not used."""
 
     def earns_all(self, outcome: Credit) -> bool:
-        """Whether an outcome is worth all points of the item."""
+        """Return whether an outcome is worth all points of the item."""
         return outcome.full or (self.item.points > 0 and outcome.points == self.item.points)
 
     def following(self, carried: Carried) -> Iterator[Tree]:
-        """What is right for the student's own earlier results."""
+        """Yield the formulas that are right given the student's own earlier results."""
         for foreseen in self.foreseen:
             if foreseen.basis == "own" and foreseen.fits(carried):
                 tree = carried.put_into(foreseen.tree, foreseen.names)
@@ -127,11 +127,11 @@ class PreparedItem(Struct, frozen=True, eq=False):
         carried: Carried,
         diagnosis: Diagnosis | RelationDiagnosis | None = None,
     ) -> FormulaKey:
-        """The answer key.
+        """Return the answer key.
 
         Args:
-            reference: the reference's formula, where the item uses it.
-            carried: what stands for earlier results.
+            reference: the reference's formula, if the item uses it.
+            carried: the values of earlier results.
             diagnosis: of a key with the same reference.
         """
         right = (*(() if reference is None else (reference,)), *self.accept)
@@ -148,7 +148,7 @@ class Prepared(Struct, frozen=True, eq=False):
 
     vocabulary: Vocabulary
     spoken: Vocabulary
-    """The same in the languages of the course, to read answers with."""
+    """The vocabulary in the languages of the course, to read answers with."""
     items: Mapping[str, PreparedItem]
     """The automatic items by id."""
 
@@ -158,8 +158,8 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
 
     Args:
         question: of the kind ``formula``.
-        rubric: that it belongs to.
-        draw: what the points follow from at which formulas are compared.
+        rubric: of the question.
+        draw: determines the points at which formulas are compared.
 
     Raises:
         RubricError: names the question, the item and the formula.
@@ -167,6 +167,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     where = place(question)
     try:
         vocabulary = rubric.vocabulary(question)
+        # The relations of the assignment are written in its symbols, which a question may redefine.
         common = rubric.vocabulary() if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{error}", where) from error
@@ -175,6 +176,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     wider = vocabulary
     for name in sources:
         wider = wider.extended(name)
+    # The points depend on the secret, so that no answer can be built to agree at just these points.
     comparer = Comparer(Points(wider.domains, derived(draw.seed, "points")))
     relations = {
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
@@ -190,10 +192,10 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
 def _sources(
     stated: FormulaQuestion, vocabulary: Vocabulary, question: Question, rubric: Rubric
 ) -> dict[str, Source]:
-    """Where earlier results come from, by the names that stand for them.
+    """Return the sources of earlier results, by the names that refer to them.
 
     Raises:
-        RubricError: a name is a symbol already, or stands for no formula before.
+        RubricError: a name is a symbol already, or refers to no earlier formula.
     """
     at = place(question).at(": follows", "follows")
     found = {}
@@ -207,12 +209,12 @@ def _sources(
 
 
 def _right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
-    """What is right in an earlier item."""
+    """Return the right answer of an earlier item."""
     return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
 
 
 class _ItemPreparer(Struct, frozen=True, eq=False):
-    """What all items of a question are made from."""
+    """Prepares the items of a question."""
 
     question: Question
     vocabulary: Vocabulary
@@ -231,6 +233,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         answer = options.answer or self.question.answer
         if not answer:
             raise RubricError("the name of a variable is needed, here or at the question", where, "answer")
+        # The reference defines the question's own variable only.
         own = answer == self.question.answer
         uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
         check_form_options(options, options.form, item, self.vocabulary, where)
@@ -285,7 +288,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         )
 
     def _check_order(self, item: Item, spoken: set[str], where: str) -> None:
-        """Refuse to build on an item of the same question that stands behind."""
+        """Refuse to build on a later item of the same question."""
         before = [one.id for one in self.question.items]
         later = {f"{self.question.id}.{name}" for name in before[before.index(item.id) :]}
         for name in sorted(spoken):
@@ -295,7 +298,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
     def _special(
         self, item: Item, options: FormulaItem, accept: tuple[Tree, ...], where: str
     ) -> Special | None:
-        """What judges the forms that have no answer key."""
+        """Return the judge of a form that has no answer key, or None."""
         if options.form not in _SPECIAL:
             return None
         known = []
@@ -318,7 +321,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         return (self.comparer, self._under(assume, where)) if assume else (self.comparer,)
 
     def _beyond(self) -> Comparer | None:
-        """Under every assumption there is; None when they exclude one another."""
+        """Return the comparer under every assumption; None if they contradict one another."""
         relations = [relation for relation in self.relations.values() if isinstance(relation, Relation)]
         try:
             return self.comparer.under(relations)
@@ -343,7 +346,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
 
 
 def _entry_points(options: FormulaItem, accept: Sequence[Tree], item: Item, where: str) -> Decimal:
-    """An equal part of the points for each entry of a tuple, where the rubric says so.
+    """Return an equal part of the points for each entry of a tuple, if the rubric gives credit for each.
 
     Raises:
         RubricError: the points cannot be divided, or right tuples are of different lengths.
@@ -357,7 +360,7 @@ def _entry_points(options: FormulaItem, accept: Sequence[Tree], item: Item, wher
 
 
 def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
-    """A formula of a rubric.
+    """Return a formula of a rubric.
 
     Raises:
         RubricError: it is not readable; names the place.
@@ -370,10 +373,10 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
 
 
 def judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:
-    """What is judged: the last side, or of a chain of relations the first that says something.
+    """Return the side to judge: the last one, or the first meaningful link of a chain of relations.
 
-    A link such as ``2*d = d + d`` in a chain holds always and says nothing, and so does ``0 < n`` for a
-    positive ``n``; unless that is what is asked for.
+    A link such as ``2*d = d + d`` in a chain is always true and means nothing, and so is ``0 < n`` for a
+    positive ``n``; unless the item asks for it.
     """
     links = [side for side in sides if isinstance(side, Relation)]
     if item.form != "relation" or not links:
@@ -384,7 +387,7 @@ def judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:
 
 
 def chain_failure(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
-    """Two links of a chain that say different things."""
+    """Return the finding that two links of a chain are not equivalent, or None."""
     links = [side for side in sides if isinstance(side, Relation) and not _holds_always(side, item)]
     for left, right in pairwise(links):
         try:
@@ -399,12 +402,12 @@ def chain_failure(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
 
 
 def _bounds_several(right: Tree) -> bool:
-    """Whether it may say what a chain does: ``max(a, b) <= c`` is ``a <= c >= b``."""
+    """Return whether it may be equivalent to a chain: ``max(a, b) <= c`` is ``a <= c >= b``."""
     return any(isinstance(node, Fn) and node.name in ("max", "min") for node in walk(right))
 
 
 def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
-    """A wrong relation that is right with another sign."""
+    """Return the finding that a wrong relation is right with another sign, or None."""
     if not isinstance(answer, Relation):
         return None
     ways = {
@@ -412,6 +415,7 @@ def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | No
         "strictness": (with_sign(answer, "≤"), with_sign(answer, "<")),
         "sign": tuple(Relation(answer.left, answer.right, sign) for sign in ("=", "<", "≤", ">", "≥")),
     }
+    # An equation has neither a direction nor strictness.
     if answer.sign == "=":
         del ways["direction"], ways["strictness"]
     for code, tried in ways.items():
@@ -424,9 +428,9 @@ def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | No
 
 
 def _is_same_sign(tried: Relation, right: Tree) -> bool:
-    """Whether both are equations, or both strict, or both not.
+    """Return whether both are equations, or both strict, or both not.
 
-    For whole numbers ``y < 2*x + 2`` is ``y <= 2*x + 1``: then the sides are wrong, and not the sign.
+    For integers ``y < 2*x + 2`` is ``y <= 2*x + 1``: in this case the sides are wrong, and not the sign.
     """
     if not isinstance(right, Relation):
         return False

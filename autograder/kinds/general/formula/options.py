@@ -1,4 +1,4 @@
-"""What a rubric states about a formula: its right value, its form, mistakes, remarks and steps."""
+"""Options of formula items: the right value, its form, mistakes, remarks and steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONSTANTS = ("pi", "e")
 
 
 class FormOptions(Struct, frozen=True):
-    """Item options about how an answer is written; each belongs to some values of ``form``."""
+    """Item options about the form of an answer; each is for some values of ``form``."""
 
     must: tuple[str, ...] = ()
     """Forms that a right answer must be in, names of `autograder.formulas.forms.flaws.FORMS`."""
@@ -33,16 +33,16 @@ class FormOptions(Struct, frozen=True):
     without: tuple[str, ...] = ()
     """Symbols and functions that a right answer must not contain."""
     form_points: Decimal = Decimal(0)
-    """For an answer that is right, but not in the form asked for."""
+    """Points for an answer that is right, but not in the required form."""
     credit: Literal["all", "each"] = "all"
-    """``each``: every element of a list, set or tuple earns an equal part; in a list or set, one too many
-    takes a part away."""
+    """``each``: every element of a list, set or tuple earns an equal part; in a list or set, an extra element
+    deducts a part."""
 
 
 def check_form_options(
     options: FormOptions, form: str, item: Item, vocabulary: Vocabulary, where: str
 ) -> None:
-    """Refuse options that do not belong to the item's form, and names that are not known.
+    """Refuse options that are not for the item's form, and unknown names.
 
     Raises:
         RubricError: names the place and the option.
@@ -68,11 +68,12 @@ def check_form_options(
 def _check_points(options: FormOptions, item: Item, where: str) -> None:
     if options.form_points and not (options.must or options.present or options.without):
         raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
+    # For items without positive points the bound is a cent, so that only 0 is allowed.
     check_points(options.form_points, max(item.points, CENT), where, "form_points")
 
 
 def plain(name: str, vocabulary: Vocabulary) -> str:
-    """A symbol's declared name for any of its spellings; the name of a function itself."""
+    """Return a symbol's declared name for any of its spellings; the name of a function is unchanged."""
     return vocabulary.names.get(name, name)
 
 
@@ -88,13 +89,13 @@ Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
 
 
 class FormulaMistake(Struct, frozen=True, forbid_unknown_fields=True):
-    """A wrong answer with a name. The first that fits is reported."""
+    """A wrong answer with a name. The first match is reported."""
 
     code: str
     when: str | tuple[str, ...]
     """The wrong answer, in the item's form, or several. May use the names of earlier results."""
     text: dict[str, str]
-    """What the student reads; must not give the right answer away."""
+    """The text for the student; must not give the right answer away."""
     points: Decimal = Decimal(0)
     """Partial credit, below the item's points."""
     assume: tuple[str, ...] | None = None
@@ -102,7 +103,7 @@ class FormulaMistake(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Remark(Struct, frozen=True, forbid_unknown_fields=True):
-    """A right answer that deserves a word, e.g. "the assumption was used early". Full points."""
+    """A right answer with a remark, e.g. "the assumption was used early". Full points."""
 
     code: str
     when: str
@@ -112,13 +113,13 @@ class Remark(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
-    """Terms that a right formula may have besides, all of them or none."""
+    """Additional terms that a right formula may have, all of them or none."""
 
     terms: tuple[str, ...]
     text: dict[str, str]
-    """What the student reads who has some of them and not others."""
+    """The text for a student who has some of them without the others."""
     points: Decimal
-    """For that; below the item's points."""
+    """Points for such an answer; below the item's points."""
     code: str = "mixed"
 
 
@@ -129,41 +130,41 @@ class FormulaItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     answer: str = ""
     """The variable this item reads; default: the question's."""
     accept: tuple[str, ...] = ()
-    """Right answers, besides the reference when the item reads the question's own variable."""
+    """Right answers, in addition to the reference if the item reads the question's own variable."""
     assume: tuple[str, ...] = ()
-    """Names of relations in ``assignment.assume``. Right is what is right with or without them."""
+    """Names of relations in ``assignment.assume``. An answer is right if it is right with or without them."""
     mistake: tuple[FormulaMistake, ...] = ()
     remark: tuple[Remark, ...] = ()
     optional: OptionalTerms | None = None
     follow: tuple[str, ...] = ()
-    """What follows from the student's own earlier results, by the names of ``follows``."""
+    """The formula that follows from the student's own earlier results, in the names of ``follows``."""
     follow_points: Decimal | None = None
-    """For that, where an earlier result is wrong; default: the item's full points."""
+    """Points for it if an earlier result is wrong; default: the item's full points."""
     number_points: Decimal = Decimal(0)
-    """For the right terms with one wrong number before one of them, after results that are not wrong."""
+    """Points for the right terms with one wrong coefficient, after results that are not wrong."""
     early_points: Decimal = Decimal(0)
-    """For what is right only under relations that the item does not grant."""
+    """Points for an answer that is right only under relations that the item does not grant."""
     slip_points: Decimal = Decimal(0)
-    """For a chain of equals signs that begins or ends with what is right, and whose sides differ."""
+    """Points for a chain of equations that begins or ends with a right side, but has unequal sides."""
     diagnosis_points: dict[str, Decimal] = {}
-    """By the code of a diagnosis: for a wrong answer that has it, and no mistake of the rubric's own."""
+    """By the code of a diagnosis: points for a wrong answer that has it, and is no mistake in the rubric."""
 
 
 class FormulaQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question]]`` of kind ``formula``."""
 
     follows: dict[str, str] = {}
-    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple,
-    or ``"question.item[d]"``, what a wrong relation says of the symbol ``d``."""
+    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple, or
+    ``"question.item[d]"``, the value of the symbol ``d`` according to a wrong relation."""
 
 
 class FormRule(Struct, frozen=True):
-    """Asked of the way an answer is written; whether it is right is judged elsewhere.
+    """The required form of an answer, independent of whether the answer is right.
 
     Attributes:
         must: names of forms.
         present: symbols and functions that must occur.
-        absent: symbols and functions that must not.
+        absent: symbols and functions that must not occur.
         points: for a right answer in another form.
     """
 
@@ -173,7 +174,7 @@ class FormRule(Struct, frozen=True):
     points: Decimal
 
     def finding(self, answer: Tree, reading: str) -> Finding | None:
-        """Why a right answer does not earn all points; None when it does."""
+        """Return why a right answer does not earn all points; None if it does."""
         try:
             message = self.broken(answer)
         except Undecided as error:
@@ -183,7 +184,7 @@ class FormRule(Struct, frozen=True):
         return Finding(Status.FAILED, message, f"read as {reading}; right, {message.code}", self.points)
 
     def broken(self, answer: Tree) -> Message | None:
-        """What the student reads about the first part that is not as asked; None when all is.
+        """Return the message about the first part in another form; None if there is none.
 
         Raises:
             Undecided: a formula is too large to be factored.
@@ -204,7 +205,7 @@ class FormRule(Struct, frozen=True):
 
 
 def form_rule(options: FormOptions, vocabulary: Vocabulary) -> FormRule | None:
-    """The rule that an item's options state; None when they state none."""
+    """Return the rule in an item's options; None if they have none."""
     if not (options.must or options.present or options.without):
         return None
     return FormRule(
@@ -216,7 +217,7 @@ def form_rule(options: FormOptions, vocabulary: Vocabulary) -> FormRule | None:
 
 
 def _formulas(answer: Tree) -> Iterator[Node]:
-    """The formulas that an answer consists of."""
+    """Yield the formulas that an answer consists of."""
     match answer:
         case Relation(left, right):
             yield left

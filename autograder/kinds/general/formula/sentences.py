@@ -1,4 +1,4 @@
-"""Sentences about formulas that were read: what is wrong, the form, growth, and lists and sets of them."""
+"""Sentences about formulas that were read: faults, form, growth, and lists and sets of formulas."""
 
 from __future__ import annotations
 

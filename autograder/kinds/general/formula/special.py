@@ -1,4 +1,4 @@
-"""Forms of answers that are judged in their own way: growths, tuples, lists and sets."""
+"""Forms of answers with special judgements: growth, lists and sets."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from autograder.rubric import Item
 
 
 class SpecialVerdict(Struct, frozen=True):
-    """What came of an answer; ``finding`` is None for full points."""
+    """The judgement of an answer; ``finding`` is None for full points."""
 
     finding: Finding | None
     reading: str
     word: Message | None = None
-    """For right answers that deserve one."""
+    """The remark about a right answer."""
 
 
 class ForeseenAnswer(Struct, frozen=True, eq=False):
@@ -45,14 +45,14 @@ class ForeseenAnswer(Struct, frozen=True, eq=False):
 
 
 class StatedItem(Struct, frozen=True, eq=False):
-    """What the rubric states about an item, read.
+    """The options of an item, with its formulas parsed.
 
     Attributes:
         item: the item.
         options: how answers are judged.
         accept: the right answers.
         foreseen: remarks and mistakes, in order.
-        readings: without assumptions; then, where the item grants some, under them.
+        readings: without assumptions; then under them, if the item grants some.
         vocabulary: the symbols of the question.
         spoken: the same in the languages of the course, to read answers with.
         where: how errors name the item.
@@ -72,24 +72,24 @@ class Special(Protocol):
     """One item that judges its answers itself."""
 
     several: ClassVar[bool]
-    """An answer in a text cell may consist of several formulas."""
+    """Whether an answer in a text cell may consist of several formulas."""
 
     def judge(self, value: object, reference: Node | None) -> SpecialVerdict:
-        """Judge what was handed in.
+        """Judge the submitted value.
 
         Args:
             value: a text, a number, a tuple, …
-            reference: the reference's formula, where the item uses it.
+            reference: the reference's formula, if the item uses it.
 
         Raises:
             Unreadable: it is not in the grammar.
-            NotAFormula: its type is none that can be read.
+            NotAFormula: its type cannot be read.
             NoFormula: there is nothing.
         """
 
 
 def mistaken(option: FormulaMistake | Remark, reading: str) -> SpecialVerdict:
-    """The outcome of a named mistake."""
+    """Return the outcome of a named mistake."""
     points = option.points if isinstance(option, FormulaMistake) else NO_POINTS
     message = Message(option.code, text=option.text)
     return SpecialVerdict(
@@ -98,13 +98,13 @@ def mistaken(option: FormulaMistake | Remark, reading: str) -> SpecialVerdict:
 
 
 def remarked(option: FormulaMistake | Remark, reading: str) -> SpecialVerdict:
-    """The outcome of a right answer that deserves a word."""
+    """Return the outcome of a right answer with a remark."""
     return SpecialVerdict(None, reading, Message(option.code, text=option.text))
 
 
 DEFAULT_SIGN = "O"
 _STRONGER = {("O", "Θ"), ("Ω", "Θ")}
-"""(asked, written): the second says more than the first and implies it."""
+"""(expected, written): the second sign is stronger than the first and implies it."""
 
 
 class _Key(Struct, frozen=True, eq=False):
@@ -120,15 +120,15 @@ class _Foreseen(Struct, frozen=True, eq=False):
 
 
 class Asymptotics:
-    """One item about growth. The key's side is prepared when the rubric is read."""
+    """One item about growth. The key is prepared when the rubric is read."""
 
     several: ClassVar[bool] = False
 
     def __init__(self, stated: StatedItem) -> None:
-        """Tell the growth of everything the rubric states.
+        """Determine the growth of all formulas in the rubric.
 
         Raises:
-            RubricError: the growth of a formula cannot be told, or an option does not fit the answers.
+            RubricError: the growth of a formula cannot be determined, or an option does not fit the answers.
         """
         options, readings, vocabulary, where = (
             stated.options,
@@ -179,13 +179,13 @@ class Asymptotics:
         )
 
     def _check_domains(self, tree: Node) -> None:
-        """Growth is only told of what is positive."""
+        """Refuse symbols that may be negative, because growth is defined for positive ones only."""
         signed = sorted(self._signed & symbols(tree))
         if signed:
             raise Undecided(f"{', '.join(signed)} may be negative")
 
     def _chain(self, statements: Sequence[Node]) -> Finding | None:
-        """Statements with equals signs between them must say the same; formulas there are not looked at."""
+        """Return a finding if statements in a chain of equations differ; plain formulas in it are ignored."""
         signed = [statement for statement in statements if sign_of(statement)]
         for left, right in pairwise(signed):
             if not any(
@@ -223,12 +223,13 @@ class Asymptotics:
         return SpecialVerdict(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
 
     def _first(self, orders: _Orders, sign: str, wanted: Callable[[_Foreseen], bool]) -> _Foreseen | None:
-        """The first foreseen answer that this one is like, with the same sign where both have one."""
+        """Return the first foreseen answer with the same growth, and the same sign if both have one."""
         for one in self._foreseen:
             stated = sign_of(one.answer.tree) if isinstance(one.answer.tree, Node) else ""
             if not wanted(one) or (stated and sign and stated != sign):
                 continue
             for comparer, asked in one.key.orders:
+                # A foreseen answer that cannot be compared is not reported.
                 with suppress(Undecided):
                     if compared(asked, orders.under(comparer)).alike:
                         return one
@@ -236,12 +237,12 @@ class Asymptotics:
 
 
 def _fits(asked: str, written: str) -> bool:
-    """Whether a sign says at least what is asked for; a bare formula stands for any."""
+    """Return whether a sign is at least as strong as the expected one; a bare formula matches any sign."""
     return written in ("", asked) or (asked, written) in _STRONGER
 
 
 class _Orders:
-    """An answer's order of growth under each reading, each told once."""
+    """An answer's order of growth under each reading, each computed once."""
 
     __slots__ = ("_answer", "_known")
 
@@ -257,10 +258,10 @@ class _Orders:
 
 
 def _comparisons(key: _Key, orders: _Orders) -> list[GrowthComparison]:
-    """How an answer compares with a key, under each reading until it is alike.
+    """Return how an answer compares with a key, under each reading until one is alike.
 
     Raises:
-        Undecided: it is like the key under no reading, and under one that is not sure.
+        Undecided: it is like the key under no reading, and one of them is undecided.
     """
     doubt: Undecided | None = None
     found: list[GrowthComparison] = []
@@ -278,7 +279,7 @@ def _comparisons(key: _Key, orders: _Orders) -> list[GrowthComparison]:
 
 
 def _wrong(comparison: GrowthComparison, answer: Node, asked: str, reading: str) -> Finding:
-    """Why an order of growth is not the one asked for."""
+    """Return why an order of growth is not the expected one."""
     faster, slower = comparison.faster_in, comparison.slower_in
     growing = f"faster in {', '.join(faster) or 'none'}, slower in {', '.join(slower) or 'none'}"
     staff = f"read as {reading}; what {asked} is asked of grows {growing}"
@@ -296,11 +297,11 @@ class _Match(Struct, frozen=True):
     """How an answer compares with one right collection.
 
     Attributes:
-        right: how many elements are right.
-        wrong: the answer's elements that are not.
-        missing: how many are missing.
+        right: the number of right elements.
+        wrong: the answer's elements that are not right.
+        missing: the number of missing elements.
         reordered: the elements are those of a list, in another order.
-        excess: how many elements the answer has too many.
+        excess: the number of extra elements in the answer.
     """
 
     right: int
@@ -311,17 +312,17 @@ class _Match(Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Everything is there, and nothing else."""
+        """Whether the elements are exactly the right ones."""
         return not self.wrong and not self.missing
 
 
 class Collection:
-    """One item whose answer is a list or a set of formulas."""
+    """One item that a list or a set of formulas answers."""
 
     several: ClassVar[bool] = True
 
     def __init__(self, stated: StatedItem, *, ordered: bool) -> None:
-        """Take the right answers.
+        """Prepare the right answers.
 
         Raises:
             RubricError: the points cannot be divided among the elements.
@@ -360,6 +361,7 @@ class Collection:
                 return mistaken(one.option, reading)
         if doubt is not None:
             return SpecialVerdict(results.review(f"read as {reading}; {doubt}", "formula.undecided"), reading)
+        # Explain the answer by the right collection that earns most, then by the most similar one.
         best, part = max(
             matches, key=lambda entry: (self._earned(*entry), entry[0].right, -len(entry[0].wrong))
         )
@@ -389,7 +391,7 @@ class Collection:
         return _in_any_order(answer.elements, right.elements, comparer)
 
     def _earned(self, match: _Match, part: Decimal) -> Decimal:
-        """An equal part for each right element; one too many takes a part away."""
+        """Return an equal part for each right element; an extra element deducts a part."""
         return part * max(match.right - match.excess, 0)
 
     def _finding(self, match: _Match, part: Decimal, reading: str) -> Finding:
@@ -402,6 +404,7 @@ class Collection:
         if self._ordered:
             if match.reordered:
                 return Message("list.order")
+            # Everything but the extra elements is right.
             if match.excess and len(match.wrong) == match.excess:
                 return Message("list.too-many", _entries(match.wrong))
             if match.wrong:
@@ -437,6 +440,7 @@ def _in_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer)
 
 
 def _in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
+    # Repeating an element does not change a set.
     distinct: list[Node] = []
     for element in answer:
         if not any(comparer.equal(element, other) for other in distinct):
@@ -447,7 +451,7 @@ def _in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer: Compa
 
 
 def _left(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> list[Node]:
-    """The elements that are left when each takes away one of the right ones."""
+    """Return the elements that remain after each has been matched with one of the right ones."""
     waiting = list(right)
     left: list[Node] = []
     for element in answer:

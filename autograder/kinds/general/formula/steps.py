@@ -1,4 +1,4 @@
-"""The credit graph of an item, made from its mistakes and remarks, with results carried forward."""
+"""Construction of an item's credit graph from its mistakes and remarks, with results carried forward."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from autograder.records import ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 
 CARRIED = "formula.carried-forward"
-"""The code of a result that is right only given one before it."""
+"""The code of a result that is right only given an earlier one."""
 
 _PLACE = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<element>[0-9]{1,2}|[^\W\d]\w*)\])?")
 _OF = {"formula": "", "tuple": "[1]", "relation": "[symbol]"}
@@ -53,14 +53,14 @@ ReadKey = Callable[[str, str, Vocabulary, str], Tree]
 
 
 class Source(Struct, frozen=True, eq=False):
-    """Where an earlier result comes from.
+    """The source of an earlier result.
 
     Attributes:
         name: ``"question.item"``.
-        vocabulary: the symbols of that question: the result was printed in them.
-        element: of a tuple, the place from 0; -1 for a formula.
-        right: what the rubric states as right there; None where only a reference knows.
-        symbol: of a relation, the symbol that it is solved for; what is right there says nothing new.
+        vocabulary: the symbols of that question, in which the result was printed.
+        element: of a tuple, the index from 0; -1 for a formula.
+        right: the right answer of the rubric; None if only a reference knows it.
+        symbol: of a relation, the symbol that it is solved for; a right relation adds nothing new.
     """
 
     name: str
@@ -74,12 +74,12 @@ class EarlierResult(Struct, frozen=True):
     """An earlier result, as far as a later item can build on it.
 
     Attributes:
-        formula: what the student found; None where that is no formula in the symbols known here, or says
+        formula: the student's formula; None if it is no formula in the symbols known here, or says
             nothing: a number is no result to build on.
-        states: what it is; two while a person has yet to decide whether it is right.
-        known: what was found there is known. It is not where we failed to read or run it.
-        there: something was found there.
-        earned: it was worth something.
+        states: the state; two while manual review has yet to decide whether it is right.
+        known: whether the result is known. It is not if we failed to read or run it.
+        there: whether there was an answer.
+        earned: whether it earned points.
     """
 
     formula: Node | None = None
@@ -90,15 +90,15 @@ class EarlierResult(Struct, frozen=True):
 
 
 class Carried(Struct, frozen=True):
-    """What stands for the names of earlier results when one answer is judged.
+    """The values of earlier results while one answer is judged.
 
     Attributes:
         values: a formula for each name that has one: the student's own, or else the right one.
-        own: the names that stand for the student's own.
-        wrong: the names whose results are wrong, or no formulas.
-        earned: the names whose results were worth something.
+        own: the names that have the student's own formula as their value.
+        wrong: the names of results that are wrong, or no formulas.
+        earned: the names of results that earned points.
         state: of all of them together.
-        whole: only what speaks of all of the student's own results counts.
+        whole: only steps that refer to all of the student's own results count.
     """
 
     values: tuple[tuple[str, Node], ...] = ()
@@ -109,7 +109,7 @@ class Carried(Struct, frozen=True):
     whole: bool = False
 
     def put_into(self, tree: Tree, names: Collection[str]) -> Tree | None:
-        """The tree with its names replaced; None where one of these has no value."""
+        """Return the tree with its names replaced; None if one of these has no value."""
         known = dict(self.values)
         if not set(names) <= known.keys():
             return None
@@ -119,7 +119,7 @@ class Carried(Struct, frozen=True):
 
 
 def with_value(tree: Tree, name: str, value: Node) -> Tree:
-    """A tree with a formula in the place of a symbol."""
+    """Return a tree with a formula substituted for a symbol."""
     if isinstance(tree, Relation):
         return Relation(substitute(tree.left, name, value), substitute(tree.right, name, value), tree.sign)
     if isinstance(tree, Tuple):
@@ -128,19 +128,19 @@ def with_value(tree: Tree, name: str, value: Node) -> Tree:
 
 
 _UNREAD = ("unreadable.", "formula.not-a-formula")
-"""How the codes of answers begin that could not be read."""
+"""Prefixes of the codes of answers that could not be read."""
 
 
 def earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> EarlierResult:
     """Read an earlier result.
 
     Args:
-        result: of the earlier item; None where there is none.
-        source: where it comes from.
+        result: of the earlier item; None if there is none.
+        source: of the result.
         names: the symbols of the question that builds on it.
     """
     if result is None or not result.reading:
-        # A blank answer that a text may contain is none that a later one can be read as building on.
+        # A later answer cannot be read as building on a blank one, even if a text may contain an answer.
         is_blank = result is None or result.code == "review.text-beside"
         status = Status.NO_ANSWER if result is None or is_blank else result.status
         is_unread = result is not None and result.code.startswith(_UNREAD)  # nothing can follow from it
@@ -159,13 +159,13 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
         return EarlierResult(there=True)
     if result.status is Status.NEEDS_REVIEW:
         return EarlierResult(formula, ("right", "wrong"), there=True, earned=True)
-    # What was carried forward itself earned its points, and is another formula than the right one.
+    # A result that was itself carried forward earned its points, but its formula is not the right one.
     right = result.status is Status.PASSED and result.code != CARRIED
     return EarlierResult(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
 
 
 def _solved(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> EarlierResult:
-    """What a wrong relation says of a symbol, where this stands alone on one of its sides."""
+    """Return the value of a symbol according to a wrong relation, if the symbol is alone on one side."""
     if result.status is not Status.FAILED:
         return EarlierResult(known=result.status is not Status.NEEDS_REVIEW)
     if not isinstance(relation, Relation) or relation.sign != "=":
@@ -183,14 +183,14 @@ def ways_carried(
     main_form: bool,
     whole: bool = False,
 ) -> Iterator[Carried]:
-    """What the earlier results are: once, or twice while a person has yet to decide on one of them.
+    """Yield the values of earlier results: once, or twice if one of them awaits manual review.
 
     Args:
-        results: by the names that stand for them.
-        sources: where they come from, by the same names.
-        main_form: a right result stands for the right answer that the rubric states first. Otherwise it
-            stands for itself, with the optional terms that it has.
-        whole: only what speaks of all of the student's own results counts.
+        results: by their names.
+        sources: by the same names.
+        main_form: a right result has the first right answer of the rubric as its value. Otherwise it
+            has its own formula, with the optional terms in it.
+        whole: only steps that refer to all of the student's own results count.
     """
     if not results:
         yield Carried(whole=whole)
@@ -210,6 +210,7 @@ def ways_carried(
             if one.there and state != "right":
                 wrong.add(name)
         yield Carried(
+            # Sorted, because it is part of the key of a cache.
             tuple(sorted(values.items(), key=lambda entry: entry[0])),
             frozenset(own),
             frozenset(wrong),
@@ -220,7 +221,7 @@ def ways_carried(
 
 
 def _together(states: Collection[str], results: Mapping[str, EarlierResult]) -> Own:
-    """Wrong where one of them is; missing where none can be read."""
+    """Return "wrong" if one of them is, or "missing" if none can be read."""
     if all(one.formula is None for one in results.values()):
         return "missing"
     return "wrong" if "wrong" in states else "right"
@@ -235,19 +236,19 @@ def carried_from(
     where: str,
     read_key: ReadKey,
 ) -> Source:
-    """The source of a result that a question builds on.
+    """Return the source of a result that a question builds on.
 
     Args:
         spelled: ``"question.item"``, or ``"question.item[2]"`` for the second element of a tuple, or
-            ``"question.item[d]"`` for what a relation says of the symbol ``d``.
+            ``"question.item[d]"`` for the value of the symbol ``d`` in a relation.
         vocabulary: the symbols of the question that builds on it.
-        question: that question; items of its own that stand before are known as well.
+        question: that question; its own earlier items are known as well.
         rubric: of both.
         where: how errors name the place.
-        read_key: reads what is right there.
+        read_key: reads the right answer of the earlier item.
 
     Raises:
-        RubricError: there is no such formula before, or a symbol means something else there.
+        RubricError: there is no such earlier formula, or a symbol has another meaning in its question.
     """
     found = _PLACE.fullmatch(spelled)
     name, element = (found["name"], found["element"]) if found else (spelled, None)
@@ -284,7 +285,7 @@ def carried_from(
 
 
 def _before(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Item]]:
-    """The formulas and tuples that are asked for before the last item of a question."""
+    """Return the formulas and tuples before the last item of a question."""
     asked = rubric.questions[: [one.id for one in rubric.questions].index(question.id)]
     found = {
         f"{one.id}.{item.id}": (one, item)
@@ -292,6 +293,7 @@ def _before(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Ite
         for item in one.items
         if one.kind == question.kind and not item.manual and item.options.get("form", "formula") in _FORMS
     }
+    # The last item of the question has no later one that could build on it.
     own = [name for name, (one, _) in found.items() if one.id == question.id]
     for name in own[-1:]:
         del found[name]
@@ -299,39 +301,39 @@ def _before(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Ite
 
 
 class Formula(Protocol):
-    """Takes in a formula that a step speaks of."""
+    """Adds a formula that a step refers to."""
 
     def __call__(
         self, text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
     ) -> tuple[int, frozenset[str]]:
-        """Its index, and the names of earlier results in it.
+        """Return its index, and the names of earlier results in it.
 
         Args:
             text: the formula.
             assume: relations that it is compared under; None: those of the item.
             at: how errors name the place.
-            basis: what it is compared with; see `Basis`.
+            basis: determines the comparison; see `Basis`.
         """
 
 
 Basis = Literal["stated", "mistake", "own", "own-early"]
-"""``own``: the formula stands for nothing without an earlier result of the student's own, and ``own-early``
-is compared under every relation there is. ``mistake``: it stands for nothing beside an earlier result that
-is wrong, unless it speaks of it."""
+"""``own``: the formula means nothing without an earlier result of the student's own, and ``own-early`` is
+compared under every relation. ``mistake``: it means nothing if an earlier result is wrong, unless it
+refers to that result."""
 
 
 class Making(Struct, frozen=True, eq=False):
-    """What a graph is made from.
+    """The inputs of a credit graph.
 
     Attributes:
-        item: the item whose points it gives.
+        item: the item that receives the points.
         options: the item's options.
-        follow: what follows from earlier results, as the rubric spells it.
-        follow_points: for that, where an earlier result is wrong; None: all points.
-        sources: names of the earlier results that the item may speak of.
-        formula: takes in the formulas of steps.
+        follow: formulas that follow from earlier results, as the rubric spells them.
+        follow_points: points for them if an earlier result is wrong; None: all points.
+        sources: names of the earlier results that the item may refer to.
+        formula: adds the formulas of steps.
         where: how errors name the item.
-        rule: what is asked of the form of a right answer.
+        rule: the required form of a right answer.
     """
 
     item: Item
@@ -345,10 +347,12 @@ class Making(Struct, frozen=True, eq=False):
 
 
 def credit_graph(making: Making) -> CreditGraph:
-    """Right without assumptions, remarks, right, what follows, mistakes, early: the first that fits.
+    """Return the steps in order: right without assumptions, remarks, right, following, mistakes, early.
+
+    The first step that matches decides.
 
     Raises:
-        RubricError: an option is not as it must be, or the points do not fit.
+        RubricError: an option is invalid, or the points do not fit.
     """
     item, options = making.item, making.options
     formula, where, rule = making.formula, making.where, making.rule
@@ -369,6 +373,7 @@ def credit_graph(making: Making) -> CreditGraph:
         if spoken and mistake.points < early.points and early not in steps:
             steps.append(early)  # else a wrong earlier result could make this answer worth less
         if spoken and mistake.points and options.form == "formula":
+            # Copying an earlier result that earned nothing earns nothing here either.
             same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
             worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
             steps.append(CreditStep(mistake.code, worthless, text=mistake.text))
@@ -390,7 +395,7 @@ def credit_graph(making: Making) -> CreditGraph:
 
 
 def _early(making: Making) -> tuple[CreditStep, frozenset[str]]:
-    """The step for what is right too early, and the earlier results that the first formula builds on."""
+    """Return the step for an answer that is right too early, and the earlier results of the first formula."""
     points = making.options.early_points
     if points:
         check_points(points, max(making.item.points, CENT), making.where, "early_points")
@@ -401,14 +406,14 @@ def _early(making: Making) -> tuple[CreditStep, frozenset[str]]:
 
 
 def formulas_of(option: spelling.FormulaMistake | spelling.Remark) -> tuple[str, ...]:
-    """The formulas that a mistake or a remark is about."""
+    """Return the formulas of a mistake or a remark."""
     return (option.when,) if isinstance(option.when, str) else option.when
 
 
 def _then_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
-    """Whatever was worth everything goes on to the form; it is worth the rest.
+    """Yield the steps so that full credit first requires the form; the form is worth the remaining points.
 
-    What follows from an earlier result that is wrong may have no such form, and is not asked for it.
+    A formula that follows from a wrong earlier result may have no such form, so it is not required.
     """
     form = len(steps) + 1
     for step in steps:
@@ -419,7 +424,7 @@ def _then_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> It
 
 
 def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
-    """What follows from earlier results: worth everything when those were right."""
+    """Yield the steps for formulas that follow from earlier results: full credit if those were right."""
     if not making.follow:
         return
     where, points = f"{making.where}: follow", possible
@@ -440,7 +445,7 @@ def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
         if making.rule is not None and points == possible:  # it may be in the form that is asked for
             copied = Every((fits, Copied(tuple(same.items()), earned=True)))
             yield CreditStep("copied", copied, points, message=CARRIED, full=True, carries=True)
-        # Only what a formula speaks of can be copied through it; others may have this value by chance.
+        # A formula can only be a copy of results that it refers to; another may have this value by chance.
         fits = _either([Every((one, Not(_copied(same, names)))) for one, names in found])
     if points < possible:
         yield CreditStep(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
@@ -448,7 +453,7 @@ def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
 
 
 def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
-    """One of these earlier results stands there as it is."""
+    """Return the condition that the answer is an unchanged copy of one of these earlier results."""
     return Copied(tuple((name, same[name]) for name in sorted(names)))
 
 
@@ -459,7 +464,7 @@ def _either(conditions: Sequence[Condition]) -> Condition:
 def checked_option(
     option: spelling.FormulaMistake | spelling.Remark | spelling.OptionalTerms, item: Item, where: str
 ) -> str:
-    """How errors name a mistake or remark; its texts and points are checked.
+    """Check the texts and points of a mistake or remark, and return how errors name it.
 
     Raises:
         RubricError: the English text is missing, braces are not written twice, or it is worth too much.
@@ -474,7 +479,7 @@ def checked_option(
 
 
 MOST_TERMS = 5
-"""Their sums are all looked up."""
+"""Bounds the 2^n - 1 sums of optional terms, which are all looked up."""
 
 
 class Extra(Struct, frozen=True, eq=False):
@@ -482,21 +487,21 @@ class Extra(Struct, frozen=True, eq=False):
 
     sum: Node
     whole: bool
-    """All of them."""
+    """Whether it contains all of them."""
 
 
 class Optional(Struct, frozen=True, eq=False):
-    """The terms of one item."""
+    """The optional terms of one item."""
 
     option: OptionalTerms
     extras: tuple[Extra, ...]
-    """Every sum of at least one of them, that of all first; equal ones once."""
+    """Every sum of at least one of them, that of all first; equal sums once."""
 
 
 def optional_terms(
     options: FormulaItem, item: Item, vocabulary: Vocabulary, comparer: Comparer, where: str
 ) -> Optional | None:
-    """The terms that an item's rubric states.
+    """Return the optional terms in an item's options, or None.
 
     Raises:
         RubricError: the item is no formula, or a term is not readable.
@@ -512,6 +517,7 @@ def optional_terms(
     checked_option(option, item, at)
     terms = [_term(text, vocabulary, at) for text in option.terms]
     chosen = [some for count in range(len(terms), 0, -1) for some in combinations(terms, count)]
+    # Reversed twice: among equal sums the last one wins, and that must be the one with the most terms.
     sums = {
         comparer.value(total) or total: Extra(total, whole=len(some) == len(terms))
         for some in reversed(chosen)

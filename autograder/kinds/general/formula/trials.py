@@ -1,4 +1,4 @@
-"""Trials of a formula: the rubric's own mistakes, misconceptions near the right one, and other spellings."""
+"""Trials of a formula: mistakes of the rubric, misconceptions near the right one, and other notations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from autograder.kinds.general.formula.steps import Source, formulas_of, with_val
 from autograder.rubric import Question, Rubric
 
 MOST_MISCONCEPTIONS = 60
-"""Misconceptions of one formula that sit the exam, as many of each sort as there are."""
+"""Misconceptions of one formula that are graded, spread evenly over their sorts."""
 
 
 _BREAKS = {
@@ -62,16 +62,16 @@ _BREAKS = {
     "factored": "in two halves",
     "expanded": "cancelled",
 }
-"""Form → the change after which no formula is in it."""
+"""Form → a change that always breaks it."""
 
 
 class FormulaVariant(Struct, frozen=True):
-    """An answer made of a right one.
+    """An answer derived from a right one.
 
     Attributes:
-        name: what was done, in a few words.
+        name: a short description of the change.
         text: the answer as a student would write it.
-        tree: the same, to be compared with what is right; None for what is wrong in any case.
+        tree: the same, to be compared with right answers; None if it is certainly wrong.
     """
 
     name: str
@@ -80,14 +80,16 @@ class FormulaVariant(Struct, frozen=True):
 
 
 def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
-    """Misconceptions of a formula, a few of each sort; each differs from the formula at a secret point."""
+    """Yield misconceptions of a formula, a few of each sort, that differ from it at a secret point."""
     sorts: dict[str, dict[Rational, Node]] = {}
     expected = comparer.value(right)
     for code, tree in variants(right, dict.fromkeys(comparer.points.domains)):
         value = comparer.value(tree)
+        # Variants of equal value are the same wrong answer.
         if value is not None and expected is not None and value != expected:
             sorts.setdefault(code, {}).setdefault(value, tree)
     taken = 0
+    # In turns, so that the limit cuts off no sort entirely.
     for turn in range(max(map(len, sorts.values()), default=0)):
         for code, found in sorts.items():
             if turn < len(found) and taken < MOST_MISCONCEPTIONS:
@@ -96,7 +98,7 @@ def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
 
 
 def wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
-    """Wrong relations, tuples, lists, sets and orders of growth."""
+    """Yield wrong relations, tuples, lists, sets and orders of growth."""
     if isinstance(tree, Relation):
         yield _variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
         yield _variant("one more on the right", Relation(tree.left, Add((tree.right, Num(1))), tree.sign))
@@ -128,9 +130,9 @@ def _orders(tree: Node) -> Iterator[FormulaVariant]:
 
 
 def unformed(tree: Tree, rule: FormRule) -> Iterator[FormulaVariant]:
-    """Right formulas that are not in the form asked for, as far as simple changes give them.
+    """Yield right formulas that are not in the required form, if simple changes produce any.
 
-    What breaks a form for certain is not left to the rule to say.
+    Changes that certainly break a form are yielded without asking the rule, which is under test.
     """
     if isinstance(tree, Relation | Tuple):
         return
@@ -155,7 +157,7 @@ def unformed(tree: Tree, rule: FormRule) -> Iterator[FormulaVariant]:
 
 
 def _divided(tree: Tree) -> Iterator[FormulaVariant]:
-    """A right formula with a quotient rounded down that was not, or the other way round, one at a time."""
+    """Yield a right formula with one quotient rounded down that was not, or the reverse, one at a time."""
     if isinstance(tree, Relation | Tuple):
         return
     for part in dict.fromkeys(walk(tree)):
@@ -172,18 +174,19 @@ def _replaced(node: Node, part: Node, by: Node) -> Node:
 
 
 def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
-    """Whether an answer equals one of several, or might."""
+    """Return whether an answer equals one of several, or might."""
     for other, comparer in known:
         try:
             if comparer.equal(tree, other):
                 return True
+        # An answer that may be right proves nothing about the check.
         except Undecided:
             return True
     return False
 
 
 def is_proven_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
-    """Whether an answer surely equals one of several."""
+    """Return whether an answer is proven equal to one of several."""
     for other, comparer in known:
         try:
             if comparer.equal(tree, other):
@@ -205,9 +208,9 @@ class EarlierTrial(Struct, frozen=True, eq=False):
 
     Attributes:
         question: its question.
-        answer: the variable it stands in.
-        right: what is right there; empty where only the reference knows.
-        wrong: mistakes that are named there, by code; none for an element of a tuple.
+        answer: the variable that has it.
+        right: the right answer; empty if only the reference knows it.
+        wrong: its named mistakes, by code; none for an element of a tuple.
     """
 
     question: str
@@ -222,9 +225,9 @@ class ItemTrials(Struct, frozen=True, eq=False):
     Attributes:
         planter: of the item.
         prepared: the item, ready to judge; only its symbols, comparers and form are used.
-        options: the item as the rubric states it.
+        options: of the item in the rubric.
         vocabulary: the symbols of the question.
-        earlier: the results that it builds on, by the names that stand for them.
+        earlier: the results that it builds on, by their names.
     """
 
     planter: Planter
@@ -234,7 +237,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
     earlier: Mapping[str, EarlierTrial]
 
     def all(self) -> Iterator[Trial]:
-        """Every trial of the item."""
+        """Yield every trial of the item."""
         yield from self._accepted()
         yield from self._notations()
         for mistake in self.options.mistake:
@@ -247,7 +250,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         yield from self._misconceptions()
 
     def _optional(self) -> Iterator[Trial]:
-        """All optional terms, and some of them without the others."""
+        """Yield all optional terms, and some of them without the others."""
         option, tree = self.prepared.optional, next(iter(self.prepared.accept), None)
         if option is None or tree is None or isinstance(tree, Relation | Tuple):
             return
@@ -260,7 +263,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 yield self.planter.trial(name, text, option.option.points, code=option.option.code)
 
     def _slips(self) -> Iterator[Trial]:
-        """What is right with a slip behind it, and a right tuple with one wrong entry."""
+        """Yield a right formula with a slip after it, and a right tuple with one wrong entry."""
         tree, vocabulary = next(iter(self.prepared.accept), None), self.vocabulary
         if tree is None:
             return
@@ -275,7 +278,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             yield self.planter.trial(f"one wrong entry: {other}", other, points)
 
     def _accepted(self) -> Iterator[Trial]:
-        """What the rubric accepts: worth everything where it is also in the form that is asked for."""
+        """Yield the accepted answers of the rubric: full credit if they are also in the required form."""
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             if self.prepared.rule is not None and self.prepared.rule.broken(tree) is not None:
                 yield self.planter.trial(
@@ -292,7 +295,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         return self.prepared.item.points
 
     def _notations(self) -> Iterator[Trial]:
-        """The key's own answer, as it is written elsewhere."""
+        """Yield the answer of the key in other notations."""
         tree = self._of_key()
         if tree is None:
             return
@@ -307,7 +310,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         yield from (self.planter.right(f"the key {how}", text) for how, text in spellings.items())
 
     def _of_key(self) -> Tree | None:
-        """The key's answer as it was written; None where only running the key's cell can tell it."""
+        """Return the answer of the key; None if only running the key's cell can show it."""
         literal = answer_literal(self.planter.key.source, self.prepared.answer)
         try:
             if self.planter.key.cell_type != "code":
@@ -333,14 +336,14 @@ class ItemTrials(Struct, frozen=True, eq=False):
         return wider
 
     def _spoken(self, text: str) -> dict[str, EarlierTrial]:
-        """The earlier results that a formula speaks of."""
+        """Return the earlier results that a formula refers to."""
         if not any(name in text for name in self.earlier):
             return {}
         tree = read_tree(text, self.options.form, self._wider, "")
         return {name: one for name, one in self.earlier.items() if name in symbols(tree)}
 
     def _own_right(self, text: str) -> str:
-        """A formula with the right earlier results put in; empty where one is not known."""
+        """Return a formula with the right earlier results substituted; empty if one is unknown."""
         spoken = self._spoken(text)
         if not spoken:
             return text
@@ -349,7 +352,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         return self._put(text, {name: one.right for name, one in spoken.items()})
 
     def _carried(self, expect: str, points: Decimal | None, name: str) -> Iterator[Trial]:
-        """The right continuation of each mistake that is named where the earlier result was asked for."""
+        """Yield the right continuation of each named mistake in the question of the earlier result."""
         worth = self._points if points is None else min(points, self._points)
         spoken = self._spoken(expect)
         for symbol, earlier in spoken.items():
@@ -371,7 +374,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         return to_text(tree)
 
     def _misconceptions(self) -> Iterator[Trial]:
-        """Wrong variants of what is right, which must not earn everything."""
+        """Yield wrong variants of the right answer, which must not earn full credit."""
         tree = self._of_key() or next(iter(self.prepared.accept), None)
         if tree is None:
             return
@@ -397,9 +400,10 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 yield self.planter.trial(name, variant.text, self.prepared.rule.points)
 
     def _rounded(self, right: Sequence[tuple[Tree, Comparer]]) -> Iterator[Trial]:
-        """Accepted formulas with ``//`` for ``/``, and the reverse, unless they are equal all the same.
+        """Yield accepted formulas with ``//`` for ``/``, and the reverse, unless they are equal anyway.
 
-        Where that is open, every student who writes so waits for a person; the author should know.
+        If that is undecided, every student who writes so waits for manual review, which the author should
+        know.
         """
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             for variant in _divided(tree) if self.options.form == "formula" else ():
@@ -411,7 +415,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
 def earlier_results(
     question: Question, rubric: Rubric, sources: Mapping[str, Source]
 ) -> dict[str, EarlierTrial]:
-    """What the rubric says of the results that an item builds on, by the names that stand for them."""
+    """Return the results that an item builds on, according to the rubric, by their names."""
     found = {}
     for name, source in sources.items():
         place, _, item = source.name.partition(".")
@@ -429,12 +433,12 @@ def earlier_results(
 
 
 def names_in(text: str, question: Question) -> bool:
-    """Whether a formula speaks of results before its question."""
+    """Return whether a formula refers to results before its question."""
     stated = question_options(question, FormulaQuestion)
     return any(re.search(rf"\b{re.escape(name)}\b", text) for name in stated.follows)
 
 
 def _unicode(plain: str) -> str:
-    """Dots between factors, and raised digits."""
+    """Return the text with dots between factors, and superscript digits."""
     raised = re.sub(r"\^(\d+)", lambda power: power[1].translate(_RAISED), plain)
     return raised.replace("*", "·")

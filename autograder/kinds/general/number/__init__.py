@@ -1,4 +1,4 @@
-"""The kind ``number``: a number with or without a unit, exact or within a stated tolerance."""
+"""The kind ``number``: a number with or without a unit, exact or within a tolerance."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_tolerance(stated: Any, asked: Unit, where: str) -> Tolerance:
-    """The tolerance that a rubric states.
+    """Return the tolerance of a rubric.
 
     Raises:
-        RubricError: it is none, or has not exactly one entry.
+        RubricError: it is invalid, or has not exactly one entry.
     """
     where = inside(where, ": tolerance", "tolerance")
     if stated == "exact":
@@ -82,10 +82,10 @@ def read_tolerance(stated: Any, asked: Unit, where: str) -> Tolerance:
 
 
 def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
-    """A positive amount in a rubric, in base quantities.
+    """Return a positive amount in a rubric, in base quantities.
 
     Raises:
-        RubricError: it is none.
+        RubricError: it is invalid.
     """
     try:
         if isinstance(stated, str):
@@ -105,15 +105,15 @@ def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
 Units = Literal["required", "optional", "forbidden"]
 
 _OTHER_UNITS = ("B", "KiB", "MB", "FLOP", "TFLOP", "min", "million parameters", "tokens")
-"""Units that trials are written in."""
+"""Units in which trials are written."""
 
 _POLICY = ("unit-missing", "unit-forbidden")
 _NOT_WHOLE = "whole"
-"""A whole number is asked for, and the answer is none."""
+"""An integer is expected, and the answer is none."""
 _OTHER_UNIT = "other-unit"
-"""Where no unit is asked for, the right number of something: manual review."""
+"""The right number with a unit although none is expected: manual review."""
 _OF_WHOLE = ("dimension", "sign", "digits")
-"""Explanations that can be true of numbers of things; prefixes and percentages are about measures."""
+"""Explanations that can apply to counts; prefixes and percentages only apply to measures."""
 _ZERO = Quantity(Fraction(0))
 
 
@@ -121,20 +121,21 @@ class NumberQuestion(ComparedOptions, frozen=True):
     """Options of a ``number`` question; each item may have its own instead."""
 
     unit: str | None = None
-    """What is asked for; a number alone counts in it. Default: that of the right value, if it has one."""
+    """The expected unit; a bare number is read in it. Default: that of the right value, if it has one."""
     units: Units = "optional"
     """Whether the answer must, may or must not have a unit."""
     tolerance: Any = "exact"
     """``"exact"``, or a table with ``relative``, ``absolute`` or ``digits``."""
     decimal: DecimalMark = "either"
-    """Which mark stands before decimals; with ``"either"``, an open case is asked back."""
+    """The decimal mark; with ``"either"``, an ambiguous answer needs to be clarified."""
 
 
 class NumberItem(AnswerItem, frozen=True):
     """Options of an item of a ``number`` question."""
 
     value: Any = None
-    """What is right: a number in ``unit``, or a text with its own unit; without it the reference is asked."""
+    """The right value: a number in ``unit``, or a text with its own unit; without it the reference computes
+    it."""
     accept: tuple[Any, ...] = ()
     """Further right values."""
     unit: str | None = None
@@ -144,17 +145,20 @@ class NumberItem(AnswerItem, frozen=True):
 
 
 class _Rules(Struct, frozen=True):
-    """What holds for one item."""
+    """The rules of one item."""
 
     asked: Unit
     units: Units
     tolerance: Tolerance
     decimal: DecimalMark
     is_whole: bool = False
-    """Every right value that the rubric states is a whole number without a unit, and is compared exactly."""
+    """Every right value in the rubric is an integer without a unit, and is compared exactly."""
 
     def asks_whole(self, right: Quantity) -> bool:
-        """Whether only a whole number can be this right one, so that a mark in it separates thousands."""
+        """Return whether only an integer can equal this right value.
+
+        Marks in the answer then separate thousands.
+        """
         return not self.asked.text and self.tolerance == Tolerance() and right.amount.denominator == 1
 
 
@@ -173,7 +177,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         super().__init__(question, rubric)
 
     def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
-        """Every quantity that an answer may stand for."""
+        """Return every quantity that an answer may mean."""
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
             value = value[0]
@@ -200,7 +204,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return None, unread(message, f"{target.what}: {shown}")
 
     def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
-        """What is right has one meaning."""
+        """Read a right value, which must have one meaning."""
         if isinstance(value, Decimal | Fraction):
             try:
                 return ReadQuantity((of_number(value, self._rules[item.id].asked),)), None
@@ -214,7 +218,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return written, finding
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
-        """In words that never tell the right number."""
+        """Return the difference, in words that never reveal the right number."""
         rules, wanted = self._rules[item.id], right.readings[0]
         if rules.asks_whole(wanted):
             given = keep_whole(given)
@@ -223,6 +227,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         read = [write_quantity(reading) for reading in given.readings]
         params = {"what": target.what, "value": read[0]}
         staff = f"{target.what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
+        # The first reading is the likeliest; another one only matters if the text leaves the choice open.
         if codes[0] == "" and (given.settled or not any(codes)):
             return None
         if given.doubt:
@@ -236,7 +241,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return failed(f"number.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
-        """Quantities of one dimension that can be read in one way only, and are not negative, add up."""
+        """Add up non-negative quantities of one dimension that can be read in one way only."""
         first = parts[0][1].readings[0]
         amount = Fraction(0)
         for factor, read in parts:
@@ -249,15 +254,16 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return ReadQuantity((replace(first, number=amount / first.factor),))
 
     def as_answer(self, value: Any, item: Item) -> Any:
-        """With its unit, where one is required."""
+        """Return it with its unit, if one is required."""
         rules, written = self._rules[item.id], super().as_answer(value, item)
         bare = not isinstance(written, str) and rules.units == "required"
         return (written, rules.asked.text) if bare else written
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """More than twice as much, the other sign, and the same number of something else."""
+        """Yield more than twice as much, the other sign, and the same number in other units."""
         rules, amount = self._rules[item.id], right.readings[0].amount
         number = amount / rules.asked.factor
+        # The added one keeps these values wrong if the right value is zero.
         yield "more than twice as much", self._written(2 * number + 1, rules)
         yield "the other sign", self._written(-number - 1, rules)
         if rules.asks_whole(right.readings[0]):
@@ -270,7 +276,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             yield "without its unit", _plain(number)
 
     def idle_values(self, rights: Sequence[Any], item: Item) -> Iterator[tuple[str, Any]]:
-        """Zero and one, in the unit that is asked for."""
+        """Yield zero and one, in the expected unit."""
         rules = self._rules[item.id]
         amounts = {right.readings[0].amount for right in rights}
         for name, number in (("zero", Fraction(0)), ("one", Fraction(1))):
@@ -278,8 +284,9 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
                 yield name, self._written(number, rules)
 
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """In another unit of the same; a whole number as a floating one."""
+        """Yield the value in another unit of the same dimension, and an integer as a float."""
         rules, quantity = self._rules[item.id], right.readings[0]
+        # Floats represent integers exactly up to 2^53.
         if rules.asks_whole(quantity) and abs(quantity.number) < 1 << 53:
             yield "as a floating number", float(quantity.number)
         for name in _OTHER_UNITS if rules.units != "forbidden" else ():
@@ -293,12 +300,12 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         return _plain(number) if bare else (_plain(number), rules.asked.text)
 
     def reading(self, given: Any) -> str:
-        """The quantity, where there is no doubt about it."""
+        """Return the quantity, if there is no doubt about it."""
         is_clear = len(given.readings) == 1 and not given.doubt
         return write_quantity(given.readings[0]) if is_clear else ""
 
     def diagnoses(self, item: Item) -> frozenset[str]:
-        """What an answer to this item may have wrong."""
+        """Return the faults that an answer to this item may have."""
         rules = self._rules[item.id]
         policy = {"required": _POLICY[:1], "forbidden": _POLICY[1:], "optional": ()}[rules.units]
         whole = (_NOT_WHOLE,) if rules.asks_whole(_ZERO) else ()
@@ -317,6 +324,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
         super()._check(item, options)
+        # The right values had to be read with the rules before it was known whether all are integers.
         rules, rights = self._rules[item.id], [one.readings[0] for one in self._read[item.id][0]]
         is_whole = self.has_value(item) and all(map(rules.asks_whole, rights))
         self._rules[item.id] = replace(rules, is_whole=is_whole)
@@ -327,7 +335,7 @@ def _plain(number: Fraction) -> int | float:
 
 
 def _difference(given: Quantity, right: Quantity, rules: _Rules) -> str:
-    """How an answer differs, with what is required of its unit; empty when it is right."""
+    """Return how an answer differs, including a rule about its unit; empty if it is right."""
     if rules.units == "required" and not given.has_unit and right_in_some_unit(given, right, rules.tolerance):
         return "unit-missing"
     code = difference(given, right, rules.tolerance)
@@ -342,7 +350,7 @@ def _difference(given: Quantity, right: Quantity, rules: _Rules) -> str:
 
 
 def _text_of(value: Any, mark: DecimalMark) -> tuple[str | None, DecimalMark]:
-    """The text of an answer that is one: a text, an expression, or a number and a unit side by side."""
+    """Return the text of an answer that has one: a text, an expression, or a number with its unit."""
     if isinstance(value, str):
         return value, mark
     if isinstance(value, Opaque) and value.text:
@@ -358,7 +366,7 @@ def _text_of(value: Any, mark: DecimalMark) -> tuple[str | None, DecimalMark]:
 
 
 def _decimal_comma(value: Any) -> bool:
-    """Whether it is ``497,76`` in Python: a pair of integers."""
+    """Return whether it is ``497,76`` in Python: a pair of integers."""
     return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
@@ -367,7 +375,7 @@ def _unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
 
 
 def _explained(error: Unreadable) -> str:
-    """An unreadable unit of a rubric, in words."""
+    """Describe an unreadable unit of a rubric."""
     name = error.params.get("name", "")
     if error.code == "two-units":
         return f"{name!r} may be {error.params['first']} or {error.params['second']}; write one of these"
@@ -376,10 +384,10 @@ def _explained(error: Unreadable) -> str:
 
 
 def _asked(unit: str | None, value: Any, where: str) -> Unit:
-    """The unit that is asked for: as the rubric says, or that of the right value, or none.
+    """Return the expected unit: that of the rubric, or of the right value, or none.
 
     Raises:
-        RubricError: it is not known, or has two meanings.
+        RubricError: it is unknown, or ambiguous.
     """
     if unit is None and isinstance(value, str):
         with contextlib.suppress(Unreadable):

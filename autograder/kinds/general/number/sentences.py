@@ -1,4 +1,4 @@
-"""Sentences about numbers: how one was read, and what is wrong, without the right number."""
+"""Sentences about numbers: how one was read, and its faults, without the right number."""
 
 from __future__ import annotations
 

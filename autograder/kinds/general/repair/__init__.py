@@ -20,7 +20,7 @@ _LONGEST_REMARK = 300
 
 
 class RepairCheck(CodeCheck):
-    """A question whose items are planted faults, and further checks if the file has some."""
+    """A question with planted faults as items, and further checks if the file has some."""
 
     kind: ClassVar[str] = "repair"
 
@@ -37,16 +37,17 @@ class RepairCheck(CodeCheck):
             )
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
-        """The checks, and the probes for other defects."""
+        """Return the checks, and the probes for other defects."""
         tests = dict(super().cell_tests(draw))
         for probe in self.file.probes:
             tests[f"probe {probe.id}"] = self.make_test(f"probe {probe.id}", probe, "", draw)
         return tests
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; a defect that no item is about is a remark beside the first."""
+        """Return one result per item; a defect outside all items becomes a remark on the first result."""
         results = super().judge(evidence)
         automatic = [result for result in results if result.item in self.items]
+        # A fault that is left changes the results of probes too, so that they say nothing then.
         if any(result.status is not Status.PASSED for result in automatic):
             return results
         defects = []
@@ -61,7 +62,7 @@ class RepairCheck(CodeCheck):
         return tuple(replace(one, remark=remark) if one.item == first else one for one in results)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Those of every check, and all sets of faults: each loses exactly the faults that are left."""
+        """Return the trials of every check, and all sets of faults: each loses exactly the remaining ones."""
         if key.cell_type != "code":
             return ()
         subsets = list_subsets(self.planted)

@@ -33,7 +33,7 @@ from autograder.wording import decimal_comma
 
 MAX_AXES = 16
 MAX_DRAWS = 4
-"""Draws that the check is kept ready for; grading has one."""
+"""Draws for which the check is kept prepared; grading has one."""
 MOST_WRITTEN_BITS = 400
 
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
@@ -55,11 +55,11 @@ class ShapeItem(AnswerItem, frozen=True):
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume`` that are granted."""
     heads: int | str | None = None
-    """How many heads there are, where neither ``axes`` nor the symbols say so."""
+    """The number of heads, if neither ``axes`` nor the symbols give it."""
 
 
 class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
-    """A shape that was written down."""
+    """A shape that a student writes down."""
 
     kind: ClassVar[str] = "shape"
     vague: ClassVar[frozenset[str]] = frozenset({"shape.count", "shape.axes", "shape.axis"})
@@ -73,11 +73,12 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}
         self._by_draw: dict[Draw, ShapeCheck] = {}
+        # Before the options are read, because that compares shapes already.
         self.compare_with(SAMPLE, question)
         super().__init__(question, rubric)
 
     def compare_with(self, draw: Draw, question: Question) -> None:
-        """Compare sizes at the points that follow from a draw."""
+        """Compare sizes at the points derived from a draw."""
         points = Points(self._vocabulary.domains, derived(draw.seed, "points"))
         self._comparer = Comparer(points)
         self._granted: dict[tuple[str, ...], Comparer] = {}
@@ -86,10 +87,11 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             self._under(options.assume, place(question))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item, at the points of the evidence's draw, which is a secret."""
+        """Return one result per item, at the points of the evidence's draw, which is a secret."""
         draw = evidence.draw or SAMPLE
         check = self._by_draw.get(draw)
         if check is None:
+            # The copy shares the options; only its comparers depend on the draw.
             check = copy.copy(self)
             check.compare_with(draw, self.question)
             if len(self._by_draw) >= MAX_DRAWS:
@@ -98,7 +100,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return super(ShapeCheck, check).judge(evidence)
 
     def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
-        """The axes as formulas; plain sizes are numbers."""
+        """Return the axes as formulas; plain sizes are numbers."""
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
             return tuple(Num(int(size)) for size in shape.shape), None
@@ -121,12 +123,12 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         )
 
     def _has_one_axis(self, item: Item) -> bool:
-        """Whether a number alone may stand for the shape: in Python, ``(768)`` is one."""
+        """Return whether a number alone may be the shape: in Python, ``(768)`` is a number."""
         stated = self.items[item.id].value
         return stated is not None and len(stated) == 1
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
-        """Axis by axis; the explanation never names a right size."""
+        """Compare axis by axis; the explanation never names a right size."""
         try:
             difference = self._difference(given, right, self._roles(item, right), item)
         except Undecided:
@@ -141,7 +143,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """Two axes swapped, one missing, one too many."""
+        """Yield the shape with two axes swapped, one missing, and one too many."""
         del item
         for axis in range(len(right)):
             if axis:
@@ -152,16 +154,16 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         yield "an axis more", to_text(Tuple((Num(1), *right)))
 
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """As a text."""
+        """Yield the shape as a text."""
         del item
         yield "as a text", to_text(Tuple(right))
 
     def reading(self, given: Any) -> str:
-        """The shape as it was read, where there are symbols in it."""
+        """Return the shape as it was read, if it contains symbols."""
         return "" if all(isinstance(axis, Num) for axis in given) else to_text(Tuple(given))
 
     def diagnoses(self, item: Item) -> frozenset[str]:
-        """Every difference that can be told of this item's shapes, and every family."""
+        """Return every difference that can be recognised for this item's shapes, and every family."""
         options = self.items[item.id]
         sizes = options.value or (1,) * len(options.axes)
         roles = self._roles(item, tuple(Num(1) for _ in sizes))
@@ -171,7 +173,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return (shapes.DIFFERENCES | shapes.FAMILIES.keys()) - unknown
 
     def is_diagnosed(self, code: str, finding: Finding) -> bool:
-        """A family's name stands for all of its members."""
+        """Return whether the code is that of the finding, or of its family."""
         return finding.code.removeprefix("shape.") in shapes.family(code)
 
     def _check(self, item: Item, options: ShapeItem) -> None:
@@ -187,7 +189,10 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         super()._check(item, options)
 
     def _widest(self, where: str) -> Comparer:
-        """Under every relation there is, for explanations; under none where they exclude one another."""
+        """Return the comparer under every relation, for explanations.
+
+        Under none if they contradict one another.
+        """
         try:
             return self._comparer.under([self._relation(name, where) for name in self._relations])
         except FormulaError:
@@ -212,18 +217,19 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             raise RubricError(f"{error}", where, "assume") from error
 
     def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:
-        """How it differs under what is granted, explained with every relation there is."""
+        """Return the difference under the granted relations, explained under all relations."""
         granted = self._granted[self.items[item.id].assume]
         difference = shapes.differ(given, right, _equal(granted), roles)
         if difference is None or not self._relations:
             return difference
         try:
+            # Equal under all relations, but not under the granted ones: a relation was used too early.
             return shapes.differ(given, right, _equal(self._beyond), roles) or ShapeDifference("early")
         except Undecided:
             return difference
 
     def _roles(self, item: Item, right: Axes) -> Roles:
-        """What the axes of a right shape are, by the rubric's names, sizes and symbols."""
+        """Return the roles of the axes of a right shape, by the rubric's names, sizes and symbols."""
         options = self.items[item.id]
         named = options.axes if len(options.axes) == len(right) else ()
         sizes = options.value if options.value is not None and len(options.value) == len(right) else ()
@@ -235,7 +241,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return shapes.roles_of(names, right, self._heads.get(item.id), usual)
 
     def _spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
-        """Every name of a size that is a symbol."""
+        """Return every name of a size that is a symbol."""
         found: list[str] = []
         for size in sizes:
             name = size.name if isinstance(size, Sym) else size
@@ -258,7 +264,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return tuple(axes), None
 
     def _failing(self, entries: Sequence[Any]) -> str:
-        """The first entry that is not readable, as text."""
+        """Return the first entry that is not readable, as text."""
         for entry in entries:
             try:
                 self._axis(entry)
@@ -267,7 +273,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         return ""
 
     def _axis(self, entry: Any) -> Node | None:
-        """One entry as a formula; None for what can be none.
+        """Return one entry as a formula; None if its type cannot be one.
 
         Raises:
             Unreadable: it is a text that is not in the grammar, or a size left open.
@@ -279,6 +285,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if size is None:
             return read_size(text, self._spoken) if isinstance(text, str) and text else None
         if size < 0:
+            # -1 leaves a size open, as in `view` and `reshape`.
             code = "placeholder" if size == -1 else "no-size"
             raise Unreadable(code, 0, sign="-1", value=quote_integer(size))
         return Num(size)
@@ -294,7 +301,7 @@ def _equal(comparer: Comparer) -> shapes.Equal:
 
 
 def _unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
-    """Why a text is no shape: in words of shapes, or in those about formulas, with a caret."""
+    """Return why a text is no shape: with a sentence about shapes, or about formulas, with a caret."""
     staff = f"{target.what}: not readable: {error}"
     if error.code in _OWN_CODES:
         params = {"what": target.what, "value": quote(text), **error.params}
@@ -303,7 +310,7 @@ def _unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
 
 
 def _written(axes: Axes) -> str:
-    """A shape as text, at bounded cost."""
+    """Return a shape as text, at bounded cost."""
     if all(isinstance(axis, Num) and isinstance(axis.value, int) for axis in axes):
         return quote_shape(axis.value for axis in axes if isinstance(axis, Num))
     if any(isinstance(axis, Num) and int(axis.value).bit_length() > MOST_WRITTEN_BITS for axis in axes):

@@ -1,4 +1,4 @@
-"""Sentences about shapes: what is wrong with one, without saying a size that is right."""
+"""Sentences about shapes: their faults, without revealing a right size."""
 
 from __future__ import annotations
 

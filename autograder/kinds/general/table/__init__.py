@@ -1,4 +1,4 @@
-"""The kind ``table``: rows by name, whose cells are numbers, shapes and choices."""
+"""The kind ``table``: named rows of numbers, shapes and choices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Cell = tuple[str, str]
 
 
 class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
-    """A table that is written down, judged cell by cell."""
+    """A table that a student writes down, judged cell by cell."""
 
     kind: ClassVar[str] = "table"
     question_type = TableQuestion
@@ -45,7 +45,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
     item_type = TableItem
 
     def prepare(self) -> None:
-        """Refuse rows and columns without a place; make the check of each column."""
+        """Refuse rows and columns that do not fit together; make the check of each column."""
         question, options = self.question, self.options
         if question.reference and options.config is None:
             raise RubricError(
@@ -72,16 +72,16 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             )
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
-        """The variable, where it does not stand in the source as a literal."""
+        """Return the call that reads the variable, if it is not a literal in the source."""
         del draw
         return self._targets.plan(answer)
 
     def reference_plan(self) -> tuple[Call, ...]:
-        """One call of the reference with the ``config``."""
+        """Return one call of the reference with the ``config``."""
         return self._targets.reference_plan()
 
     def trials(self, key: Answer) -> Sequence[Trial]:
-        """One for every cell and row, and other notations, where the key's table is a list in the source."""
+        """Return one trial per cell and row, and other notations, if the key's table is a literal list."""
         asked = PlantedTable(
             self.question.answer,
             (self.key, *self.columns),
@@ -95,7 +95,10 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return tuple(table_trials(key, asked, self._names.find, wrong))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; the table is read once, and the reference asked only if a shape is wrong."""
+        """Return one result per item.
+
+        The table is read once, and the reference is called only if a shape is wrong.
+        """
         read = functools.cache(lambda: self.read(evidence))
 
         @functools.cache
@@ -106,11 +109,11 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return self.each(evidence, lambda item, _: self._judge(item, read(), evidence, follow))
 
     def verdict(self, item: Item, options: TableItem, evidence: Evidence) -> Verdict:
-        """Items are judged together; see `judge`."""
+        """Raise NotImplementedError, because items are judged together; see `judge`."""
         raise NotImplementedError
 
     def read(self, evidence: Evidence) -> Matched | Finding:
-        """The student's rows by the rubric's ids, or why there are none."""
+        """Return the student's rows by the rubric's ids, or why there are none."""
         name = self.question.answer
         found = self._targets.value(name, None, evidence)
         if found.finding is not None:
@@ -125,7 +128,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return self._names.match(rows)
 
     def _cells(self, item: Item) -> tuple[Cell, ...]:
-        """The cells an item is about.
+        """Return the cells of an item.
 
         Raises:
             RubricError: there are none, or the points cannot be divided among them.
@@ -172,7 +175,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return self._totalled(item, findings, extra)
 
     def _totalled(self, item: Item, findings: Sequence[Finding | None], extra: int) -> ItemResult:
-        """Points by the cells that are right; what could not be decided goes to a person."""
+        """Add up the points for right cells; undecided cells need manual review."""
         options, total = self.items[item.id], len(self.cells[item.id])
         of = {status: [one for one in findings if one and one.status is status] for status in Status}
         wrong = of[Status.FAILED] + of[Status.NO_ANSWER]
@@ -180,9 +183,11 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if ours and (options.credit == "each" or not wrong):
             return result(self.question, item, ours[0])
         if wrong:
+            # The one finding about extra rows is no wrong cell; each extra row then deducts a part.
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
             finding = together(wrong, right, total, points)
+            # If every cell is needed, a single readable wrong cell decides the item.
             decides = any if options.credit == "each" else all
             is_open = decides(one.is_unread for one in wrong)
             return result(self.question, item, replace(finding, is_unread=is_open))
@@ -198,9 +203,9 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
     def _finding(
         self, row: str, column: str, table: Matched, evidence: Evidence, follow: Callable[[], Any]
     ) -> Finding | None:
-        """What is wrong in one cell: None where nothing is, PASSED for a sum of the student's own rows.
+        """Return the finding about one cell, or None; PASSED for a right sum of the student's own rows.
 
-        Names of rows are only told where they are not asked for.
+        Names of rows are only revealed if the question does not ask for them.
         """
         what = self.question.answer or self.question.answer_cell
         written = table.one(row)
@@ -233,7 +238,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         return Finding(Status.PASSED, Message("table.own-sum", {"what": cell}), f"own sum; {finding.staff}")
 
     def _own_sum(self, total: tuple[str, Any], column: str, table: Matched, evidence: Evidence) -> bool:
-        """Whether a wrong sum is right for the student's own rows."""
+        """Return whether a wrong sum is right for the student's own rows."""
         factors = self.rows[total[0]].factors
         parts: dict[str, tuple[int, Any]] = {}
         for part, factor in factors.items():
@@ -248,12 +253,12 @@ MOST_TOLD = 3
 
 
 def together(found: Sequence[Finding], right: int, total: int, points: Decimal) -> Finding:
-    """One finding for all wrong cells of an item.
+    """Return one finding for all wrong cells of an item.
 
     Args:
-        found: what is wrong; at least one.
-        right: how many cells are right.
-        total: how many there are.
+        findings: at least one.
+        right: the number of right cells.
+        total: the number of all cells.
         points: for the right ones.
     """
     different = list({(one.message.code, *one.message.params.items()): one for one in found}.values())
@@ -261,6 +266,7 @@ def together(found: Sequence[Finding], right: int, total: int, points: Decimal) 
     if total == 1 and len(different) == 1:
         return Finding(Status.FAILED, different[0].message, staff, points)
     told = [failed("table.some", "", count=str(right), total=str(total)), *different[:MOST_TOLD]]
+    # The text is rendered already, so braces in it are no placeholders.
     text = {
         language: " ".join(render(one.message, language) for one in told)
         .replace("{", "{{")

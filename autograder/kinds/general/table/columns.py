@@ -1,4 +1,4 @@
-"""A column of a table, whose cells are judged by the check of another kind."""
+"""A column of a table; the check of another kind judges its cells."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _WRONG: Mapping[str, Any] = {
 
 
 class CellColumn:
-    """One column: which of its cells there are, and whether what stands in one is right."""
+    """One column: its cells, and whether their values are right."""
 
     def __init__(self, column: Column, table: TableQuestion, question: Question, rubric: Rubric) -> None:
         """Make the check of the column's kind.
 
         Args:
             column: the column.
-            table: its rows, and what its reference is called with.
+            table: its rows, and the argument of its reference.
             question: the table's question.
             rubric: for symbols.
 
@@ -47,6 +47,7 @@ class CellColumn:
         """
         self.id, self.kind = column.id, column.kind
         check = check_of(column.kind)
+        """The check of the column's kind; None for choices."""
         config, is_compared = table.config, issubclass(check, ComparedCheck)
         options = fields(check.question_type)
         names = {field.encode_name for field in (*fields(Column), *options)} - {"options", *NOT_IN_A_TABLE}
@@ -66,7 +67,7 @@ class CellColumn:
             options={**column.options, **({"config": config} if is_compared and config is not None else {})},
         )
         self.wrong_entry = _WRONG[column.kind]
-        """What is right in no row, whatever is."""
+        """An entry that is wrong in every row."""
         self.items = {item.id: item for item in own.items}
         """The cells as items of the column's question, by row."""
         made = check(own, rubric)
@@ -75,11 +76,11 @@ class CellColumn:
         self._choice = None if is_compared else made
 
     def finding(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
-        """What is wrong with the value of one cell; None when it is right."""
+        """Return the finding about the value of one cell; None if it is right."""
         item = self.items[row]
         if self._choice is not None:
             finding: Finding | None = self._choice.chosen_finding(item, value, target)
-            if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
+            if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
             return failed("table.choice", str(target.what), what=target.what)
         assert self.check is not None  # noqa: S101 - one of the two was made
@@ -89,13 +90,13 @@ class CellColumn:
     def fits_sum(
         self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: Phrase, evidence: Evidence
     ) -> bool:
-        """Whether a value is the sum of the student's own, at least one of which is right and not zero.
+        """Return whether a value is the sum of the student's own, with at least one right and not zero.
 
         Args:
             total: row and value of the sum.
             parts: row → factor and value.
-            what: how findings would name the cell.
-            evidence: for what is right.
+            cell_name: the name of the cell in findings.
+            evidence: for the right values.
         """
         check, target = self.check, ValueTarget(str(what))
         if check is None:
@@ -107,7 +108,7 @@ class CellColumn:
         summed = check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
         if summed is None or check.differs(given, summed, self.items[total[0]], target) is not None:
             return False
-        # A right zero is no achievement.
+        # A right zero takes no work, so that a sum with it alone earns nothing.
         achieved = [
             row
             for row, (value, _) in read.items()
@@ -116,7 +117,7 @@ class CellColumn:
         return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
 
     def _known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
-        """What is right in one cell: what the rubric states, otherwise what the reference says."""
+        """Return the right values of one cell: those of the rubric, otherwise those of the reference."""
         stated = check.stated(item)
         answer, fault = (None, None)
         if check.options.config is not None:
@@ -130,7 +131,7 @@ class CellColumn:
 
 
 def _item(row: TableRow, column: Column, question: Question) -> Item:
-    """The cell as an item of its column; worth 1, because the table gives the points."""
+    """Return the cell as an item of its column; worth 1, because the table gives the points."""
     cell = row.cells.get(column.id, {})
     if not isinstance(cell, Mapping):
         name = "value" if column.kind != "choice" else "right"

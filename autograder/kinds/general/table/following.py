@@ -1,8 +1,8 @@
-"""What follows from a student's own shapes, in a table of the lines of a listing that the reference runs.
+"""Shapes that follow from a student's own, in a table of the lines of a listing that the reference runs.
 
-Where a shape is wrong, the reference runs the listing once more with the student's own shapes in the place
-of its own, to see whether a later line follows from them. It says what is right with sizes that are prime
-numbers (``reference/tracing/shapes.py``).
+If a shape is wrong, the reference runs the listing a second time with the student's own shapes in place of
+the right ones, to see whether a later line follows from them. It computes right shapes with sizes that are
+prime numbers (``reference/tracing/shapes.py``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from autograder.rubric import Question
 
 _SHAPE = "shape"
 _MOST_ENTRIES = 1 << 40
-"""Entries of a tensor of a student's shape; it is only ever a shape, never memory."""
+"""Bound of the entries of a tensor of a student's shape; it is only a shape, no memory is allocated."""
 
 
 class FollowedShapes:
@@ -41,7 +41,7 @@ class FollowedShapes:
             columns: all but the first, by id.
 
         Raises:
-            RubricError: there is another column than one of shapes, or no listing.
+            RubricError: there is a column of another kind than shape, or no listing.
         """
         column = next(iter(columns.values()))
         if len(columns) != 1 or column.kind != _SHAPE or column.check is None:
@@ -56,7 +56,7 @@ class FollowedShapes:
         self._column, self._shapes = column, column.check
 
     def follow(self, table: Matched, evidence: Evidence) -> Any:
-        """Return what the listing gives for the student's own shapes."""
+        """Return the shapes in the listing that follow from the student's own shapes."""
         if evidence.ask_reference is None:
             return None
         own = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
@@ -69,17 +69,17 @@ class FollowedShapes:
     def explain(
         self, row: str, table: Matched, finding: Finding, evidence: Evidence, follows: Any
     ) -> Finding:
-        """Return what a wrong shape is in the light of the student's own shapes of the lines before.
+        """Return the finding about a wrong shape, given the student's own shapes of earlier lines.
 
         Args:
             row: of the shape.
             table: all rows.
-            finding: what is wrong.
+            finding: about the shape alone.
             evidence: of the answer.
-            follows: what the listing gives for the student's own shapes.
+            follows: the result of `follow`.
 
         Returns:
-            The same, other words for it, or PASSED where what follows is credited.
+            The same finding, another message, or PASSED if consequences are credited.
         """
         only_told = self._options.following == "told"
         if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
@@ -90,6 +90,7 @@ class FollowedShapes:
         params = {"what": finding.message.params.get("what", row)}
         if follows[row] is None:
             return failed("table.impossible", f"{finding.staff}; impossible with the own shapes", **params)
+        # The wrong shape does not follow from the student's own shapes.
         if tuple(follows[row]) != self._read_own(table, evidence).get(row):
             return finding
         staff = f"{finding.staff}; follows from the own shapes"
@@ -98,9 +99,10 @@ class FollowedShapes:
         return Finding(Status.PASSED, Message("table.follows", params), staff)
 
     def _read_own(self, table: Matched, evidence: Evidence) -> dict[str, tuple[int, ...]]:
-        """Return the student's shapes in the sizes of the listing; without those that are none."""
+        """Return the student's shapes in the sizes of the listing, without those that are invalid."""
         told, _ = reference_value(evidence.expected)
         sizes = told.get("sizes") if isinstance(told, Mapping) else None
+        # The reply comes from a sandbox: keep only names with plain integers, no booleans.
         known = sizes if isinstance(sizes, Mapping) else {}
         at = {name: size for name, size in known.items() if isinstance(name, str) and type(size) is int}
         own = {}
@@ -115,7 +117,7 @@ class FollowedShapes:
 
 
 def _work_out(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-    """Return a shape in numbers; None where a size is unknown, no whole number, or too large."""
+    """Return a shape in numbers; None if a size is unknown, not an integer, or too large."""
     worked = []
     for axis in axes:
         try:

@@ -19,13 +19,13 @@ KEY = "key"
 
 
 class TableRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """One row that is asked for."""
+    """One row of the right table."""
 
     id: str
     aliases: tuple[str, ...] = ()
     """Further names that students may write in the first column."""
     cells: dict[str, Any] = {}
-    """By column: what is right, or a table with the options of an item of the column's kind."""
+    """By column: the right value, or a table with the options of an item of the column's kind."""
     skip: tuple[str, ...] = ()
     """Columns in which this row has nothing to judge."""
     sum: dict[str, int] | tuple[str, ...] = ()
@@ -52,13 +52,14 @@ class TableQuestion(Struct, frozen=True):
     column: tuple[dict[str, Any], ...] = ()
     row: tuple[TableRow, ...] = ()
     order: Literal["free", "given"] = "free"
-    """``given``: the rows are asked for in the rubric's order."""
+    """``given``: the rows must be in the rubric's order."""
     beside: tuple[str, ...] = ()
-    """Names of rows that are true but not asked for, with ``*`` for anything: they cost nothing."""
+    """Names of rows that are true but not required, with ``*`` for anything: they cost nothing."""
     config: dict[str, Any] | None = None
-    """What the reference is called with; it says what is right in the cells that are not stated."""
+    """Argument of the reference, which computes the right values of cells without one in the rubric."""
     following: Literal["", "told", "credited"] = ""
-    """A wrong shape that follows from the student's own of earlier rows: only said, or as good as right."""
+    """How to treat a wrong shape that follows from the student's own of earlier rows: mention it, or give
+    credit."""
 
 
 class TableItem(Struct, frozen=True):
@@ -70,9 +71,9 @@ class TableItem(Struct, frozen=True):
     credit: Literal["all", "each"] = "each"
     """``each``: an equal part of the points for each cell; ``all``: every cell or nothing."""
     extra: Literal["ignore", "refuse"] = "ignore"
-    """``refuse``: a row that is not asked for takes the part of one cell away."""
+    """``refuse``: an extra row deducts the part of one cell."""
     own_points: Decimal | None = None
-    """For a sum that is right for the student's own rows; default: as if it were right."""
+    """Points for a sum that is right for the student's own rows; default: as if it were right."""
 
 
 NOT_IN_A_TABLE = ("config",)
@@ -80,10 +81,10 @@ NOT_IN_A_TABLE = ("config",)
 
 
 def read_columns(options: TableQuestion, question: Question) -> tuple[Column, ...]:
-    """The columns, the first of which names the rows.
+    """Return the columns, the first of which names the rows.
 
     Raises:
-        RubricError: there are none but the first, one has no kind, or two have one name.
+        RubricError: there is only the first, one has no kind, or two have the same name.
     """
     columns = []
     own = {field.encode_name for field in msgspec.structs.fields(Column)} - {"options"}
@@ -104,7 +105,7 @@ def read_columns(options: TableQuestion, question: Question) -> tuple[Column, ..
 
 
 def check_rows(options: TableQuestion, columns: tuple[Column, ...], question: Question) -> None:
-    """Refuse rows without a place, and sums of rows that are none.
+    """Refuse rows that fit no column, and sums of rows that do not exist.
 
     Raises:
         RubricError: names question and row.

@@ -1,7 +1,7 @@
-"""The kind ``tests``: test cells as nbgrader and otter have them, run where no student code is.
+"""The kind ``tests``: test cells as in nbgrader and otter, run in a sandbox without student code.
 
-The notebook stops at a test's place; the test runs in a box of its own, and asks the student's box for what
-it uses (`autograder.sandbox.testing`). What came of it is judged here.
+The notebook stops at a test's position; the test runs in a separate sandbox, which requests from the
+student's sandbox the objects that the test uses (`autograder.sandbox.testing`). Outcomes are judged here.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class NotebookTestsQuestion(Struct, frozen=True):
     """Options of a ``tests`` question."""
 
     style: Literal["nbgrader", "otter"] = "nbgrader"
-    """``nbgrader``: a number as the last expression is partial credit, and tests see what earlier ones
-    defined; ``otter``: a test passes or fails, in names of its own."""
+    """``nbgrader``: a number as the last expression is partial credit, and tests see the definitions of
+    earlier ones; ``otter``: a test passes or fails, in a separate namespace."""
     after: str = ""
     """grade_id of the cell at which the tests run: those before it have run; default: after the last cell."""
     all_or_nothing: bool = False
-    """Points are given only where every test passes."""
+    """Points are given only if every test passes."""
     notebook_names: tuple[str, ...] = ()
     """Names that tests take from the student's notebook although Python or an import has them as well, such
-    as ``max`` where students write a ``max`` of their own."""
+    as ``max`` if students write their own ``max``."""
     judged: Literal["outside", "inside"] = "outside"
-    """``inside``: in the student's own box, where their code can disarm a test; results say so."""
+    """``inside``: in the student's own sandbox, where their code can disarm a test; results say so."""
 
 
 class NotebookTestsItem(Struct, frozen=True):
@@ -52,17 +52,17 @@ class NotebookTestsItem(Struct, frozen=True):
     doctest: bool = False
     """``code`` is an interactive session."""
     visible: bool = False
-    """Students saw the test: they are told what it raised and printed."""
+    """Students saw the test: the message contains its exception."""
     seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
-    """Of processor time, the student's code included."""
+    """Limit of processor time, including the student's code."""
     success: dict[str, str] = {}
-    """What students read when it passes, by language."""
+    """The text for students if it passes, by language."""
     failure: dict[str, str] = {}
-    """What they read when it does not."""
+    """The text for students if it does not pass."""
 
 
 class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]):
-    """A question whose items are tests."""
+    """A question with tests as items."""
 
     kind: ClassVar[str] = "tests"
     question_type = NotebookTestsQuestion
@@ -70,7 +70,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
     runs_tests: ClassVar[bool] = True
 
     def prepare(self) -> None:
-        """Refuse a test without code, and one that takes points away."""
+        """Refuse a test without code, and one that deducts points."""
         for item, options in self.automatic:
             where = place(self.question, item)
             if not options.code.strip():
@@ -84,7 +84,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         return self.options.after
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
-        """The test of each item that no person decides on."""
+        """Return the test of each item that is graded automatically."""
         del draw
         inside = self.options.judged == "inside"
         return {
@@ -102,18 +102,19 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         }
 
     def is_unanswered(self, answer: Answer) -> bool:
-        """Never: a test may be about other cells as well, and tells itself that there is nothing."""
+        """Return False: a test may be about other cells as well, and detects a missing answer itself."""
         del answer
         return False
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per test; with ``all_or_nothing`` none passes alone."""
+        """Return one result per test; with ``all_or_nothing``, all pass or none does."""
         results = super().judge(evidence)
         if not self.options.all_or_nothing or all(one.status is Status.PASSED for one in results):
             return results
         waits = any(one.status is Status.NEEDS_REVIEW for one in results)
         lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
         finding = failed("tests.together", "another test of the question did not pass")
+        # A lost test decides that no points are given; otherwise they are open until the review.
         if waits and not lost:
             finding = review("another test of the question waits for a person", "tests.review")
         return tuple(
@@ -124,7 +125,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         )
 
     def verdict(self, item: Item, options: NotebookTestsItem, evidence: Evidence) -> Verdict:
-        """What came of a test."""
+        """Return the judgement of a test."""
         outcome = evidence.tests.get(item.id)
         if outcome is None:
             return no_answer() if is_blank(evidence.answer) else review("the test was not run")
@@ -138,6 +139,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
             return finding
         if not outcome.passed:
             return self._not_passed(options, outcome, staff)
+        # A test that passes without an answer says nothing about the student.
         if blank:
             return review(f"nothing was written, and the test passes: {staff}", "tests.review")
         finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
@@ -148,7 +150,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         return replace(passed, student=said, staff=staff or passed.staff)
 
     def _not_passed(self, options: NotebookTestsItem, outcome: CellOutcome, staff: str) -> Finding:
-        """Return what the student reads about a test that did not pass."""
+        """Return the finding about a test that did not pass."""
         if options.failure:
             return Finding(Status.FAILED, Message("tests.failed", text=options.failure), staff)
         if options.visible:
@@ -157,17 +159,17 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         return failed("tests.failed", staff)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """A cell that defines nothing must lose every test."""
+        """Return a cell that defines nothing, which must lose every test."""
         lost = tuple(item.id for item, _ in self.automatic)
         return (Trial("nothing is defined", "pass", lost),) if key.cell_type == "code" and lost else ()
 
 
 def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
-    """Partial credit as nbgrader gives it: a number from 0 up to the points. None: full points.
+    """Return partial credit as in nbgrader: a number from 0 up to the points. None: full points.
 
-    A last comparison that holds takes nothing away. nbgrader gives full points for one that does not hold,
-    for a number that is no such credit and for all that is no number, such as the text of one: manual
-    review, because what a test shows last may be meant as its verdict.
+    A last comparison that is true deducts nothing. nbgrader gives full points for one that is false, for a
+    number outside this range and for anything that is no number, such as its text: those need manual review,
+    because the last value of a test may be meant as its verdict.
     """
     value = outcome.value
     if value is None or value is True:

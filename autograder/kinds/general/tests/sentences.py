@@ -1,4 +1,4 @@
-"""Sentences about test cells. None says what a hidden test asks."""
+"""Sentences about test cells. None of them reveals the question behind a hidden test."""
 
 from __future__ import annotations
 

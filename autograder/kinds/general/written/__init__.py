@@ -1,4 +1,4 @@
-"""The kind ``written``: text that a person reads."""
+"""The kind ``written``: text that is graded manually."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from autograder.rubric import Item
 
 
 class WrittenQuestion(Struct, frozen=True):
-    """A ``written`` question has no options of its own."""
+    """A ``written`` question has no options."""
 
 
 class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
-    """Every item waits for a person; where nothing was written there are no points, and nobody is needed."""
+    """Every item needs manual review, except that an unwritten answer earns nothing without one."""
 
     kind: ClassVar[str] = "written"
     question_type = WrittenQuestion
     item_type = ManualItem
 
     def prepare(self) -> None:
-        """Refuse items that nobody decides on."""
+        """Refuse items without manual grading."""
         for item, _ in self.automatic:
             raise RubricError("a written answer needs manual = true", place(self.question, item), "manual")
 
     def verdict(self, item: Item, options: ManualItem, evidence: Evidence) -> Finding:
-        """There is no item without a person."""
+        """Return a request for review; `prepare` refuses items that would get here."""
         del options, evidence
         return review(f"{item.id}: nobody decides")
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """An empty cell leaves nothing for a person to read; a single word is read like any text."""
+        """Return empty answers, which need no manual review, and a single word, which does."""
         read = tuple(item.id for item in self.question.items if not item.cell)
         if not read:
             return ()
