@@ -1,4 +1,4 @@
-"""The sentences of the pages about regrade requests."""
+"""Sentences of the pages about regrade requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Works of a class that are alike: pairs in order, beside each other. A place to look, never a verdict."""
+"""Page about similar submissions: ranked pairs, shown side by side. They are hints, never verdicts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PairShown(Struct, frozen=True):
     """A pair on the page."""
 
     students: tuple[str, str]
-    """Ids: the way to their pages."""
+    """Their ids, for links to their pages."""
     called: tuple[str, str]
     out: int
     same: int
-    """Per cent."""
+    """A percentage."""
     parts: tuple[str, ...]
     words: tuple[str, ...]
     rows: tuple[BesideRow, ...]
@@ -41,7 +41,7 @@ class PairShown(Struct, frozen=True):
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The pairs that were found last; sent, the works are compared again by a worker."""
+    """Show the pairs of the last comparison. A POST requests a new one from a worker."""
     offer = visit.offer(assignment)
     if request.method == "POST":
         with transaction.atomic():
@@ -64,7 +64,7 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
 
 
 def _called(offer: Offer, *, named: bool) -> Callable[[str], str]:
-    """How students are called."""
+    """Return the function that names students: their ids, or aliases."""
     secret = bytes(offer.course.secret)
     return lambda who: printable_text(who, 200) if named else alias(secret, offer.assignment, who)
 
@@ -76,7 +76,7 @@ def _found(
     kept: comparing.KeptComparison | None,
     called: Callable[[str], str],
 ) -> dict[str, Any]:
-    """What a comparison found, as it is read."""
+    """Return the template's values for a comparison."""
     if row is None or kept is None:
         return {"kept": None}
     say = words(request)["t"]
@@ -107,6 +107,6 @@ def _found(
 
 
 def _remark(remark: str, called: Callable[[str], str]) -> str:
-    """What was not compared, of whom."""
+    """Format a remark about a file that was not compared, with the student's displayed name."""
     who, found, told = remark.partition(": ")
     return printable_text(f"{called(who)}: {told}" if found else remark, 2_000)

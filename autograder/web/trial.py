@@ -1,4 +1,4 @@
-"""Accounts with which a service can be tried at once."""
+"""Accounts for trying out a service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 
 def accounts(slug: str) -> Iterator[str]:
-    """Make an account of a student and of an instructor, or give them new passwords; says how to sign in.
+    """Create an account for a student and an instructor, or give them new passwords; yield how to sign in.
 
     All assignments of the course become visible.
     """

@@ -1,4 +1,4 @@
-"""Every route of the service. What each asks for stands at its view (`autograder.web.guard`)."""
+"""All routes of the service. The decorator of each view states the required role (`autograder.web.guard`)."""
 
 from __future__ import annotations
 
