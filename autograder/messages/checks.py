@@ -1,7 +1,6 @@
-"""Sentences about answers of every kind but formulas: what was seen, and what the student can do.
+"""Sentences about answers of every kind except formulas: the observation, and advice for the student.
 
-``{what}`` is the name of the answer, with the case that was asked in brackets. No sentence says what
-would have been right.
+``{what}`` is the name of the answer, with the tested case in brackets. No sentence reveals the right answer.
 """
 
 from __future__ import annotations

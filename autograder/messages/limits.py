@@ -1,6 +1,6 @@
-"""Sentences about limits that were met: beside a question (``{what}`` is its answer), and beside a cell.
+"""Sentences about exceeded limits, shown at a question (``{what}`` is its answer) or at a cell.
 
-Each says how much was allowed and what the student can do. None of them says that it was done on purpose.
+Each states the limit and how the student can stay within it. None of them accuses the student of intent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words of all that is shown or printed: pages, comments in formgrader, title pages, times, sheets."""
+"""Texts of everything that is shown or printed: pages, formgrader comments, title pages, times, sheets."""
 
 from __future__ import annotations
 
