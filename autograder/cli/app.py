@@ -1,4 +1,4 @@
-"""The commands. Each gathers its parts, runs them, and hands the result to be printed.
+"""The command-line application. Each command collects its inputs, runs a use case, and prints the result.
 
 Heavy libraries are imported inside the commands, so that --help answers at once.
 """
@@ -81,7 +81,7 @@ GROUPS = {
         epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
     ),
 }
-"""Commands of two words, by the first."""
+"""Commands of two words, by the first word."""
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
@@ -110,7 +110,7 @@ for _command, _example in COMMANDS:
 
 
 def main() -> None:
-    """Run what was typed: foreseen errors become one sentence and an exit code."""
+    """Run the command line. Expected errors become one sentence and an exit code."""
     # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack the letters of a name
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def _end_interrupted() -> NoReturn:
-    """Say that the run can be gone on with, and end."""
+    """Report that the run can be resumed, and exit."""
     sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
     sys.exit(EXIT_INTERRUPTED)
 

@@ -192,7 +192,7 @@ def _write_grades(
 
 
 def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
-    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
+    """Return a line per student: points of every question, points, bonus, total, grade, state and time."""
     questions = [question.id for question in rows[0][0].questions] if rows else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -231,6 +231,7 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
     from rich.table import Table
 
     table = Table(title=title)
+    # Optional columns only appear if a student has a value: multiplying a list by False empties it.
     timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
     late = any(one.late for one, _ in rows)
     sums = ("points", *["late"] * late, "bonus", "total", "open")
@@ -249,7 +250,7 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
 
 
 def _time(graded: Graded) -> tuple[Note, ...]:
-    """What is remarked about the time of handing in."""
+    """Return the notes about the time of submission."""
     from autograder.app.classes import TIME
 
     return tuple(note for note in graded.score.notes if note.code in TIME)
@@ -260,7 +261,7 @@ def _told(time: Sequence[Note]) -> str:
 
 
 def _grades(one: Standing) -> tuple[str, str]:
-    """The worst and the best grade that can come of it; empty where there are no grades."""
+    """Return the worst and the best possible grade; empty if there are no grades."""
     return (one.worst.name if one.worst else "", one.best.name if one.best else "")
 
 

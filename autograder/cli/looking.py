@@ -1,4 +1,4 @@
-"""The commands that look at a graded class and change nothing: ``statistics``, ``similar``."""
+"""The commands that analyse a graded class and change nothing: ``statistics``, ``similar``."""
 
 from __future__ import annotations
 
@@ -147,6 +147,6 @@ def _show_statistics(found: ClassStatistics) -> None:
 
 
 def _short(figure: str) -> str:
-    """A figure with two decimals, where it has more."""
+    """Shorten a figure to two decimals if it has more."""
     whole, sign, decimals = figure.partition(".")
     return f"{float(figure):.2f}" if sign and len(decimals) > 2 else whole + sign + decimals

@@ -1,4 +1,4 @@
-"""The commands for marking elsewhere: ``mark export``, ``mark import``."""
+"""The commands for offline marking: ``mark export``, ``mark import``."""
 
 from __future__ import annotations
 

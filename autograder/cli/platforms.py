@@ -1,4 +1,4 @@
-"""The commands that bring something into a course: ``roster`` and ``collect``."""
+"""The commands that import data into a course: ``roster`` and ``collect``."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _plain(found: CollectReport) -> dict[str, object]:
 
 
 def _notes(found: CollectReport) -> list[str]:
-    """What a person has to know or to put right."""
+    """Return what staff must know or correct."""
     notes = [
         f"{one.source}: {printable_name(one.label)} is of nobody: {one.suggestion}; not collected "
         f"({len(one.files)} files). State who it is in collect.toml, or correct roster.csv"

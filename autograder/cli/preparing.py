@@ -1,4 +1,4 @@
-"""The commands before an assignment is sat: ``new``, ``generate``, ``verify``, ``print``."""
+"""The commands to prepare an assignment: ``new``, ``generate``, ``verify``, ``print``."""
 
 from __future__ import annotations
 

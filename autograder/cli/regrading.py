@@ -1,4 +1,4 @@
-"""The command ``regrade``: who would move after a change, and the move itself."""
+"""The command ``regrade``: preview the effects of a change, and apply it."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ def _table(found: Regrade) -> Table:
     every = list(regrade_report.rows(found))
     last = ""
     for row in every[: report.MOST_ROWS]:
+        # Name and total appear only in a student's first row.
         total = f"{row.total_before} → {row.total_after}" if row.student != last else ""
         item = f"{row.question}.{row.item}" if row.item else ""
         before, after = (

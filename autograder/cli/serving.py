@@ -1,4 +1,4 @@
-"""The commands of the service: it is served, worked for, handed in to, copied and left again."""
+"""The commands of the service: run it, run a worker, submit, back up and restore."""
 
 from __future__ import annotations
 

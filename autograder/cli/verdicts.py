@@ -1,4 +1,4 @@
-"""What ``autograder verify`` prints: a matrix for each question, what was found, and JSON for machines."""
+"""Output of ``autograder verify``: a matrix for each question, the findings, and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
 
 
 def show(verified: Verified) -> None:
-    """Print the matrices of one assignment, then what was found."""
+    """Print the matrices of one assignment, then its findings."""
     out = report.console()
     if verified.matrices:
         out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
@@ -49,7 +49,7 @@ def show(verified: Verified) -> None:
 
 
 def _show_matrix(out: Console, matrix: Matrix) -> None:
-    """One row for each trial or family; the columns of marks are numbered, because names do not fit."""
+    """Print a row for each trial or family. Columns are numbered, because the items' names do not fit."""
     items = [item for item in matrix.items if item not in matrix.manual] or list(matrix.items)
     if not matrix.rows:
         out.print(f"\n{matrix.question}: no trials", markup=False)
@@ -90,7 +90,7 @@ def _show_survivors(out: Console, cell: MutatedCell) -> None:
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Each trial on a line of its own, but those of a family on one as long as all is well with them."""
+    """Yield each trial as a line, but combine a family into one line if none of its trials has a finding."""
     families: dict[str, list[Row]] = {}
     for row in rows:
         if row.family and not row.findings:
