@@ -195,7 +195,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 with transaction.atomic():
                     # The inner transaction is a savepoint: a taken name must not abort the outer one.
                     account = _made(form, invitation)
-            except IntegrityError:  # somebody took the name at this very moment
+            except IntegrityError:  # another request took the name since the check
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
                 login(request, account, backend=_BACKEND)

@@ -96,7 +96,7 @@ def _of_lists(
     if account is None and accounts:
         account = next(iter(accounts.values())) if len(accounts) == 1 else None
         if account is None:
-            return None  # two accounts for one id: a person has to look
+            return None  # two accounts for one id: staff must resolve it
     if account is not None and account.is_superuser:
         return None
     free = [one for one in members if one.account is None]

@@ -40,11 +40,13 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
     offer, language = visit.offer(assignment), language_of(request)
     rubric, counts = shown.loaded(offer).rubric, shown.counts(offer, who)
     head = visit.at_least(Role.HEAD_TA)
+    # Receipts are not shown here, so they are not loaded.
     found = Attempt.objects.filter(offer=offer, student__in=attempts.together(offer, who)).defer("receipt")
     rows = []
     for attempt in found.order_by("-submitted_at", "pk"):
         readable = attempts.readability_of(attempt, rubric)
         code = counts.get(str(attempt.pk), "")
+        # A failed attempt has no result that could count.
         may_choose = head and not code and attempt.state != State.FAILED
         rows.append(
             AttemptShown(
@@ -56,6 +58,7 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
                 may_choose,
             )
         )
+    # An unknown student and one without attempts get the same answer.
     if not rows:
         raise Http404
     context = {

@@ -81,6 +81,7 @@ def _asked(
 
 def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> Tried | str:
     """Return the result of the submitted input, or the reason why it was not tried."""
+    # Forms send line breaks as CRLF.
     source = request.POST.get("source", "").replace("\r\n", "\n").strip()
     if not source:
         return say("bench-empty")
@@ -103,11 +104,12 @@ def _shown(
         opened = found.open(attempt, notebook)
         kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
     refused = tried if isinstance(tried, str) else ""
+    # The refusal of this input matters more to the user than the state of the next sandbox.
     if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
         opened = Opened(tried.standing, tried.ending, tried.error)
-    elif isinstance(tried, Tried):  # it has answered; that the next box is made ready concerns nobody
+    elif isinstance(tried, Tried):  # answered; the next box's preparation is irrelevant
         opened = Opened(BenchStanding.READY)
-        if tried not in kept:  # the notebook was taken off meanwhile
+        if tried not in kept:  # the notebook was removed from the bench meanwhile
             kept = (tried, *kept)
     return {
         "standing": opened.standing.value,

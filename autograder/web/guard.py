@@ -46,6 +46,7 @@ class Visit(Struct, frozen=True):
             course=self.course, assignment=assignment
         )
         offer = found.first()
+        # A hidden assignment looks like a missing one, so that students do not learn of it early.
         if offer is None or not (offer.visible or self.staff):
             raise Http404
         return offer
@@ -60,6 +61,7 @@ def visit_of(request: HttpRequest, slug: str) -> Visit:
     course = CourseRecord.objects.filter(slug=slug).first()
     if course is None:
         raise Http404
+    # Administrators of the service need not be members of a course.
     if request.user.is_superuser:
         return Visit(course, Role.ADMINISTRATOR, "")
     member = Member.objects.filter(course=course, account=request.user).first()
@@ -86,6 +88,7 @@ def course_page(least: Role, *methods: str) -> Callable[[View], View]:
                 raise PermissionDenied
             return view(request, visit, **rest)
 
+        # The method is checked first, then the sign-in, then the role.
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(answer))
         checked.least = least
         return checked

@@ -70,6 +70,7 @@ def read(folder: Path) -> dict[str, IdentityProvider]:
     found = _tables(path, IdentityProvider)
     for name, one in found.items():
         _check_address(one.server, f"{path}: [{name}]: server")
+    # allauth's JupyterHub provider has one API_URL for all of its apps.
     if sum(one.kind == "jupyterhub" for one in found.values()) > 1:
         raise ServiceError(f"{path}: there can be one JupyterHub")
     return found
@@ -102,6 +103,7 @@ def _tables(path: Path, to: type[T]) -> dict[str, T]:
         tables = tomllib.loads(atomic.read(path).decode())
         return {name: convert(table, to, f"{path}: [{name}]") for name, table in tables.items()}
     except (ValueError, RubricError) as error:
+        # Errors of the table reader already begin with the path.
         raise ServiceError(f"{path}: {error}".replace(f"{path}: {path}", str(path))) from error
 
 
@@ -118,6 +120,7 @@ def as_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:
     for name, one in providers.items():
         app = {"provider_id": name, "name": one.name, "client_id": one.client, "secret": one.secret}
         if one.kind == "openid":
+            # PKCE: a stolen authorisation code is useless without the verifier of this browser.
             app["settings"] = {"server_url": one.server, "oauth_pkce_enabled": True}  # type: ignore[assignment]
         apps[one.kind].append(app)
     hub = next((one.server.rstrip("/") for one in providers.values() if one.kind == "jupyterhub"), "")

@@ -15,6 +15,7 @@ DAY_LENGTHS = ("calendar", "24-hours")
 FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "late_days", "slip_days", "slip_most")
 TABLES = ("grace_minutes", "penalty", "late_days", "slip_days")
 _LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
+# People also type a decimal comma and a typographic minus sign.
 _SIGN = str.maketrans(",−", ".-")
 
 
@@ -48,6 +49,7 @@ def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
         offer: the assignment that the form is about.
     """
     kept = {name: value for name, value in offer.times.items() if name in TABLES}
+    # A form without any of these fields must not erase the terms.
     if not any(name in sent for name in FIELDS):
         return kept
     typed = {name: sent.get(name, "").strip() for name in FIELDS}
@@ -56,6 +58,7 @@ def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
         found["grace_minutes"] = _whole(typed["grace"])
     if typed["way"]:
         found["penalty"] = _penalty(typed)
+    # The default is not stored.
     if typed["late_days"] not in {"", DAY_LENGTHS[0]}:
         found["late_days"] = typed["late_days"]
     if typed["slip_days"]:
@@ -107,6 +110,7 @@ def same_bank(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer,
     for one in others.select_related("version", "course").order_by("pk"):
         own = one.times.get("slip_days")
         if own and own["days"] != slip["days"]:
+            # No assignment can allow more slip days than the bank has.
             most = min(own["most"], slip["days"]) if isinstance(slip["days"], int) else own["most"]
             found.append((one, {**one.times, "slip_days": {**own, "days": slip["days"], "most": most}}))
     return found

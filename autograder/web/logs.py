@@ -22,7 +22,7 @@ class Lines(logging.Formatter):
             "of": record.name,
         }
         request = getattr(record, "request", None)
-        if request is not None:  # Django's, of what nobody foresaw; its own text repeats the address
+        if request is not None:  # Django's report of an unexpected error; its text has the address
             line |= {"message": "a page failed", "request": getattr(request, "number", "")}
         else:
             line |= getattr(record, "facts", None) or {"message": record.getMessage()}
@@ -37,4 +37,4 @@ def begin() -> None:
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("autograder").setLevel(logging.INFO)
-    logging.getLogger("django.request").setLevel(logging.ERROR)  # of others each request's own line tells
+    logging.getLogger("django.request").setLevel(logging.ERROR)  # other responses are in the access log

@@ -223,7 +223,7 @@ def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
 
 def _refused(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
     reason = str(why) if isinstance(why, ServiceError) else ""
-    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why  # no names
+    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why
     # Messages of a `ServiceError` may name a person, so the log omits them.
     LOG.warning("a launch was refused: %s %s", code, told)
     return page(request, "error.html", {"code": code, "reason": reason}, status=status)
@@ -314,7 +314,7 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
         fits = own is not None and not own.is_superuser and may_be(own, member)
         member.account = own if fits else account_for(member)
         member.save(update_fields=["account"])
-        if own is None:  # only this person ever had it: another course may know them by it
+        if own is None:  # a new account, which other courses of the platform can reuse
             LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
         audit.note(member.account.username, "join", member.student or member.last_name, course=course)
     if member.account.is_superuser:
@@ -364,7 +364,7 @@ def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
         kept, new = LtiLineItem.objects.get_or_create(
             context=found.context, url=item, defaults={**facts, "maximum_score": 0.0}
         )
-        if kept.resource_id != wanted:  # the link led elsewhere before: what stands there is not of this
+        if kept.resource_id != wanted:  # the link led to another assignment before: its scores do not apply
             kept.delete()
             LtiLineItem.objects.create(context=found.context, url=item, maximum_score=0.0, **facts)
         if (new or kept.resource_id != wanted) and offer.published_at:

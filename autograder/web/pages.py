@@ -143,7 +143,7 @@ def started(sockets: Sequence[socket.socket], asked: Answering, database_url: st
     command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(asked).decode()]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
-        # Never written to: its end of file tells the child that this process is gone.
+        # Never written to: its end of file signals to the child that this process is gone.
         stdin=subprocess.PIPE,
         pass_fds=numbers,
         env={**os.environ, setup.DATABASE_URL: database_url},

@@ -72,6 +72,7 @@ def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectRepor
     with tempfile.TemporaryDirectory() as folder:
         # Only the last part of the name: the browser chose it.
         place = Path(folder) / (PurePath(sent.name or "").name or "archive.zip")
+        # Copied in chunks, because archives can be large.
         with place.open("wb") as file:
             for part in sent.chunks():
                 file.write(part)
@@ -97,10 +98,12 @@ def _moment(text: str, zone: str) -> datetime | None:
         CourseError: the zone or the time is invalid.
     """
     try:
+        # The zone is checked even if there is no time: it also applies to times in the archive.
         clock = timestamps.named_zone(zone) if zone else UTC
         if not text:
             return None
         local = datetime.fromisoformat(text)
+        # A stated offset wins over the zone.
         if local.tzinfo is not None:
             return local.astimezone(UTC)
         return timestamps.local_moment(local, clock).astimezone(UTC)
@@ -117,6 +120,7 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
     register = class_register(offer.course)
     assignment = shown.loaded(offer)
     every = lines_of(offer, assignment, assignment.language)
+    # Provisional marks are exported only on request.
     lines = [one for one in every if one.final or "provisional" in request.POST]
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None

@@ -82,6 +82,7 @@ class RequestsShown(Struct, frozen=True):
 def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
     offer = _published(visit, assignment)
+    # From here on, only later changes of the marks are news to the student.
     changes.seen(offer, shown.loaded(offer), visit.student)
     asked = _of_student(offer, visit.student, language_of(request))
     return framed(request, visit, offer, visit.student, asked=asked)
@@ -98,6 +99,7 @@ def _of_student(offer: Offer, student: str, language: str) -> RequestsShown:
     rubric, labels = shown.loaded(offer).rubric_of(student), Labels(language)
     final, items = _askable(offer, rubric, student)
     rows = offer.requests.filter(student=student).select_related("offer").order_by("-pk")
+    # An item with an open request cannot be asked about again.
     waiting = {(one.question, one.item) for one in rows if not (one.answered_at or one.withdrawn_at)}
     found: dict[str, list[ItemShown]] = {}
     for one in items:
@@ -174,6 +176,7 @@ def _zone(offer: Offer) -> tzinfo:
 
 def _moment(moment: datetime, offer: Offer, language: str) -> str:
     zone = _zone(offer)
+    # Deadlines are shown to the minute.
     return format_moment(moment.astimezone(zone).replace(second=0, microsecond=0), str(zone), language)
 
 
@@ -182,6 +185,7 @@ def ask(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Request another look at an item."""
     offer = _published(visit, assignment)
     rubric = shown.loaded(offer).rubric_of(visit.student)
+    # The form sends positions: an id could reveal a hidden title.
     places = {
         (one.id, str(number)): (one, item)
         for one in rubric.questions
@@ -226,6 +230,7 @@ def listed(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     rubric = shown.loaded(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
     roles = _roles(visit.course)
+    # `final=True`: staff may see titles that are hidden from students during marking.
     found = [_shown(one, rubric, labels, roles, final=True) for one in rows]
     until = offer.requests_until
     context = {
@@ -320,6 +325,7 @@ def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: L
     found["answer"] = printable_text(answer_text(graded, question, item), _MOST_ANSWER)
     found["result"] = _verdict(result, labels) if result else None
     found["points"] = labels.number(has.now) if has and has.now is not None else ""
+    # A cell that was marked as a whole has no points per item.
     if has and not has.whole:
         found["bounds"] = (
             labels.number(min(item.points, Decimal(0))),

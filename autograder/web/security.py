@@ -68,7 +68,7 @@ class Plain:
             BadRequest: there is one.
         """
         if getattr(view, "csrf_exempt", False):
-            return  # of a program; it has no fields, and who sends it is not known yet
+            return  # from a program: no form fields, and not authenticated yet
         for _, values in (*request.GET.lists(), *request.POST.lists()):
             if any("\0" in value for value in values):
                 raise BadRequest

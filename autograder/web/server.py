@@ -45,7 +45,7 @@ class ServiceOptions(Struct, frozen=True):
     address: str = ""
     """The public address; default: host and port."""
     proxy: str = ""
-    """The address of a proxy in front whose X-Forwarded-For and -Proto headers are trusted; default:
+    """The address of a proxy in front; its X-Forwarded-For and -Proto headers are trusted; default:
     127.0.0.1 if a public address is set."""
     database_url: str = ""
     """Default: an embedded database."""
@@ -120,7 +120,7 @@ class Service:
             )
             setup.migrate()
             opened.callback(setup.close)
-            from autograder.service import blobs  # its tables ask for Django's settings, as those of the next
+            from autograder.service import blobs  # models need Django's settings, here and in the next line
             from autograder.web import lti
 
             blobs.named_store()
@@ -197,7 +197,7 @@ class Service:
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 LOG.warning("could not be started: %s", describe_error(error))
             self._stop.wait(_LOOK_SECONDS)
-        self._over.wait()  # a program that ends with its parent ends with the thread that started it
+        self._over.wait()  # a child that ends with its parent ends with the thread that started it
 
     def _start_what_ended(self) -> None:
         if self._stop.is_set():
@@ -219,7 +219,7 @@ class Service:
         command += ["--workers", str(self._options.workers), "--until-input-ends"]
         self._worker = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # ends with this process, however that ends
+            stdin=subprocess.PIPE,  # its end of file stops the worker when this process ends
             env={**os.environ, setup.DATABASE_URL: self._url},
             start_new_session=True,
         )

@@ -88,6 +88,7 @@ def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> 
 
     A sheet holds the marks of one person, which would settle the answer alone.
     """
+    # One query for the plans of all cells.
     shares = dict(
         MarkingPlan.objects.filter(place__in=marks.values("place")).values_list("place", "twice_percent")
     )
@@ -125,6 +126,7 @@ def _entered(
             own = Q(
                 *(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR
             )
+            # The use case knows no accounts, so the marker is recorded here.
             marks.filter(own, student__in=students).update(marked_by=request.user, marked_at=timezone.now())
         if done.entered:
             given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]

@@ -122,6 +122,7 @@ def times(offer: Offer, student: str, language: str) -> TimesShown:
     schedule = attempts.schedule_of(offer, loaded(offer).rubric)
     if schedule is None:
         return TimesShown()
+    # A group's times depend on the extensions of all its members.
     window, now = schedule.of_members(attempts.together(offer, student)), timezone.now()
     end, terms = _by(window.end, window, language), window.terms.texts(language)
     slip = slip_days(offer, student, schedule)
@@ -154,6 +155,7 @@ def slip_days(offer: Offer, student: str, times: Schedule) -> str:
     found = attempts.counting(offer, student, loaded(offer).rubric)
     if found and found.timing and found.timing.slip:
         return str(found.timing.slip.left)
+    # Without an attempt here, only other assignments have used slip days.
     left = attempts.slip_days_left(offer, times)
     return str(left.get(canonical_id(student), bank.days))
 
@@ -184,6 +186,7 @@ def lateness(attempt: Attempt, language: str) -> list[str]:
         return []
     window = schedule.of_members(attempts.together(attempt.offer, attempt.student))
     late = attempt.submitted_at - window.end
+    # Within the grace period an attempt is not late.
     if late <= window.terms.grace:
         return []
     found = attempts.counting(attempt.offer, attempt.student, rubric)
@@ -210,6 +213,7 @@ def course_clock(course: CourseRecord, language: str) -> Callable[[datetime], st
     dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
     stated = {one.get("zone", "") for one in dates}
     try:
+        # One clock cannot show dates of several zones.
         zone = named_zone(stated.pop() if len(stated) == 1 else "UTC")
     except ValueError:  # times with an offset need no zone
         zone = named_zone("UTC")
@@ -230,6 +234,7 @@ def counts(offer: Offer, student: str) -> dict[str, str]:
     found = attempts.counting(offer, student, rubric)
     if found is None:
         return {}
+    # Without a separate individual part, one attempt counts for everything.
     whole = found.group is None or not rubric.assignment.individual or found.own == found.folder
     if whole:
         return {found.folder.name: "counts"}
@@ -290,6 +295,7 @@ def _is_apart(offer: Offer, student: str) -> bool:
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     """Check the files of an attempt without running them; also report unexpected and missing files."""
     released = versions.released(attempt.version, attempt.student, [FILE_NAME])
+    # Taken from the student's own release, because variants differ.
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
     asked_for = list(asked_files(assignment.rubric))

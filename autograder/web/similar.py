@@ -44,6 +44,7 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
     """Show the pairs of the last comparison. A POST requests a new one from a worker."""
     offer = visit.offer(assignment)
     if request.method == "POST":
+        # The request and its log entry are saved together or not at all.
         with transaction.atomic():
             audit.note(request.user.username, "compare", assignment, course=visit.course)
             comparing.ask(offer)
@@ -57,6 +58,7 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
         "offer": offer,
         "named": named,
         "problem": row.problem if row else "",
+        # A comparison is running if it was requested after the last one was made.
         "busy": row is not None and not row.problem and (row.made_at is None or row.made_at < row.asked_at),
         **_found(request, offer, row, kept, called),
     }
@@ -65,6 +67,7 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
 
 def _called(offer: Offer, *, named: bool) -> Callable[[str], str]:
     """Return the function that names students: their ids, or aliases."""
+    # Without the secret, aliases could be found by hashing all ids of the class.
     secret = bytes(offer.course.secret)
     return lambda who: printable_text(who, 200) if named else alias(secret, offer.assignment, who)
 

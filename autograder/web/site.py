@@ -134,7 +134,7 @@ _FIXED: Mapping[str, Any] = {
             "LOCATION": "service_cache",
             "OPTIONS": {
                 "MAX_ENTRIES": 100_000
-            },  # beyond it a third is thrown away: counts of tries, launches
+            },  # beyond it a third is evicted, among them counts of attempts and used launches
         }
     },
     "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
@@ -144,10 +144,10 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
     "ACCOUNT_LOGOUT_ON_GET": False,
-    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "5/1m/key"},  # keys, and by address: the adapter
+    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "5/1m/key"},  # the adapter adds a limit by address
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
-    "MFA_TOTP_TOLERANCE": 1,  # a code that was typed as it changed; clocks that are half a minute off
+    "MFA_TOTP_TOLERANCE": 1,  # for slow typing and clocks that are half a minute off
     "LOGIN_URL": f"/{BASE}accounts/login/",
     "LOGIN_REDIRECT_URL": f"/{BASE}",
     "ACCOUNT_LOGOUT_REDIRECT_URL": f"/{BASE}accounts/login/",
@@ -195,6 +195,7 @@ def _templates() -> list[dict[str, Any]]:
 
 def environment(**options: Any) -> jinja2.Environment:
     """Return the environment of our templates. Its name is part of the Django settings."""
+    # Templates show students' texts, so everything is escaped; a missing name is an error.
     options |= {"autoescape": True, "undefined": jinja2.StrictUndefined}
     made = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
     made.globals |= {"url": _url, "static": "/static/"}

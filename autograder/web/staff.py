@@ -71,6 +71,7 @@ class ProgressShown(Struct, frozen=True):
 
 def _progress(course: CourseRecord) -> list[ProgressShown]:
     lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
+    # One query for all assignments.
     rows = {
         row["offer"]: row
         for row in Attempt.objects.filter(offer__course=course)
@@ -86,6 +87,7 @@ def _progress(course: CourseRecord) -> list[ProgressShown]:
     for offer in Offer.objects.filter(course=course).select_related("version").order_by("pk"):
         row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
         waiting = row["total"] - row["done"] - row["failed"]
+        # Extrapolated from the last minute; without finished attempts there is no estimate.
         left = duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
         found.append(ProgressShown(offer, row["done"], row["total"], row["failed"], row["rate"], left))
     return found
@@ -113,7 +115,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     )
     stands = standings(offer, shown.loaded(offer))
     rows = {row["student"]: row for row in last}
-    for who in stands.keys() - rows.keys():  # somebody else of the group handed in
+    for who in stands.keys() - rows.keys():  # another member of the group submitted
         rows[who] = {"student": who, "number": 0, "moment": None}
     return page(
         request,
@@ -204,6 +206,7 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         if wanted:
             _share(offer)
         Offer.objects.filter(pk=offer.pk).update(published_at=since)
+        # Also after a withdrawal: the platforms must not keep marks that are no longer public.
         if PlatformCourse.objects.filter(course=visit.course).exists():
             tasks.send_scores(offer.pk)
     return _back(visit, offer)
@@ -225,7 +228,7 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
     wanted: dict[str, Any] = {name: value for name, value in stated.items() if value}
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
-    else:  # what exams.toml says besides stays, such as times of their own
+    else:  # keep other values of exams.toml, such as extensions
         kept = {
             name: value for name, value in offer.times.items() if name not in (*fields, *late_terms.TABLES)
         }
@@ -244,9 +247,11 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     student = request.POST.get("student", "").strip()
     own: dict[str, Any] = {}
     if extra := request.POST.get("extra_minutes", "").strip():
+        # Anything but a short number stays text, so that the error message quotes it.
         own["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
     own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
     member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    # A student's id wins over a group of the same name.
     whose = "students" if member or student not in offer.groups else "groups"
     everybody = offer.times.get(whose, {})
     others = {who: one for who, one in everybody.items() if who != student}
@@ -328,6 +333,7 @@ def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     try:
         with transaction.atomic():
             found, trial = trials.take_over(visit.course, open_course(folder), assignment, request.user)
+            # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": found.version.number}
                 _note(request, visit, "version", assignment, **numbers)
@@ -450,6 +456,7 @@ def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
 def invite(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     """Create a link with which a member creates an account. It is shown only once."""
     found = get_object_or_404(Member, pk=member, course=visit.course, account=None)
+    # An instructor must not hand out a role that they may not assign.
     if found.role != Role.STUDENT and found.role not in _may_give(visit):
         raise Http404
     return _invited(request, visit, found)
@@ -473,6 +480,7 @@ def new_password(request: HttpRequest, visit: Visit, member: int) -> HttpRespons
     It opens everything the account may see, in other courses too, so only administrators of the service may
     do this.
     """
+    # An administrator of this course alone is not enough.
     if not request.user.is_superuser:
         raise PermissionDenied
     found = get_object_or_404(Member, pk=member, course=visit.course, account__is_superuser=False)

@@ -62,7 +62,7 @@ def kept_file(digest: str, name: str) -> HttpResponseBase:
     for a
     slow reader.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
     written.writelines(blobs.parts(digest))
     written.seek(0)
     return _kept_only(FileResponse(written, content_type=_BYTES), name.rpartition("/")[2])
@@ -195,7 +195,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     signer = settings.RUNNING.signer
     assignment = shown.loaded(offer)
     files = uploads.place_upload(files, assignment.rubric)
-    if files.keys().isdisjoint(asked_files(assignment.rubric)):  # it would count, and earn nothing
+    if files.keys().isdisjoint(asked_files(assignment.rubric)):  # it would count and earn no points
         raise ServiceError(say("none-wanted", names=", ".join(shown.wanted(assignment))))
     if unreadable := uploads.unreadable_files(files, assignment.rubric):
         told = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
@@ -303,9 +303,11 @@ def packed(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
         assignment: its name.
         files: digests by name.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
+    # Fast compression: the user waits for the archive.
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, digest in files.items():
+            # `force_zip64`, because a member's size is unknown when its header is written.
             with archive.open(f"{assignment}/{name}", "w", force_zip64=True) as file:
                 file.writelines(blobs.parts(digest))
     written.seek(0)
@@ -322,6 +324,7 @@ def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str, **fur
         student: the student the feedback is about.
         further: values that the template shows below the frame.
     """
+    # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, language_of(request)], salt=_FRAMES)
     shown_there = {"visit": visit, "offer": offer, "student": student}
     context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
@@ -345,6 +348,7 @@ def in_frame(document: str) -> HttpResponse:
     """Return a page with students' work that can only be shown in a frame without cookies and scripts."""
     response = HttpResponse(document)
     response.headers["Content-Security-Policy"] = _FRAME_POLICY
+    # For browsers that do not know `frame-ancestors`.
     response.headers["X-Frame-Options"] = "SAMEORIGIN"
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -52,7 +52,7 @@ def _change(request: HttpRequest, visit: Visit, offer: Offer) -> None:
     say = words(request)
     try:
         with transaction.atomic():
-            audit.hold()  # nobody changes groups meanwhile
+            audit.hold()  # serialises changes of groups
             offer.refresh_from_db(fields=["groups"])
             wanted = _wanted(request, offer)
             after = {name: list(own) for name, own in wanted.items() if own}

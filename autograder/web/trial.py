@@ -22,6 +22,7 @@ def accounts(slug: str) -> Iterator[str]:
     yield "accounts to try it; their passwords are new at each start:"
     for who, member in (("student", student), ("instructor", staff)):
         if member is not None:
+            # Random at each start: a trial service has no well-known password.
             password = secrets.token_urlsafe(9)
             account, _ = Account.objects.get_or_create(username=f"{slug}-{who}")
             account.set_password(password)

@@ -45,6 +45,7 @@ def show(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
         "visit": visit,
         "trial": found,
         "offer": found.offer,
+        # Another version was offered after the trial began, so its comparison no longer holds.
         "stale": not found.settled and found.base_id != found.offer.version_id,
         "settled": found.settled,
         "progress": trials.progress(found),

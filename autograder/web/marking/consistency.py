@@ -87,6 +87,7 @@ def statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 def _names(visit: Visit) -> dict[str, tuple[str, ...]]:
     """Return, by student, the names and addresses that are removed from their answers."""
     columns = ("first_name", "last_name", "email")
+    # The class list and the account may have different names and addresses.
     asked = (*columns, *(f"account__{name}" for name in (*columns, "username")))
     members = Member.objects.filter(course=visit.course).exclude(student="")
     return {student: tuple(filter(None, own)) for student, *own in members.values_list("student", *asked)}

@@ -132,7 +132,7 @@ def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> 
     if "insert" in request.POST:  # a reusable comment, without JavaScript
         return _page(request, visit, found, sent=draft(request, insert=request.POST["insert"]))
     if request.POST.get("changed") != "no" and not _save(request, visit, found):
-        stands = seen(visit, assignment, answer)  # what was refused meets what stands now
+        stands = seen(visit, assignment, answer)  # compare what was refused with the saved marks
         return _page(request, visit, stands, sent=draft(request), status=409)
     return _onwards(request, visit, assignment, found.row)
 
@@ -241,7 +241,7 @@ def _sent(request: HttpRequest, item: str) -> str:
 def _number(text: str, item: str) -> Decimal:
     if not _NUMBER.fullmatch(text):
         raise NotTaken("mark-no-number", item=item, given=text[:40])
-    return Decimal(text.replace(",", ".")) + 0  # a zero has no sign
+    return Decimal(text.replace(",", ".")) + 0  # turns -0 into 0
 
 
 def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
@@ -257,6 +257,7 @@ def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
         if name.startswith(("points-", "choice-"))
     }
     comment = request.POST.get("comment", "")
+    # The reusable comment is added to what was typed, never in place of it.
     if insert:
         comment = f"{comment.rstrip()}\n{insert}".strip()
     remarks = {
@@ -395,6 +396,7 @@ def names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     request.session[_NAMES] = not request.session.get(_NAMES, False)
     answer = request.POST.get("answer", "")
     row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
+    # Fifteen digits fit every 64-bit key, so the database accepts whatever passes here.
     own = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
     if own is None:
         return HttpResponseRedirect(_overview(visit, visit.offer(assignment).assignment))

@@ -129,6 +129,7 @@ class _Known(Struct, frozen=True, eq=False):
 def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
     labels, row, result = known.labels, known.row, known.results.get(item.id)
     options = manual_options(question, item) if item.manual else None
+    # Without a result an item is as open as one that needs manual review.
     open_ = result is None or result.status is Status.NEEDS_REVIEW
     said = "" if result is None or item.manual else sentence(result.student, labels.language)
     least, most = bounded_by(item)
@@ -152,6 +153,7 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),
         told="" if result is not None and result.student.code == "passed" else said,
+        # The staff text can quote long values.
         evidence="" if result is None else printable_text(result.staff, 2_000),
         reading=known.typesetter.markup(result.reading) if result is not None else None,
     )
