@@ -141,6 +141,7 @@ def translation_file(locale: Path, language: str) -> Path:
 def _file(area: str) -> Path:
     """Return the path that a module has or would have. Only its top-level package is imported."""
     package, *parts = area.split(".")
+    # `find_spec` of a submodule would import its parents.
     spec = importlib.util.find_spec(package)
     folder = next(iter((spec and spec.submodule_search_locations) or ()), "")
     return Path(folder, *parts).with_suffix(".py")
@@ -172,6 +173,7 @@ def _translations(locale: Path, language: str) -> gettext.NullTranslations:
     for folder in (locale, *(locale_of(area) for area in areas() if not is_ours(area))):
         path = translation_file(folder, language)
         if path.is_file():
+            # The first file that has a code wins, so another package cannot replace our sentences.
             known.add_fallback(_compiled(path))
     return known
 

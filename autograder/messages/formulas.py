@@ -231,4 +231,5 @@ SENTENCES: dict[str, str] = {f"unreadable.{code}": _AT + text for code, text in 
 
 def reason(error: Unreadable) -> str:
     """Return an English reason without the position, for the author of a rubric."""
+    # Without `_AT`: an author sees the whole formula, and there is no mark in it.
     return _UNREADABLE[code_of(error)].format_map(error.params)

@@ -224,7 +224,7 @@ _TITLE_PAGE: Mapping[str, str] = {
     "title.grade": "| | **Grade** | | |",
 }
 
-# The sheets on paper.
+# Printed sheets.
 _SHEET: Mapping[str, str | tuple[str, str]] = {
     "sheet.name": "Name",
     "sheet.number": "Student number",
