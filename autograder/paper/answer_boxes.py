@@ -38,9 +38,12 @@ _NARROWEST, _WIDEST, _AROUND = 30, 90, 2
 _CLOSING = ",;:.)]}"
 """Characters that stay on the same line as the blank before them."""
 
+# A quoted text with an ellipsis, a bare `...`, or the character "…".
 _BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+# A name that is assigned an empty text.
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
 _EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
+# The sign before an assignment that is commented out.
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
 
 
@@ -110,6 +113,7 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
     code = _solution(key)
     changed: tuple[bool, ...] = ()
     if kind(question.kind).form == "listing":
+        # Compared without indentation: a line that was only moved is not new.
         given = {line.strip() for line in cell.source.split("\n")}
         changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
     return AnswerBox(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
@@ -190,12 +194,14 @@ def _blanks(question: Question, given: str) -> list[Piece]:
 def _line(line: str) -> Markup:
     """Render a line with ruled blanks in place of ``...`` and of texts that contain it."""
     parts = _BLANK.split(line)
-    texts = parts[::2]  # between them stands the quote that the pattern remembers
+    texts = parts[::2]  # odd parts are the pattern's group, the quote
+    # The blanks of a line share the space that its text leaves.
     left = _LINE - _LETTER * sum(map(len, texts))
     width = int(min(max(left / max(1, len(texts) - 1) - _AROUND, _NARROWEST), _WIDEST))
     blank = Markup('<span class="blank" style="width:{}mm"></span>').format(width)
     made = [escape(texts[0])]
     for text in texts[1:]:
+        # Punctuation must not wrap to the next line without the blank before it.
         rest = text.lstrip(_CLOSING)
         closing = text[: len(text) - len(rest)]
         made.append(Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank)

@@ -136,10 +136,12 @@ class _Shown:
         if isinstance(value, str) and self._form == "formula":
             order = self._is_order and not _ORDER.match(value)
             formula = self._typesetter.markup(f"O({value})" if order else value)
+            # A formula that cannot be typeset is shown as it was written.
             if formula is not None:
                 return formula
         if self._form == "number" and not isinstance(value, str):
             value = f"{value} {self._question.options.get('unit', '')}".strip()
+        # Choices are stated by the ids of their options; graders need the text, too.
         text = self._options.get(str(value))
         if isinstance(text, Mapping):
             return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))

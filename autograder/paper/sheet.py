@@ -197,6 +197,7 @@ class _SheetMaker:
         source = self._key[cell.grade_id].source if cell.grade_id in self._key else ""
         if cell.cell_type == "markdown":
             languages = self._rubric.assignment.languages
+            # The text of a key may be given in several languages.
             source = in_language(source, languages, self._words.language, f"answer key, {cell.grade_id}")
         return solved_box(question, cell, points, source)
 
@@ -235,6 +236,7 @@ def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
             for name, bundle in attached.items()
             for mime, encoded in bundle.items()
         }
+        # Pictures that `image_uri` refuses are left out.
         yield {name: found for name, found in {**shared, **own}.items() if found}
 
 
@@ -267,4 +269,4 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
 def _css(text: str) -> Markup:
     """Escape a text for a quoted CSS string: characters that could end it become their code points."""
     chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
-    return Markup("".join(chars))  # noqa: S704 - no sign that is left acts
+    return Markup("".join(chars))  # noqa: S704 - no remaining character is special
