@@ -8,6 +8,6 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     # Imports all commands. Not at module level: they are in this package themselves.
-    from autograder.cli import app  # it imports all commands, whose modules lie in this package
+    from autograder.cli import app
 
     app.main()

@@ -174,6 +174,7 @@ def _show_comparison(found: PeerComparison) -> None:
         for one in found.differences:
             theirs = "–" if one.theirs is None else report.number(one.theirs)
             cells = (one.student, one.question, report.number(one.ours), theirs, one.reason)
+            # Brackets in names and reasons would be read as Rich's markup.
             table.add_row(*map(escape, cells))
         report.console().print(table)
     report.say(f"{found.same} of {found.compared} marks are the same as {found.peer}'s; see {found.page}")

@@ -95,7 +95,7 @@ def formula(
     except RubricError as error:
         if rubric:
             raise
-        sys.stderr.write(f"autograder: {error}\n")  # what was typed, not a rubric
+        sys.stderr.write(f"autograder: {error}\n")  # the error is in the options, not in a rubric
         raise typer.Exit(EXIT_UNREADABLE) from None
     if json:
         sys.stdout.write(encoder.dumps(_object(examined), ensure_ascii=False) + "\n")

@@ -76,6 +76,7 @@ def grades(
     from autograder.app.exporting import ExportOptions
 
     options = ExportOptions(fill, provisional, scale, comments, feedback, title)
+    # Without --to these options would be ignored silently.
     if to is None and (form or options != ExportOptions()):
         raise typer.BadParameter(f"{_OF_TO} belong to --to")
     if to is not None and (as_csv or not name):
@@ -165,6 +166,7 @@ def _write_grades(
 
     if form not in exporting.FORMS:
         raise typer.BadParameter(f"--format: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
+    # Gives mypy the literal type of the checked text.
     chosen = exporting.FORMS[exporting.FORMS.index(form)]
     with report.ProgressBar("grades") as watch:
         done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)
@@ -244,6 +246,7 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
         grade = " to ".join(dict.fromkeys(_grades(one)))
         cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
         codes = [", ".join(note.code for note in time)] * timed
+        # Brackets in names would be read as Rich's markup.
         who = [escape(one.student), *[escape(one.group)] * grouped]
         table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
     return table

@@ -131,6 +131,7 @@ def _show_statistics(found: ClassStatistics) -> None:
         table.add_row(*map(escape, (*first, *(_short(row[column]) for column in columns))))
     report.console().print(table)
     spread = "" if told.deviation is None else f", standard deviation {told.deviation:.2f}"
+    # Mean and median only count students whose answers are all marked.
     if told.settled:
         report.say(
             f"{told.settled} of {told.students} students with every answer marked: mean "

@@ -76,6 +76,7 @@ def _section(name: str, command: Any) -> str:
 
 def _option(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
+    # A flag is off by default, which needs no mention.
     default = "" if option.default is None or option.is_flag else f"`{option.default}`"
     if isinstance(option.show_default, str):
         default = option.show_default
@@ -83,6 +84,7 @@ def _option(option: Any) -> str:
 
 
 def _cell(text: str | None) -> str:
+    # A pipe or a line break would end the table cell.
     return (text or "").replace("|", "\\|").replace("\n", " ")
 
 

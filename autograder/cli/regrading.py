@@ -75,6 +75,7 @@ def regrade(
     report.print_notes(
         f"{who} stays as it is, since our side failed: {why}" for who, why in found.failed.items()
     )
+    # Marks that students have already seen need an explicit option and a reason.
     if found.shown and not found.entry:
         told = [f"{one.move.student} was shown {one.shown}" for one in found.shown]
         report.print_notes([*told, "these marks move only with --apply --published --reason '…'"])

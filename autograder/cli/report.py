@@ -65,6 +65,7 @@ def print_json(value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
+    # JSON has no decimal numbers; all other unknown values become text.
     return float(value) if isinstance(value, Decimal) else str(value)
 
 

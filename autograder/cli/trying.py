@@ -131,6 +131,7 @@ def check(
     """
     from autograder.app import inspection
 
+    # Without the option, the release's language is used.
     check_language(language, ("", *inspection.languages()))
     looked = inspection.inspect_notebook(notebook, check_file, language)
     if json:

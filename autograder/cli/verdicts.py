@@ -50,6 +50,7 @@ def show(verified: Verified) -> None:
 
 def _show_matrix(out: Console, matrix: Matrix) -> None:
     """Print a row for each trial or family. Columns are numbered, because the items' names do not fit."""
+    # Manual items get no automatic marks, so their columns only appear if there are no others.
     items = [item for item in matrix.items if item not in matrix.manual] or list(matrix.items)
     if not matrix.rows:
         out.print(f"\n{matrix.question}: no trials", markup=False)
@@ -106,6 +107,7 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 def _cell(rows: Iterable[Row], item: str) -> Text:
     found = list(rows)
+    # The worst mark of a family is shown: wrong, then lost, then open, then kept.
     if any(item in row.wrong for row in found):
         return Text(WRONG, style="bold red")
     lost = any(row.marks.get(item) is Mark.LOST for row in found)
