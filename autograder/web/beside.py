@@ -1,4 +1,4 @@
-"""A further process that answers requests, as `autograder.web.pages.started` starts it."""
+"""A further web process, started by `autograder.web.pages.start_process`."""
 
 from __future__ import annotations
 

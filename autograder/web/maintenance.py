@@ -70,7 +70,7 @@ def backup(folder: Path, course: Path, url: str = "") -> None:
         raise ServiceError(f"{folder}: expected an empty folder")
     for name in KEYS:
         atomic.write(folder / name, setup.kept_key(folder_of(course), name), mode=0o600)
-    # The dump gets its final name only when it is complete, so `restore` never reads half of one.
+    # The dump gets its final name only when it is complete, so `restore_backup` never reads half of one.
     partial = folder / f"{_DUMP}.part"
     partial.touch(0o600)
     with _database(course, url) as found:

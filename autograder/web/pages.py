@@ -42,7 +42,7 @@ class Answering(msgspec.Struct, frozen=True):
     address: str
     proxy: str
     folders: dict[str, str]
-    """See `autograder.web.site.Running`."""
+    """See `autograder.web.site.ServiceContext`."""
 
 
 def wanted(processes: int) -> int:

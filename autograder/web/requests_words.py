@@ -71,7 +71,7 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.text-empty": "This was not taken: write something first.",
     "web.text-long": "This was not taken: the text has {number} characters; at most {most} are possible.",
 }
-# The code after `log-` is the action that `audit.note` records, with hyphens for spaces.
+# The code after `log-` is the action that `audit.record_action` records, with hyphens for spaces.
 LOG: Mapping[str, str] = {
     "web.log-request-answered": "request answered",
     "web.log-request-made": "request made",

@@ -63,7 +63,7 @@ class Running(Struct, frozen=True, eq=False):
 def wanted(
     database_url: str, *, secret_key: str, addresses: tuple[str, ...], running: Running, https: bool = False
 ) -> Wanted:
-    """Return the settings of the pages for `autograder.service.setup.configure`.
+    """Return the settings of the pages for `autograder.service.setup.configure_django`.
 
     Args:
         database_url: of the database.

@@ -186,7 +186,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     if not times.open:
         raise ServiceError(say("opens", moment=times.start))
 
-    # Called by `hand_in` under its lock: simultaneous uploads cannot exceed the limit together.
+    # Called under a lock on the student: simultaneous uploads cannot exceed the limit together.
     def allowed() -> None:
         lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
         if lately >= MOST_ATTEMPTS:

@@ -88,7 +88,7 @@ def _listed(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
     Raises:
-        CourseError: as for `groups.read`, or a student is in two groups.
+        CourseError: as for `groups.read_memberships`, or a student is in two groups.
     """
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -256,7 +256,7 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     "web.sending": "The marks are being sent.",
 }
 
-# The code after `log-` is the action that `audit.note` records, with hyphens for spaces.
+# The code after `log-` is the action that `audit.record_action` records, with hyphens for spaces.
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
     "web.log-class-list": "class list taken over",
