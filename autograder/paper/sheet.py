@@ -236,7 +236,7 @@ def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
             for name, bundle in attached.items()
             for mime, encoded in bundle.items()
         }
-        # Pictures that `image_uri` refuses are left out.
+        # Pictures that `build_image_uri` refuses are left out.
         yield {name: found for name, found in {**shared, **own}.items() if found}
 
 
