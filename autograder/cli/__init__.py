@@ -1,4 +1,4 @@
-"""The command line: what is typed, what is printed, and the exit codes."""
+"""The command line: parsing, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command that was typed."""
-    from autograder.cli import app  # it imports all commands, whose modules lie in this package
+    """Run the command line."""
+    # Imports all commands. Not at module level: they are in this package themselves.
+    from autograder.cli import app
 
     app.main()

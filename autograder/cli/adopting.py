@@ -1,4 +1,4 @@
-"""The command ``adopt``, for courses that were made for other programs."""
+"""The command ``adopt``, for courses made for other programs."""
 
 from __future__ import annotations
 

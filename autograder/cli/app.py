@@ -1,4 +1,4 @@
-"""The commands. Each gathers its parts, runs them, and hands the result to be printed.
+"""The command-line application. Each command collects its inputs, runs a use case, and prints the result.
 
 Heavy libraries are imported inside the commands, so that --help answers at once.
 """
@@ -81,7 +81,7 @@ GROUPS = {
         epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
     ),
 }
-"""Commands of two words, by the first."""
+"""Commands of two words, by the first word."""
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
@@ -100,20 +100,22 @@ def _options(
     """What can stand before a command."""
 
 
+# An example begins with the command's name, or with its group and name.
 for _command, _example in COMMANDS:
     _first, _second, *_ = _example.split()
     _group = GROUPS.get(_first)
     _name = _first if _group is None else _second
     (app if _group is None else _group).command(_name, epilog=f"Example: autograder {_example}")(_command)
+    # A group is added with its first command, so that --help keeps the order of `COMMANDS`.
     if _group is not None and len(_group.registered_commands) == 1:
         app.add_typer(_group, name=_first)
 
 
 def main() -> None:
-    """Run what was typed: foreseen errors become one sentence and an exit code."""
-    # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
+    """Run the command line. Expected errors become one sentence and an exit code."""
+    # nbformat logs every oddity of old notebooks; our own notes contain what matters.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack the letters of a name
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal's encoding may lack characters
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -122,12 +124,12 @@ def main() -> None:
     except AutograderError as error:
         _fail(error, EXIT_REFUSED)
     except SystemExit as ended:
-        if ended.code != EXIT_INTERRUPTED:  # typer has made this code of an interruption, without a word
+        if ended.code != EXIT_INTERRUPTED:  # typer exits with it after Ctrl-C
             raise
         _end_interrupted()
     except KeyboardInterrupt:
         _end_interrupted()
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output, such as head, has ended
         # Python flushes standard output once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
@@ -138,7 +140,7 @@ def main() -> None:
 
 
 def _end_interrupted() -> NoReturn:
-    """Say that the run can be gone on with, and end."""
+    """Report that the run can be resumed, and exit."""
     sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
     sys.exit(EXIT_INTERRUPTED)
 

@@ -96,7 +96,7 @@ def _report(
     compared: PeerComparison | None,
     json: bool,
 ) -> bool:
-    """Print what came of a class; whether something of it needs attention."""
+    """Print the results of a class; return whether something needs attention."""
     from autograder.app import run_statistics
     from autograder.cli import report
 
@@ -136,7 +136,7 @@ def _report(
 def _as_json(
     name: str, graded: GradedClass, found: Mapping[str, Any], compared: PeerComparison | None
 ) -> dict[str, Any]:
-    """What came of a class, for machines."""
+    """Return the results of a class for JSON output."""
     return {
         "assignment": name,
         **found,
@@ -174,13 +174,14 @@ def _show_comparison(found: PeerComparison) -> None:
         for one in found.differences:
             theirs = "–" if one.theirs is None else report.number(one.theirs)
             cells = (one.student, one.question, report.number(one.ours), theirs, one.reason)
+            # Brackets in names and reasons would be read as Rich's markup.
             table.add_row(*map(escape, cells))
         report.console().print(table)
     report.say(f"{found.same} of {found.compared} marks are the same as {found.peer}'s; see {found.page}")
 
 
 def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
-    """Say on standard error what went wrong on our side; whether anything did."""
+    """Print our own failures to standard error; return whether there are any."""
     from autograder.app import run_statistics
     from autograder.cli import report
 
@@ -197,7 +198,7 @@ def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
 
 
 def print_page_problems(pages: Iterable[Page]) -> bool:
-    """Say on standard error which pages are not there; whether any is not."""
+    """Print to standard error which pages are missing; return whether any is."""
     from autograder.cli import report
 
     problems = [page.problem for page in pages if page.problem]

@@ -1,6 +1,6 @@
-"""The command ``formula``: how a formula is read, and what an answer would be told.
+"""The command ``formula``: how a formula is read, and which feedback an answer would get.
 
-It goes the way of every answer: a question is made from the options, and judged like any other.
+It uses the normal path of answers: the options become a question, which is judged like any other.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def formula(
     except RubricError as error:
         if rubric:
             raise
-        sys.stderr.write(f"autograder: {error}\n")  # what was typed, not a rubric
+        sys.stderr.write(f"autograder: {error}\n")  # the error is in the options, not in a rubric
         raise typer.Exit(EXIT_UNREADABLE) from None
     if json:
         sys.stdout.write(encoder.dumps(_object(examined), ensure_ascii=False) + "\n")
@@ -109,6 +109,7 @@ def formula(
 def _object(examined: Examined) -> dict[str, Any]:
     import msgspec
 
+    # Empty fields do not apply to this verdict.
     return {name: value for name, value in msgspec.to_builtins(examined).items() if value != ""}
 
 

@@ -76,6 +76,7 @@ def grades(
     from autograder.app.exporting import ExportOptions
 
     options = ExportOptions(fill, provisional, scale, comments, feedback, title)
+    # Without --to these options would be ignored silently.
     if to is None and (form or options != ExportOptions()):
         raise typer.BadParameter(f"{_OF_TO} belong to --to")
     if to is not None and (as_csv or not name):
@@ -165,6 +166,7 @@ def _write_grades(
 
     if form not in exporting.FORMS:
         raise typer.BadParameter(f"--format: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
+    # Gives mypy the literal type of the checked text.
     chosen = exporting.FORMS[exporting.FORMS.index(form)]
     with report.ProgressBar("grades") as watch:
         done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)
@@ -192,7 +194,7 @@ def _write_grades(
 
 
 def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
-    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
+    """Return a line per student: points of every question, points, bonus, total, grade, state and time."""
     questions = [question.id for question in rows[0][0].questions] if rows else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -231,6 +233,7 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
     from rich.table import Table
 
     table = Table(title=title)
+    # Optional columns only appear if a student has a value: multiplying a list by False empties it.
     timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
     late = any(one.late for one, _ in rows)
     sums = ("points", *["late"] * late, "bonus", "total", "open")
@@ -243,13 +246,14 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
         grade = " to ".join(dict.fromkeys(_grades(one)))
         cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
         codes = [", ".join(note.code for note in time)] * timed
+        # Brackets in names would be read as Rich's markup.
         who = [escape(one.student), *[escape(one.group)] * grouped]
         table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
     return table
 
 
 def _time(graded: Graded) -> tuple[Note, ...]:
-    """What is remarked about the time of handing in."""
+    """Return the notes about the time of submission."""
     from autograder.app.classes import TIME
 
     return tuple(note for note in graded.score.notes if note.code in TIME)
@@ -260,7 +264,7 @@ def _told(time: Sequence[Note]) -> str:
 
 
 def _grades(one: Standing) -> tuple[str, str]:
-    """The worst and the best grade that can come of it; empty where there are no grades."""
+    """Return the worst and the best possible grade; empty if there are no grades."""
     return (one.worst.name if one.worst else "", one.best.name if one.best else "")
 
 

@@ -1,4 +1,4 @@
-"""The commands that look at a graded class and change nothing: ``statistics``, ``similar``."""
+"""The commands that analyse a graded class and change nothing: ``statistics``, ``similar``."""
 
 from __future__ import annotations
 
@@ -131,6 +131,7 @@ def _show_statistics(found: ClassStatistics) -> None:
         table.add_row(*map(escape, (*first, *(_short(row[column]) for column in columns))))
     report.console().print(table)
     spread = "" if told.deviation is None else f", standard deviation {told.deviation:.2f}"
+    # Mean and median only count students whose answers are all marked.
     if told.settled:
         report.say(
             f"{told.settled} of {told.students} students with every answer marked: mean "
@@ -147,6 +148,6 @@ def _show_statistics(found: ClassStatistics) -> None:
 
 
 def _short(figure: str) -> str:
-    """A figure with two decimals, where it has more."""
+    """Shorten a figure to two decimals if it has more."""
     whole, sign, decimals = figure.partition(".")
     return f"{float(figure):.2f}" if sign and len(decimals) > 2 else whole + sign + decimals

@@ -1,4 +1,4 @@
-"""The commands for marking elsewhere: ``mark export``, ``mark import``."""
+"""The commands for offline marking: ``mark export``, ``mark import``."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def import_marks(
     with report.ProgressBar("mark import") as watch:
         done = sheets.import_sheet(open_course(course), file, dry_run=dry_run, watch=watch)
     plan = done.plan
+    # A dry run shows the plan; a real run may have entered only a part of it.
     changes = plan.changes if dry_run else done.entered
     if json:
         report.print_json(
@@ -80,6 +81,7 @@ def import_marks(
     elif not plan.errors:
         report.say("nothing to enter")
     report.print_notes([*plan.errors, *done.refused])
+    # A single bad row stops the import, so a sheet is never entered in part because of a typing error.
     if plan.errors:
         report.print_notes([f"{file}: nothing was entered; put these rows right, and import it again"])
         raise typer.Exit(EXIT_REFUSED)

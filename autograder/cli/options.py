@@ -40,10 +40,10 @@ FULL = Isolation.NAMESPACES
 
 
 def check_language(language: str, known: Collection[str]) -> None:
-    """Refuse a language that is not one of these; an empty one among them may be left out.
+    """Refuse a language that is not available. An empty text among `available` allows to omit the option.
 
     Raises:
-        typer.BadParameter: it is none.
+        typer.BadParameter: it is not available.
     """
     if language not in known:
         raise typer.BadParameter(

@@ -1,4 +1,4 @@
-"""The commands that bring something into a course: ``roster`` and ``collect``."""
+"""The commands that import data into a course: ``roster`` and ``collect``."""
 
 from __future__ import annotations
 
@@ -103,8 +103,9 @@ def _plain(found: CollectReport) -> dict[str, object]:
 
 
 def _notes(found: CollectReport) -> list[str]:
-    """What a person has to know or to put right."""
+    """Return what staff must know or correct."""
     notes = [
+        # Labels come from archives and may contain control characters.
         f"{one.source}: {printable_name(one.label)} is of nobody: {one.suggestion}; not collected "
         f"({len(one.files)} files). State who it is in collect.toml, or correct roster.csv"
         for one in found.unmatched
@@ -132,6 +133,7 @@ def _attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
     for column in ("student", "called", "handed in", "files", "state"):
         table.add_column(column, justify="right" if column == "files" else "left")
     for one in attempts[: report.MOST_ROWS]:
+        # Some platforms mark an attempt as late without its time.
         when = f"{one.moment:%Y-%m-%d %H:%M:%S} UTC" if one.moment else "late" if one.late else ""
         table.add_row(escape(one.student), escape(printable_name(one.label)), when, str(one.files), one.state)
     if len(attempts) > report.MOST_ROWS:

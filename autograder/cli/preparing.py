@@ -1,4 +1,4 @@
-"""The commands before an assignment is sat: ``new``, ``generate``, ``verify``, ``print``."""
+"""The commands to prepare an assignment: ``new``, ``generate``, ``verify``, ``print``."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def verify(
     place = open_course(course)
     names = (name,) if name else place.assignments()
     if name or not names:
-        place.rubric(name)  # refuses a name that is not known
+        place.rubric(name)  # raises for an unknown name
     done = []
     with report.at_isolation(isolation):
         for one in names:
@@ -185,7 +185,7 @@ def _explain(
     from autograder.cli import report
 
     place = open_course(course)
-    place.rubric(name)  # refuses a name that is not known
+    place.rubric(name)  # raises for an unknown name
     with report.at_isolation(isolation):
         lines, is_right = preparing.explain(
             place, name, question, answer=answer, show_values=values, isolation=isolation
@@ -223,6 +223,7 @@ def print_(
     from autograder.cli import report
 
     place = open_course(course)
+    # Only drawing a student's variant runs code in a sandbox.
     with report.at_isolation(isolation) if student else contextlib.nullcontext():
         printed = preparing.print_paper(
             place,

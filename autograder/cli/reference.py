@@ -1,7 +1,7 @@
-"""The page about the command line, and the schema of exported grades, made from what they are about.
+"""Generates the documentation of the command line, and the schema of exported grades.
 
-``python -m autograder.cli.reference > docs/cli.md`` makes the page again, with ``grades`` behind it
-docs/grades.schema.json; a test fails when one is stale.
+``python -m autograder.cli.reference > docs/cli.md`` writes the page, and with the argument ``grades``
+docs/grades.schema.json; a test fails if one is out of date.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Messages and the progress bar go to standard error; there is no bar where that i
 
 
 def page() -> str:
-    """The whole page as Markdown."""
+    """Return the whole page as Markdown."""
     command = typer.main.get_command(app)
     sections = [HEAD + "\n".join(_exit_codes()), STREAMS.rstrip()]
     sections += [_section(name, entry) for name, entry in _commands(command)]
@@ -42,7 +42,7 @@ def page() -> str:
 
 
 def _commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command with its whole name."""
+    """Yield every command with its full name."""
     for name, entry in group.commands.items():
         if hasattr(entry, "commands"):
             yield from _commands(entry, f"{above}{name} ")
@@ -51,7 +51,7 @@ def _commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _exit_codes() -> Iterator[str]:
-    """A row for each code of the epilog, which states them as ``0 done · 1 … · …``."""
+    """Yield a table row for each code of the epilog, which has the form ``0 done · 1 … · …``."""
     for entry in EPILOG.removeprefix("Exit codes: ").removesuffix(".").split(" · "):
         code, _, meaning = entry.partition(" ")
         yield f"| {code} | {_cell(meaning)} |"
@@ -76,6 +76,7 @@ def _section(name: str, command: Any) -> str:
 
 def _option(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
+    # A flag is off by default, which needs no mention.
     default = "" if option.default is None or option.is_flag else f"`{option.default}`"
     if isinstance(option.show_default, str):
         default = option.show_default
@@ -83,11 +84,12 @@ def _option(option: Any) -> str:
 
 
 def _cell(text: str | None) -> str:
+    # A pipe or a line break would end the table cell.
     return (text or "").replace("|", "\\|").replace("\n", " ")
 
 
 def grades_schema() -> str:
-    """The JSON Schema of a line of ``grades --format jsonl``."""
+    """Return the JSON Schema of a line of ``grades --format jsonl``."""
     from autograder.app.grade_lines import schema
 
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

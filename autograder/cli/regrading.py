@@ -1,4 +1,4 @@
-"""The command ``regrade``: who would move after a change, and the move itself."""
+"""The command ``regrade``: preview the effects of a change, and apply it."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def regrade(
     report.print_notes(
         f"{who} stays as it is, since our side failed: {why}" for who, why in found.failed.items()
     )
+    # Marks that students have already seen need an explicit option and a reason.
     if found.shown and not found.entry:
         told = [f"{one.move.student} was shown {one.shown}" for one in found.shown]
         report.print_notes([*told, "these marks move only with --apply --published --reason '…'"])
@@ -115,6 +116,7 @@ def _table(found: Regrade) -> Table:
     every = list(regrade_report.rows(found))
     last = ""
     for row in every[: report.MOST_ROWS]:
+        # Name and total appear only in a student's first row.
         total = f"{row.total_before} → {row.total_after}" if row.student != last else ""
         item = f"{row.question}.{row.item}" if row.item else ""
         before, after = (

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for machines, progress for those who wait."""
+"""Output of the commands: tables, JSON, and progress bars."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ MOST_ROWS = 100
 
 
 def console() -> Console:
-    """Standard output; wide enough for a table where it is not a terminal."""
+    """Return a console for standard output, wide enough for a table if it is not a terminal."""
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
 
 
 def say(line: str) -> None:
-    """A line on standard output, as it is."""
+    """Print a line to standard output without formatting."""
     console().print(line, soft_wrap=True, markup=False)
 
 
 def number(points: Decimal) -> str:
-    """Points without zeros at their end."""
+    """Format points without trailing zeros."""
     return f"{points.normalize():f}"
 
 
 def with_size(path: Path | str) -> str:
-    """A file with its size; what is no file here, as a database elsewhere, by its name alone."""
+    """Return a file's path with its size, or only the name if it is not a file, such as a remote database."""
     try:
         return f"{path} ({Path(path).stat().st_size / 1e6:.1f} MB)"
     except OSError:
@@ -60,20 +60,22 @@ def with_size(path: Path | str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON object on one line of standard output."""
+    """Print one JSON object on one line of standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
 
 
 def _plain(value: Any) -> Any:
+    # JSON has no decimal numbers; all other unknown values become text.
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
 @contextlib.contextmanager
 def at_isolation(isolation: Isolation) -> Iterator[None]:
-    """Say on standard error, before and after what is run, that student code is confined less than fully."""
+    """Warn on standard error, before and after a run, if student code is not fully confined."""
     _warn(warning(isolation))
     try:
         yield
+    # Again at the end, because a long output may have scrolled the first warning away.
     finally:
         _warn(warning(isolation))
 
@@ -85,22 +87,23 @@ def _warn(text: str) -> None:
 
 
 class RateColumn(ProgressColumn):
-    """Submissions per second."""
+    """Shows submissions per second."""
 
     def render(self, task: Task) -> Text:
-        """The rate so far."""
+        """Return the rate so far."""
         return Text(f"{task.speed:.1f}/s" if task.speed else "–/s")
 
 
 class ProgressBar(Listener):
-    """Shows progress as a bar on standard error, where that is a terminal; tells sentences there."""
+    """Shows a progress bar on standard error if that is a terminal, and prints messages there."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._bar: Progress | None = None
 
     def progress(self, done: int, total: int) -> None:
-        """The bar is there from the first step to the last."""
+        """Show the bar from the first to the last step."""
+        # Created late, so that a run without any step shows no bar.
         if self._bar is None and done < total:
             self._bar = Progress(
                 TextColumn("{task.description}"),
@@ -124,23 +127,23 @@ class ProgressBar(Listener):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The bar is gone afterwards, whatever happened. Idempotent."""
+        """Remove the bar, whatever happened. Idempotent."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def tell(self, sentence: str) -> None:
-        """On a line of its own."""
+        """Print a sentence on a separate line."""
         print_notes([sentence])
 
 
 def print_notes(sentences: Iterable[str]) -> None:
-    """What staff must know, on standard error."""
+    """Print messages for staff to standard error."""
     sys.stderr.writelines(f"autograder: {sentence}\n" for sentence in sentences)
 
 
 def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
-    """A row per student: points, what waits for a person, and remarks."""
+    """Return a row per student: points, points that need manual review, and remarks."""
     table = Table(title=title, caption_justify="left")
     for name, justify in (("student", "left"), ("points", "right"), ("waiting", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -158,7 +161,7 @@ def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
 
 
 def changes_table(changes: Sequence[PointsChange]) -> Table:
-    """Whose automatic points are others than in the result before, and which items moved."""
+    """Return the students with other automatic points than before, and the items that changed."""
     table = Table(title="other automatic points than before", caption_justify="left")
     for name, justify in (("student", "left"), ("before", "right"), ("now", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -172,7 +175,7 @@ def changes_table(changes: Sequence[PointsChange]) -> Table:
 
 
 def summary_table(figures: dict[str, Any], title: str) -> Table:
-    """Names and figures."""
+    """Return a table of names and figures."""
     table = Table(title=title, show_header=False)
     for name, value in figures.items():
         text = "\n".join(value) if isinstance(value, list) else str(value)
@@ -181,7 +184,7 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
 
 
 def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
-    """Where the time went; boxes and the whole run are known by their processor time alone."""
+    """Return the time spent per step. Sandboxes and the whole run only have processor times."""
     table = Table(title="where the time went: milliseconds for each submission graded now")
     for column in ("step", "by the clock", "processor: user", "system"):
         table.add_column(column, justify="left" if column == "step" else "right")
@@ -192,7 +195,7 @@ def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def layers_table(layers: Sequence[Layer]) -> Table:
-    """The layers of confinement, with what to do about those that are missing."""
+    """Return the layers of confinement, with remedies for missing ones."""
     table = Table(title="sandbox")
     for name in ("layer", "", "found", "what to do"):
         table.add_column(name, overflow="fold")

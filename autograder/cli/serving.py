@@ -1,4 +1,4 @@
-"""The commands of the service: it is served, worked for, handed in to, copied and left again."""
+"""The commands of the service: run it, run a worker, submit, back up and restore."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def serve(
 def _demo_course(course: Path) -> None:
     from autograder.app import demo_run
 
+    # A restart keeps the course of the first start.
     if not (course / "rubrics").is_dir():
         with demo_run.removed_on_failure(course, students=12, seed=1):
             demo_run.make(course, students=12, seed=1)

@@ -1,4 +1,4 @@
-"""The commands ``demo``, ``doctor`` and ``check``: what is tried before anything counts."""
+"""The commands ``demo``, ``doctor`` and ``check``, for trying things out before anything counts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def demo(
 def _demonstrate(
     folder: Path, students: int, seed: int, workers: int, isolation: Isolation, language: str, *, json: bool
 ) -> bool:
-    """Make the demo's course and grade it; return whether every mark is the one it must be."""
+    """Create and grade the demo course; return whether every mark is as expected."""
     from autograder.app import demo_run, run_statistics
     from autograder.cli import report
 
@@ -131,6 +131,7 @@ def check(
     """
     from autograder.app import inspection
 
+    # Without the option, the release's language is used.
     check_language(language, ("", *inspection.languages()))
     looked = inspection.inspect_notebook(notebook, check_file, language)
     if json:

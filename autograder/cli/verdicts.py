@@ -1,4 +1,4 @@
-"""What ``autograder verify`` prints: a matrix for each question, what was found, and JSON for machines."""
+"""Output of ``autograder verify``: a matrix for each question, the findings, and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
 
 
 def show(verified: Verified) -> None:
-    """Print the matrices of one assignment, then what was found."""
+    """Print the matrices of one assignment, then its findings."""
     out = report.console()
     if verified.matrices:
         out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
@@ -49,7 +49,8 @@ def show(verified: Verified) -> None:
 
 
 def _show_matrix(out: Console, matrix: Matrix) -> None:
-    """One row for each trial or family; the columns of marks are numbered, because names do not fit."""
+    """Print a row for each trial or family. Columns are numbered, because the items' names do not fit."""
+    # Manual items get no automatic marks, so their columns only appear if there are no others.
     items = [item for item in matrix.items if item not in matrix.manual] or list(matrix.items)
     if not matrix.rows:
         out.print(f"\n{matrix.question}: no trials", markup=False)
@@ -90,7 +91,7 @@ def _show_survivors(out: Console, cell: MutatedCell) -> None:
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Each trial on a line of its own, but those of a family on one as long as all is well with them."""
+    """Yield each trial as a line, but combine a family into one line if none of its trials has a finding."""
     families: dict[str, list[Row]] = {}
     for row in rows:
         if row.family and not row.findings:
@@ -106,6 +107,7 @@ def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 def _cell(rows: Iterable[Row], item: str) -> Text:
     found = list(rows)
+    # The worst mark of a family is shown: wrong, then lost, then open, then kept.
     if any(item in row.wrong for row in found):
         return Text(WRONG, style="bold red")
     lost = any(row.marks.get(item) is Mark.LOST for row in found)

@@ -1,4 +1,4 @@
-"""The closed vocabulary of sentences for students: by their codes, in every language of the catalogue."""
+"""The closed vocabulary of sentences for students, identified by codes, in every available language."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["counted", "filled", "languages", "localised", "render", "sentence", 
 
 
 def render(message: Message, language: str) -> str:
-    """The sentence in one language; English where the rubric, or the catalogue, has no other.
+    """Return the sentence in a language; English if the message or the catalogue has no other.
 
     Raises:
-        KeyError: the code is not in the vocabulary and the message carries no text of its own.
+        KeyError: the code is not in the vocabulary and the message carries no text.
     """
     own = message.text
     text = own.get(language) or own["en"] if own else template(message.code, language)
@@ -20,7 +20,7 @@ def render(message: Message, language: str) -> str:
 
 
 def filled(message: Message, language: str) -> dict[str, str]:
-    """What stands in the placeholders of a message, in one language."""
+    """Return the values of a message's placeholders in a language."""
     return {
         name: words if isinstance(words, str) else words.within(language)
         for name, words in message.params.items()

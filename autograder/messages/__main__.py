@@ -1,7 +1,10 @@
-"""``python -m autograder.messages``: brings ``locale/`` up to date with the tables of sentences.
+"""``python -m autograder.messages``: updates ``locale/`` from the tables of sentences.
 
-Every language that has a file gets new sentences, to be translated, and loses those that are gone; a sentence
-whose English has changed is marked as fuzzy. What has to be looked at is told, and then the exit code is 1.
+New sentences are added to the file of every language for translation, and removed sentences are deleted from
+it;
+a sentence is marked as fuzzy if its English text has changed. The program lists everything that needs
+attention,
+and then exits with 1.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from autograder.messages.translating import Book, faults
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Update the files of all languages and of those named."""
+    """Update the files of all existing languages and of those on the command line."""
     parser = argparse.ArgumentParser(prog="python -m autograder.messages", description=__doc__)
     parser.add_argument("language", nargs="*", help="begins the file of a language, such as fr")
     parser.add_argument("--check", action="store_true", help="write nothing")

@@ -1,11 +1,14 @@
-"""The catalogue of sentences: English in tables, every other language in a file of its own.
+"""The catalogue of sentences: English in tables, all other languages in translation files.
 
-A table is a module with a mapping ``SENTENCES`` of stable codes to English, one for each area. `AREAS` names
-them; besides, every kind of question may bring one, as ``sentences.py`` in its folder. A sentence that
-changes with a number is a pair: for one, and for more. Other languages stand in
-``locale/<language>/LC_MESSAGES/autograder.po`` (those of another package's kind in ``locale`` beside its
-table), under the code as context (``msgctxt``), and are compiled in memory when they are first needed;
-``python -m autograder.messages`` brings these files up to date.
+A table is a module with a mapping ``SENTENCES`` of stable codes to English, one per area. `AREAS` lists them;
+in
+addition, every kind of question may have a table, ``sentences.py`` in its folder. A sentence that changes
+with a
+number is a pair: singular and plural. Translations are in ``locale/<language>/LC_MESSAGES/autograder.po``
+(those of
+another package's kind in ``locale`` next to its table), with the code as context (``msgctxt``). They are
+compiled
+in memory on first use; ``python -m autograder.messages`` updates these files.
 """
 
 from __future__ import annotations
@@ -31,44 +34,45 @@ AREAS = (
     "autograder.messages.student",
     "autograder.web.words",
 )
-"""The modules that hold tables, wherever they lie. They are read when a sentence is first asked for."""
+"""The modules with tables. They are read when a sentence is first requested."""
 KINDS = "autograder.kinds"
-"""The group of entry points under which packages name their kinds of questions."""
+"""The group of entry points with which packages register kinds of questions."""
 LOCALE = Path(__file__).parents[1] / "locale"
 DOMAIN = "autograder"
 _MANY = 2
 
 Sentence = str | tuple[str, str]
-"""English, with placeholders in braces: one text, or one for a single thing and one for several."""
+"""English, with placeholders in braces: one text, or a singular and a plural."""
 
 
 @functools.cache
 def sentences() -> Mapping[str, Sentence]:
-    """Code → English, of all tables.
+    """Load code → English from all tables.
 
     Raises:
-        ValueError: a code stands in two tables.
+        ValueError: two tables have the same code.
     """
     return joined(areas())
 
 
 @functools.cache
 def areas() -> tuple[str, ...]:
-    """The modules of all tables: those of `AREAS`, and of the kinds that bring one."""
+    """List the modules of all tables: those of `AREAS`, and of the kinds that have one."""
     kinds = (f"{one.module}.sentences" for one in entry_points(group=KINDS))
+    # Several kinds of a package may share one table.
     return tuple(dict.fromkeys((*AREAS, *(area for area in kinds if _file(area).is_file()))))
 
 
 def is_ours(area: str) -> bool:
-    """Whether a table belongs to this package, and its other languages to our `LOCALE`."""
+    """Decide whether a table belongs to this package, so that its translations are in `LOCALE`."""
     return area.startswith("autograder.")
 
 
 def joined(tables: Iterable[str]) -> Mapping[str, Sentence]:
-    """Code → English, of some tables.
+    """Merge tables into code → English.
 
     Raises:
-        ValueError: a code stands in two of them.
+        ValueError: two tables have the same code.
     """
     found: dict[str, Sentence] = {}
     for area in tables:
@@ -81,17 +85,17 @@ def joined(tables: Iterable[str]) -> Mapping[str, Sentence]:
 
 
 def languages() -> tuple[str, ...]:
-    """Every language that there is: English, and those that have a file."""
+    """Return all available languages: English, and those with a translation file."""
     return _languages(LOCALE)
 
 
 def template(code: str, language: str, number: int = _MANY) -> str:
-    """A sentence with its placeholders; English where the language has none.
+    """Return a sentence with its placeholders; English if the language has no translation.
 
     Args:
         code: of the sentence.
         language: such as ``"de"``.
-        number: of the things that are told of, where the sentence changes with it.
+        number: chooses singular or plural, if the sentence has both.
 
     Raises:
         KeyError: there is no such code.
@@ -104,45 +108,50 @@ def template(code: str, language: str, number: int = _MANY) -> str:
 
 
 def sentence(code: str, language: str, /, **params: object) -> str:
-    """A sentence with what stands in its placeholders.
+    """Return a sentence with its placeholders filled.
 
     Raises:
-        KeyError: there is no such code, or a placeholder is not filled.
+        KeyError: there is no such code, or a placeholder has no value.
     """
     return template(code, language).format_map(params)
 
 
 def counted(code: str, language: str, number: Decimal, /, **params: object) -> str:
-    """The same for a sentence that changes with a number. A part of one thing is told like several things."""
+    """Return a sentence that changes with a number. Fractions use the plural."""
     whole = int(number) if number == int(number) else _MANY
+    # gettext's plural rules are defined for natural numbers.
     return template(code, language, abs(whole)).format_map(params)
 
 
 def localised(code: str, /, **params: object) -> LocalisedText:
-    """Words in every language, to stand in the placeholder of a sentence."""
+    """Return a sentence in every language, as the value for a placeholder of another sentence."""
     return LocalisedText({language: sentence(code, language, **params) for language in languages()})
 
 
 def locale_of(area: str) -> Path:
-    """The folder of the other languages of a table: ours, or that beside a table of another package."""
+    """Return the folder with a table's translations: ours, or the one next to another package's table."""
     return LOCALE if is_ours(area) else _file(area).with_name("locale")
 
 
 def translation_file(locale: Path, language: str) -> Path:
-    """Where the sentences of a language lie."""
+    """Return the path of a language's translation file."""
     return locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
 def _file(area: str) -> Path:
-    """Where a module lies, or would lie. Nothing is imported but the package that all of it is in."""
+    """Return the path that a module has or would have. Only its top-level package is imported."""
     package, *parts = area.split(".")
+    # `find_spec` of a submodule would import its parents.
     spec = importlib.util.find_spec(package)
     folder = next(iter((spec and spec.submodule_search_locations) or ()), "")
     return Path(folder, *parts).with_suffix(".py")
 
 
 def _table(area: str) -> Mapping[str, Sentence]:
-    """The table of a module, which is run alone: the packages around it may hold whole kinds of questions."""
+    """Load the table of a module, without its parent packages.
+
+    Importing the package normally would import whole kinds of questions.
+    """
     spec = importlib.util.spec_from_file_location(area, _file(area))
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"{area}: there is no such table of sentences")
@@ -159,16 +168,18 @@ def _languages(locale: Path) -> tuple[str, ...]:
 
 @functools.cache
 def _translations(locale: Path, language: str) -> gettext.NullTranslations:
-    """One language, of our tables and then of those of others."""
+    """Return the translations into a language: those of our tables, then of other packages."""
     known = gettext.NullTranslations()
     for folder in (locale, *(locale_of(area) for area in areas() if not is_ours(area))):
         path = translation_file(folder, language)
         if path.is_file():
+            # The first file that has a code wins, so another package cannot replace our sentences.
             known.add_fallback(_compiled(path))
     return known
 
 
 def _compiled(path: Path) -> gettext.GNUTranslations:
+    # Imported late: runs in English do not need Babel.
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 

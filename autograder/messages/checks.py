@@ -1,7 +1,6 @@
-"""Sentences about answers of every kind but formulas: what was seen, and what the student can do.
+"""Sentences about answers of every kind except formulas: the observation, and advice for the student.
 
-``{what}`` is the name of the answer, with the case that was asked in brackets. No sentence says what
-would have been right.
+``{what}`` is the name of the answer, with the tested case in brackets. No sentence reveals the right answer.
 """
 
 from __future__ import annotations
@@ -121,8 +120,8 @@ _FORBIDDEN = {
     "forbidden.look": "A person will look at how this was written.",
 }
 
-# What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
-# and of the sorts (families) they belong to.
+# Feedback on known counting mistakes. The codes are those of the mistakes in the course's reference,
+# and of their families.
 _COUNTING = {
     "counting.several": (
         "{what}: this number is not right, and more than one mistake leads to it. Go through the parts one "
@@ -247,7 +246,7 @@ _COUNTING_ADAPTERS = {
     "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
 }
 
-# Words inside of sentences.
+# Phrases within sentences.
 _PHRASES = {
     "phrase.your-code": "Your code",
     "phrase.exception": "an exception",

@@ -1,9 +1,11 @@
-"""Sentences about formulas: that one could not be read, and how a wrong one differs from the right one.
+"""Sentences about formulas: why one cannot be read, and how a wrong one differs from the right one.
 
-The check that students run says the first ones as well. The others name only what the student wrote, and
-claim no more than what was proven: that with one thing changed the formula would be right. Their codes are
+The check that students run uses the first kind as well. The second kind only names parts that the student
+wrote,
+and claims no more than was proven: with this one change the formula would be right. Their codes are
 ``diagnosis.<code>``, followed by what may be named: ``.term`` and ``.part`` for a term and another part of
-the student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`` for two swapped symbols.
+the
+student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`` for two swapped symbols.
 """
 
 from __future__ import annotations
@@ -199,7 +201,7 @@ _IN_TERMS: dict[str, str] = {
 
 
 def _placed(key: str) -> tuple[str, str]:
-    """A clause about one term, with the term."""
+    """Return the code and text of a clause about one term, which names the term."""
     code, _, named = key.partition(".")
     within = ".".join(filter(None, (code, "term", named)))
     return within, _IN_THIS_TERM + _IN_TERMS[key]
@@ -211,11 +213,11 @@ _OFTEN = (
     "power-too-small.symbol", "sign-of-part.part", "extra-factor.part", "factor-forgotten.part",
     "divisor-forgotten.part", "number-forgotten.part", "divided.part",
 )  # fmt: skip
-"""What may stand in several places, of which one is meant."""
+"""Sentences about a part that may occur several times, only one of which is meant."""
 
 
 def _ambiguous(key: str) -> tuple[str, str]:
-    """The same about something that stands in several places."""
+    """Return the code and text for a part that occurs several times."""
     code, _, named = key.partition(".")
     return f"{code}.some.{named}", _FORMULAS[key] + _SOMEWHERE
 
@@ -224,9 +226,10 @@ SENTENCES: dict[str, str] = {f"unreadable.{code}": _AT + text for code, text in 
     f"diagnosis.{key}": text
     for key, text in (*map(_placed, _IN_TERMS), *_FORMULAS.items(), *map(_ambiguous, _OFTEN))
 }
-"""What is said of a whole formula goes before what is said of one of its terms."""
+"""Sentences about a whole formula precede those about one of its terms."""
 
 
 def reason(error: Unreadable) -> str:
-    """The same in English without the place, for whoever wrote the formula into a rubric."""
+    """Return an English reason without the position, for the author of a rubric."""
+    # Without `_AT`: an author sees the whole formula, and there is no mark in it.
     return _UNREADABLE[code_of(error)].format_map(error.params)

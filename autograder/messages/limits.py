@@ -1,12 +1,13 @@
-"""Sentences about limits that were met: beside a question (``{what}`` is its answer), and beside a cell.
+"""Sentences about exceeded limits, shown at a question (``{what}`` is its answer) or at a cell.
 
-Each says how much was allowed and what the student can do. None of them says that it was done on purpose.
+Each states the limit and how the student can stay within it. None of them accuses the student of intent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+# A call or the process was ended; shown at a question.
 _ENDED: Mapping[str, str] = {
     "ending.exited": "{what} ended the whole Python process. Remove calls such as exit() or os._exit().",
     "ending.crashed": "{what} crashed the Python process. Run it on a small input and look where it breaks.",
@@ -54,6 +55,7 @@ _ENDED: Mapping[str, str] = {
     ),
 }
 
+# The student's code met a limit and stopped with an error; shown at a question.
 _MET: Mapping[str, str] = {
     "limit.memory": (
         "{what} stopped with {error}: it asked for more memory than there is; a notebook has {limit}. Use "
@@ -88,6 +90,7 @@ _MET: Mapping[str, str] = {
     ),
 }
 
+# As `_ENDED`, shown at the cell.
 _CELL_ENDED: Mapping[str, str] = {
     "cell.ending.exited": "This cell ended Python; the rest was run without it. Remove calls such as exit().",
     "cell.ending.crashed": (
@@ -139,6 +142,7 @@ _CELL_ENDED: Mapping[str, str] = {
     ),
 }
 
+# As `_MET`, shown at the cell.
 _CELL_MET: Mapping[str, str] = {
     "cell.limit.memory": (
         "Memory is limited to {limit}, and this cell asked for more than there was. Use smaller arrays, or "

@@ -1,4 +1,4 @@
-"""What students are told about cells that were split, copied, merged or changed."""
+"""Sentences for students about cells that were split, copied, merged or changed."""
 
 from __future__ import annotations
 

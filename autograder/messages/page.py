@@ -1,4 +1,4 @@
-"""The words of all that is shown or printed: pages, comments in formgrader, title pages, times, sheets."""
+"""Texts of everything that is shown or printed: pages, formgrader comments, title pages, times, sheets."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ _TITLE_PAGE: Mapping[str, str] = {
     "title.grade": "| | **Grade** | | |",
 }
 
-# The sheets on paper.
+# Printed sheets.
 _SHEET: Mapping[str, str | tuple[str, str]] = {
     "sheet.name": "Name",
     "sheet.number": "Student number",

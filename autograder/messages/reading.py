@@ -1,4 +1,7 @@
-"""The message about a formula or number that cannot be read. It travels with the check that students run."""
+"""The message about a formula or number that cannot be read.
+
+It is part of the check that students run, so it imports little.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,23 @@ if TYPE_CHECKING:
     from autograder.wording import Phrase
 
 EXCERPT = 24
-"""Characters of a formula shown on either side of the place of an error."""
+"""Characters of a formula shown on either side of an error."""
 MARK = "▸"
 SHOWN = 2000
-"""Characters of the whole formula that are kept for a caret."""
+"""Characters of the whole formula that are kept to draw a caret."""
 
 
 def unreadable(error: Unreadable, text: str) -> Message:
-    """The sentence about a formula that could not be read.
+    """Return the sentence about a formula that could not be read.
 
-    Its parameters hold ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
-    neighbourhood with a mark at the place, which the sentence itself shows. An error about a part that was
-    handed in as a text of its own carries that text.
+    Its parameters contain ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
+    surrounding
+    text with a mark at the position, which the sentence itself shows. If the error is about a separately
+    submitted
+    part, its own text is used.
     """
     code, text = code_of(error), error.params.get("text", text)
+    # Clamped, so that a position outside of the text cannot break the excerpt.
     offset = min(max(error.offset, 0), len(text))
     before, after = text[max(0, offset - EXCERPT) : offset], text[offset : offset + EXCERPT]
     excerpt = f"{'…' if offset > EXCERPT else ''}{before}{MARK}{after}"
@@ -37,9 +43,9 @@ def unreadable_number(error: Unreadable, what: Phrase, shown: str) -> Message:
     """Return the sentence about a number that could not be read.
 
     Args:
-        error: why.
+        error: the reason.
         what: the name of the answer.
-        shown: what was written, as it is quoted.
+        shown: the answer as it is quoted.
     """
     code = {"number-too-large": "too-large"}.get(error.code, error.code)
     if code == "unknown-unit" and error.params["suggestion"]:
@@ -49,13 +55,13 @@ def unreadable_number(error: Unreadable, what: Phrase, shown: str) -> Message:
 
 
 def code_of(error: Unreadable) -> str:
-    """The code of the sentence about an error, in the area ``unreadable``."""
+    """Return the code of the sentence about an error, in the area ``unreadable``."""
     is_near = error.code == "unknown-name" and error.params.get("suggestion")
     return "unknown-name-near" if is_near else error.code
 
 
 def _visible(text: str) -> str:
-    """One line without control characters; lone surrogates cannot be written to a page."""
+    """Return one line without control characters and lone surrogates, which cannot be written to a page."""
     return "".join(
         character if character.isprintable() and not character.isspace() else " " for character in text
     )

@@ -1,4 +1,4 @@
-"""What the check that students run says of answers; none of it depends on a right one."""
+"""Sentences of the check that students run; none of them depends on a right answer."""
 
 from __future__ import annotations
 

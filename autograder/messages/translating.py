@@ -1,4 +1,4 @@
-"""Keeps the files of the other languages up to date with the tables, and finds what is wrong in them."""
+"""Updates the translation files from the tables, and finds faults in them."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _NOT_KEPT = (
     *('"Report-Msgid-Bugs-To:', '"POT-Creation-Date:', '"PO-Revision-Date:', '"Last-Translator:'),
     *('"Language-Team:', '"Generated-By:'),
 )
-"""Lines of the header that say nothing, or something else with each run."""
+"""Header lines without information, or with values that change on each run."""
 _HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is the sentence's stable code."
 
 
 class Book:
-    """Some tables, with the folder of their other languages."""
+    """Tables of sentences, with the folder of their translations."""
 
     def __init__(self, area: str = "", locale: Path | None = None) -> None:
-        """Take the tables.
+        """Read the tables.
 
         Args:
             area: the table of another package's kind; default: all of ours.
-            locale: of the other languages; default: where those of the tables lie.
+            locale: the folder of the translations; default: the one that belongs to the tables.
         """
         self.tables = (area,) if area else tuple(filter(is_ours, areas()))
         self.sentences: Mapping[str, Sentence] = joined(self.tables)
         self.locale = locale or locale_of(self.tables[0])
 
     def languages(self) -> tuple[str, ...]:
-        """Those that have a file."""
+        """Return the languages that have a file."""
         return tuple(sorted(path.parts[-3] for path in self.locale.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
 
     def read(self, language: str) -> Catalog:
-        """What the file of a language holds; nothing where there is no such file."""
+        """Read the file of a language; empty if there is no such file."""
         path = translation_file(self.locale, language)
         if not path.is_file():
             return Catalog(locale=language, domain=DOMAIN)
@@ -56,10 +56,11 @@ class Book:
             return read_po(file, locale=language, domain=DOMAIN)
 
     def updated(self, language: str) -> Catalog:
-        """The catalogue of a language with every sentence of the tables and no other, ordered by code.
+        """Return a language's catalogue with exactly the sentences of the tables, ordered by code.
 
-        Where the English has changed since, the translation stays, marked as fuzzy: nobody sees it until
-        somebody has looked at it.
+        If the English text has changed, the translation is kept but marked as fuzzy: it is not used until it
+        has been
+        reviewed.
         """
         known = {message.context: message for message in self.read(language) if message.context}
         new = Catalog(
@@ -79,6 +80,7 @@ class Book:
             same_form = isinstance(before.id, str) == isinstance(english, str)
             new.add(
                 english,
+                # A sentence that became a pair, or the reverse, needs another number of translations.
                 before.string if same_form else None,
                 flags={"fuzzy"} if changed or before.fuzzy else (),
                 user_comments=before.user_comments,
@@ -88,7 +90,7 @@ class Book:
         return new
 
     def unused(self, language: str) -> tuple[str, ...]:
-        """Codes that the file of a language holds and no table knows."""
+        """Return codes in a language's file that no table has."""
         codes = (message.context for message in self.read(language) if message.context)
         return tuple(code for code in codes if code not in self.sentences)
 
@@ -103,7 +105,7 @@ class Book:
 
 
 def faults(catalogue: Catalog) -> Iterator[str]:
-    """What somebody has to look at, each with the code of the sentence."""
+    """Find everything that needs attention, each with the code of the sentence."""
     for message in catalogue:
         if not message.context:
             continue
@@ -122,16 +124,17 @@ def _placeholders(message: Message) -> Iterator[str]:
         strange = names(text) - wanted
         if strange:
             yield f"{message.context}: the English has no placeholder {', '.join(sorted(strange))}"
+    # Only the last form must have all placeholders: a singular may spell its number out.
     lacking = wanted - names(_parts(message.string)[-1])
     if lacking:
         yield f"{message.context}: the placeholder is missing: {', '.join(sorted(lacking))}"
 
 
 def names(text: str) -> set[str]:
-    """The placeholders of a text."""
+    """Return the placeholders of a text."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
 def _parts(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
-    """A sentence as it changes with a number; one that does not has a single part."""
+    """Return the singular and plural of a sentence; a single form if it does not change with a number."""
     return (text or "",) if isinstance(text, str | None) else tuple(text)

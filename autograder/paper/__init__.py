@@ -1,4 +1,4 @@
-"""Assignments on paper: the sheet that students write on, and the one that graders read."""
+"""Assignments on paper: the sheet for students, and the one with solutions for graders."""
 
 from autograder.paper.engine import print_pdf
 from autograder.paper.sheet import Sheet, make_sheet, render

@@ -1,4 +1,4 @@
-"""The room for an answer on paper: what stands in it already, and how much is left to write."""
+"""The boxes for answers on paper: their given content, and the space left for writing."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ from autograder.notebook.release import ReleaseCell
 from autograder.rubric import Question
 
 TEXT_MILLIMETRES, CODE_MILLIMETRES = 14, 16
-"""For each point."""
+"""Height per point."""
 LEAST_TEXT, LEAST_CODE = 20, 40
 MOST_MILLIMETRES = 190
-"""A box fits on a page."""
+"""A box must fit on one page."""
 SHORT_FORMS = ("formula", "number", "shape", "choice")
-"""Answers that are short values, as long as nothing is called."""
+"""Forms of answers that are short values, unless they call something."""
 SPARE_ROWS = 2
 MOST_UNTORN = 45
-"""Lines of a listing; a longer one may go over the end of a page."""
+"""Lines of a listing that are kept on one page; a longer listing may be split."""
 _LINE, _LETTER = 160, 2.15
-"""Millimetres of a line in a box, and of one of its letters."""
+"""Millimetres: the width of a line in a box, and of one character."""
 _CODE_LINE, _CODE_LETTERS = 4.15, 90
-"""Millimetres of a line of code from top to bottom, and how many letters it has."""
+"""The height of a line of code in millimetres, and the number of its characters."""
 _PAGE = 205
-"""Millimetres that a page has for a box, below a question of a few lines."""
+"""Millimetres available for a box on a page, below a question of a few lines."""
 _MOST_SHRUNK = 0.7
 _NARROWEST, _WIDEST, _AROUND = 30, 90, 2
-"""Millimetres of a blank, and of the space around it."""
+"""Millimetres: the limits for the width of a blank, and the space around it."""
 _CLOSING = ",;:.)]}"
-"""What stays on the line of the blank before it."""
+"""Characters that stay on the same line as the blank before them."""
 
+# A quoted text with an ellipsis, a bare `...`, or the character "…".
 _BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+# A name that is assigned an empty text.
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
 _EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
+# The sign before an assignment that is commented out.
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
 
 
@@ -48,7 +51,7 @@ _MARKER = re.compile(rf"(?:BEGIN|END) (?:{'|'.join(REGIONS)})")
 
 
 class Piece(Struct, frozen=True):
-    """One part of a box, from top to bottom."""
+    """A part of a box; a box consists of pieces from top to bottom."""
 
     kind: str
     """``"code"``, ``"listing"`` (with space between the lines), ``"blanks"``, ``"space"``, ``"grid"`` or
@@ -59,49 +62,49 @@ class Piece(Struct, frozen=True):
     columns: tuple[str, ...] = ()
     rows: int = 0
     changed: tuple[bool, ...] = ()
-    """Of a listing in a solution: which lines are not those that students got."""
+    """For a listing in a solution: which lines differ from the released ones."""
 
     @property
     def lines(self) -> list[tuple[str, bool]]:
-        """The lines of a code, and whether each is new."""
+        """The lines of code, each with whether it is new."""
         lines = self.text.split("\n")
         return list(zip(lines, self.changed or [False] * len(lines), strict=True))
 
 
 class AnswerBox(Struct, frozen=True):
-    """One answer cell on paper."""
+    """An answer cell on paper."""
 
     id: str
     points: Decimal
     pieces: tuple[Piece, ...]
     bonus: bool = False
-    """Its points are not among the possible ones."""
+    """Whether its points do not count towards the possible ones."""
 
     @property
     def whole(self) -> bool:
-        """Not to be torn apart by the end of a page."""
+        """Whether the box must not be split between pages."""
         return sum(piece.text.count("\n") for piece in self.pieces) <= MOST_UNTORN
 
 
 def empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> AnswerBox:
-    """What a student writes into.
+    """Return the box that a student writes into.
 
     Args:
-        question: the one that the cell answers, at least in part.
+        question: the question that the cell answers, at least in part.
         cell: of the release.
-        points: what the answer in this cell can earn.
+        points: the possible points for this cell.
     """
     return AnswerBox(cell.grade_id, points, tuple(_room(question, cell, points)), question.bonus)
 
 
 def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str) -> AnswerBox:
-    """What stands in the answer key.
+    """Return the box with the answer key's content.
 
     Args:
-        question: as in `empty_box`.
+        question: as for `make_empty_box`.
         cell: of the release.
-        points: as in `empty_box`.
-        key: the same cell's source in the answer key.
+        points: as for `make_empty_box`.
+        key: the source of the same cell in the answer key.
     """
     if cell.cell_type == "markdown":
         return AnswerBox(
@@ -110,13 +113,17 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
     code = _solution(key)
     changed: tuple[bool, ...] = ()
     if kind(question.kind).form == "listing":
+        # Compared without indentation: a line that was only moved is not new.
         given = {line.strip() for line in cell.source.split("\n")}
         changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
     return AnswerBox(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
 
 
 def _solution(key: str) -> str:
-    """What the answer key adds; the whole cell where that is the inside of functions with given heads."""
+    """Return the code that the answer key adds.
+
+    If that is the body of functions with given heads, return the whole cell.
+    """
     parts = split(key, "answer key")
     inside = next((line for line in parts.withheld if line.strip()), "").startswith((" ", "\t"))
     if "SOLUTION" in parts.regions and not inside:
@@ -144,7 +151,10 @@ def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]
 
 
 def form(source: str) -> Markup | None:
-    """A cell of names with empty texts, such as the student's own details, as lines to fill in; else None."""
+    """Render a cell that assigns empty texts to names, such as the student's details, as lines to fill in.
+
+    Returns None for any other cell.
+    """
     lines = [line for line in source.split("\n") if line.strip()]
     fields = [_FIELD.fullmatch(line) for line in lines if not line.startswith("#")]
     if not fields or None in fields:
@@ -154,7 +164,7 @@ def form(source: str) -> Markup | None:
 
 
 def _around_stub(source: str) -> tuple[str, str]:
-    """What a released cell shows before and behind the place of the answer."""
+    """Return the source of a released cell before and after the position of the answer."""
     lines = source.split("\n")
     stubs = [number for number, line in enumerate(lines) if line.strip() in STUB_LINES]
     if not stubs:
@@ -163,16 +173,17 @@ def _around_stub(source: str) -> tuple[str, str]:
 
 
 def _space(points: Decimal, each: int, least: int, given: str = "") -> Piece:
-    """Room for an answer; less by a little where the box then stays on one page with what is given in it."""
+    """Return space for an answer. It shrinks slightly if the box then fits on one page with its code."""
     wanted = min(max(least, round(points * each)), MOST_MILLIMETRES)
     left = _PAGE - round(_CODE_LINE * sum(1 + len(line) // _CODE_LETTERS for line in given.split("\n")))
     return Piece("space", millimetres=left if _MOST_SHRUNK * wanted <= left < wanted else wanted)
 
 
 def _blanks(question: Question, given: str) -> list[Piece]:
-    """A line for every short answer, as the cell of the release has them."""
+    """Return a line for every short answer, as in the released cell."""
     lines = [_COMMENTED.sub("", line, count=1) for line in given.split("\n") if line.strip()]
     if not any(map(_BLANK.search, lines)):
+        # Without a visible blank in the cell, each expected name gets one, in the rubric's order.
         names = dict.fromkeys(
             str(item.options.get("answer") or question.answer) for item in question.items if not item.manual
         )
@@ -181,14 +192,16 @@ def _blanks(question: Question, given: str) -> list[Piece]:
 
 
 def _line(line: str) -> Markup:
-    """A line with ruled blanks in the place of ``...`` and of texts that hold it."""
+    """Render a line with ruled blanks in place of ``...`` and of texts that contain it."""
     parts = _BLANK.split(line)
-    texts = parts[::2]  # between them stands the quote that the pattern remembers
+    texts = parts[::2]  # odd parts are the pattern's group, the quote
+    # The blanks of a line share the space that its text leaves.
     left = _LINE - _LETTER * sum(map(len, texts))
     width = int(min(max(left / max(1, len(texts) - 1) - _AROUND, _NARROWEST), _WIDEST))
     blank = Markup('<span class="blank" style="width:{}mm"></span>').format(width)
     made = [escape(texts[0])]
     for text in texts[1:]:
+        # Punctuation must not wrap to the next line without the blank before it.
         rest = text.lstrip(_CLOSING)
         closing = text[: len(text) - len(rest)]
         made.append(Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank)

@@ -1,4 +1,4 @@
-"""Makes a PDF of a page with a Chromium that is found when it is needed."""
+"""Prints a page as PDF with an installed Chromium."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from msgspec import Struct
 from autograder import atomic
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""In the order in which they are looked for on PATH."""
+"""In the order in which they are looked up on PATH."""
 LEAST_VERSION = 131
-"""The first one that prints what stands in the margin boxes of CSS: the field for the name."""
+"""The first version that prints the margin boxes of CSS, which hold the field for the name."""
 SECONDS = 120
 _MOST_SAID = 300
 
 
 class Printed(Struct, frozen=True):
-    """What became of it."""
+    """The result of printing."""
 
     problem: str = ""
-    """Why there is no PDF, in a sentence; empty when there is one."""
+    """The reason why there is no PDF, in a sentence; empty if there is one."""
 
 
 def print_pdf(html: str, path: Path, seconds: float = SECONDS) -> Printed:
-    """Write the page as a PDF; never raises for what the browser does.
+    """Write the page as a PDF. Failures of the browser are returned, never raised.
 
-    The browser gets a file, a fresh profile in a folder that is deleted afterwards, and no network.
+    The browser gets a file, a fresh profile in a temporary folder, and no network.
 
     Args:
         html: the page.
-        path: of the PDF, which is there whole or not at all.
-        seconds: how long the browser may take.
+        path: of the PDF, which is written completely or not at all.
+        seconds: time limit for the browser.
     """
     program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
     if program is None:
@@ -53,6 +53,7 @@ def print_pdf(html: str, path: Path, seconds: float = SECONDS) -> Printed:
         page.write_text(html, "utf-8")
         run = _run([program, *_options(folder, made), page.as_uri()], folder, seconds)
         content = made.read_bytes() if made.is_file() else b""
+        # Chromium can exit with 0 although it wrote no PDF.
         if run.problem or not content.startswith(b"%PDF-"):
             told = run.problem or f"it made no PDF: {run.said[-_MOST_SAID:] or 'without a word'}"
             return Printed(f"{program}: {told}")
@@ -86,7 +87,7 @@ class _Ran(Struct, frozen=True):
 
 
 def _run(command: list[str], home: Path, seconds: float) -> _Ran:
-    """Run a program with a home of its own; it and all it started are ended when time is up."""
+    """Run a program with a private home folder, and kill it and its children after the time limit."""
     environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_CACHE_HOME": str(home)}
     try:
         with subprocess.Popen(
@@ -113,8 +114,9 @@ def _run(command: list[str], home: Path, seconds: float) -> _Ran:
 
 
 def _end(running: subprocess.Popen[str]) -> None:
-    """End a program that we have not yet waited for, and what it started."""
+    """Kill a process that was not yet waited for, with all of its process group."""
     if hasattr(os, "killpg"):
+        # The process leads its own group (`start_new_session`), and its id cannot have been reused yet.
         os.killpg(running.pid, signal.SIGKILL)
     else:  # Windows
         running.kill()

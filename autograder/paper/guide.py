@@ -1,4 +1,4 @@
-"""What graders read about an item: what is right, what else is, what is worth a part, and the guide."""
+"""The guide for graders about an item: right answers, partial credit, and marking instructions."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from autograder.kinds import kind
 from autograder.rubric import Item, Question
 
 _STATED = ("value", "right", "accept")
-"""Keys of an item that say what is right, the plainest first."""
+"""Keys of an item that state right answers, the simplest first."""
 _ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
-"""How a growth begins that is written with its letter; the rubric may leave it out."""
+"""The beginning of a growth order that is written with its letter, which a rubric may omit."""
 _PARTS = ("mistake", "remark", "step")
 
 
 class SheetLabels(Labels):
-    """The sheets' words in one language; English for a language that is not there."""
+    """The labels of sheets in one language; English if there is no translation."""
 
     area: ClassVar[str] = "sheet"
 
     def points(self, value: Decimal) -> str:
-        """Points with their unit."""
+        """Return points with their unit. Templates call it by this name."""
         return messages.counted("sheet.points", self.language, value, number=self.number(value))
 
 
 class GuideNote(Struct, frozen=True):
-    """One line about an item."""
+    """A line about an item."""
 
     label: str
     text: Markup
 
 
 class ItemGuide(Struct, frozen=True):
-    """One item of the rubric, for graders."""
+    """The guide for one item of the rubric."""
 
     id: str
     text: str
@@ -52,7 +52,7 @@ class ItemGuide(Struct, frozen=True):
 
 
 def item_guide(question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> ItemGuide:
-    """Everything the rubric says about an item, in words."""
+    """Return everything that the rubric says about an item, in words."""
     notes = (
         [*_manual(question, item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
     )
@@ -91,6 +91,7 @@ def _automatic(
             yield GuideNote("", escape(words("pick", number=item.options["pick"])))
     else:
         for number, entry in enumerate(right):
+            # The first entry is the plainest form; the others are equally accepted.
             yield GuideNote(words("also-right" if number else "right"), shown(entry))
     for key in _PARTS:
         for entry in item.options.get(key, ()):
@@ -99,7 +100,7 @@ def _automatic(
 
 
 def _entries(item: Item, key: str) -> list[Any]:
-    """What a key states: ``accept`` and ``right`` are lists, a ``value`` is one thing whatever it is."""
+    """Return the entries of a key: ``accept`` and ``right`` are lists, a ``value`` is a single entry."""
     if key not in item.options:
         return []
     found = item.options[key]
@@ -120,7 +121,7 @@ def _part(entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _Shown)
 
 
 class _Shown:
-    """Puts what a rubric states into a line."""
+    """Renders values from a rubric within a line."""
 
     def __init__(self, question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> None:
         self._is_order = item.options.get("form") == "asymptotic"
@@ -135,10 +136,12 @@ class _Shown:
         if isinstance(value, str) and self._form == "formula":
             order = self._is_order and not _ORDER.match(value)
             formula = self._typesetter.markup(f"O({value})" if order else value)
+            # A formula that cannot be typeset is shown as it was written.
             if formula is not None:
                 return formula
         if self._form == "number" and not isinstance(value, str):
             value = f"{value} {self._question.options.get('unit', '')}".strip()
+        # Choices are stated by the ids of their options; graders need the text, too.
         text = self._options.get(str(value))
         if isinstance(text, Mapping):
             return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))

@@ -1,4 +1,4 @@
-"""What is printed, in order: texts, given code, and a box for every answer of the release.
+"""The printed sheet, in order: texts, given code, and a box for every answer of the release.
 
 The page is one HTML file with a running header, laid out for paper.
 """
@@ -36,52 +36,52 @@ Size = Literal["a4", "letter"]
 
 
 class Given(Struct, frozen=True):
-    """A text or a code that everybody gets."""
+    """A text or code cell that all students get."""
 
     markup: Markup = Markup()
     code: str = ""
     form: bool = False
-    """Students fill it in with their own details."""
+    """Whether students fill in their details here."""
     chapter: bool = False
-    """Begins with a heading of one of the two highest levels."""
+    """Whether it begins with a heading of one of the two highest levels."""
 
 
 class Section(Struct, frozen=True):
-    """A question with what stands before it, or a text that belongs to no question."""
+    """A question with the cells before it, or cells that belong to no question."""
 
     question: str = ""
-    """Its id; empty for a text between questions."""
+    """The question's id; empty for cells between questions."""
     points: str = ""
     before: tuple[Given, ...] = ()
     boxes: tuple[AnswerBox | Given, ...] = ()
-    """The answers' boxes, with what stands between them."""
+    """The boxes of answers, with the cells between them."""
     items: tuple[ItemGuide, ...] = ()
-    """Of the solutions only."""
+    """Only for the sheet with solutions."""
 
     @property
     def front(self) -> bool:
-        """A title page: what students fill in stands on it, and the questions begin on the next one."""
+        """Whether this is a title page with fields for details; the questions begin on the next page."""
         return not self.question and any(given.form for given in self.before)
 
     @property
     def together(self) -> bool:
-        """Short enough to be kept on one page."""
+        """Whether it is short enough to be kept on one page."""
         return bool(self.question) and all(given.code.count("\n") < _MOST_TOGETHER for given in self.before)
 
 
 class Part(Struct, frozen=True):
-    """One notebook."""
+    """One notebook of the sheet."""
 
     name: str
     sections: tuple[Section, ...]
 
 
 class Sheet(Struct, frozen=True):
-    """A whole assignment on paper."""
+    """The whole assignment on paper."""
 
     title: str
     student: str
-    """Whose variant it is; empty where everybody has the same."""
+    """The student of this variant; empty if there are no variants."""
     version: int
     solutions: bool
     words: SheetLabels
@@ -97,15 +97,15 @@ def make_sheet(
     pictures: Mapping[str, bytes] | None = None,
     student: str = "",
 ) -> Sheet:
-    """The sheet of a release.
+    """Make the sheet of a release.
 
     Args:
-        rubric: of the assignment, or of one student's variant of it.
+        rubric: of the assignment, or of one student's variant.
         releases: notebooks as students get them, by name.
-        language: of the sheet's own words and the rubric's texts.
-        key: the source notebooks with their solutions, by name: makes the sheet for graders.
+        language: of the labels and the rubric's texts.
+        key: the source notebooks with solutions, by name: makes the sheet for graders.
         pictures: contents of data files that texts show, by file name.
-        student: whose variant it is.
+        student: the student of the variant.
 
     Raises:
         CourseError: a notebook is not usable.
@@ -139,7 +139,7 @@ class _SheetMaker:
             self._key = load_release(key[notebook], notebook).by_id
 
     def sections(self, data: bytes, files: Mapping[str, bytes]) -> Iterator[Section]:
-        """In the notebook's order; every question is there once, with all of its boxes."""
+        """Yield the sections in the notebook's order; each question appears once, with all of its boxes."""
         release = load_release(data, "release")
         answers = {cell.grade_id for cell in release.cells if cell.is_answer}
         owners = self._owners(answers)
@@ -153,6 +153,7 @@ class _SheetMaker:
                     section = replace(section, boxes=(*section.boxes, *waiting, box))
                 else:
                     yield from (section,) if section else ()
+                    # A chapter's opening cell belongs to all of its questions, not only to the first one.
                     if len(waiting) > 1 and waiting[0].chapter:
                         yield Section(before=(waiting.pop(0),))
                     section = self._section(owner, tuple(waiting), box)
@@ -167,7 +168,7 @@ class _SheetMaker:
         yield from _loose(waiting)
 
     def _owners(self, answers: set[str]) -> dict[str, Question]:
-        """The question that each answer cell belongs to."""
+        """Map each answer cell to its question."""
         found: dict[str, Question] = {}
         for question in self._questions:
             for name in (question.answer_cell, question.id, *question.cells()):
@@ -183,7 +184,10 @@ class _SheetMaker:
         return Section(question.id, self._words.points(question.points), before, (box,), items)
 
     def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> AnswerBox:
-        """The box of one cell; a code cell answers for all points that have no answer cell of their own."""
+        """Return the box of a cell.
+
+        An ungraded cell gets all points of cells that are not answer cells themselves.
+        """
         cells = question.cells()
         points = cells.get(cell.grade_id, Decimal(0))
         if cell.grade_id not in cells or not cell.grade:
@@ -193,6 +197,7 @@ class _SheetMaker:
         source = self._key[cell.grade_id].source if cell.grade_id in self._key else ""
         if cell.cell_type == "markdown":
             languages = self._rubric.assignment.languages
+            # The text of a key may be given in several languages.
             source = in_language(source, languages, self._words.language, f"answer key, {cell.grade_id}")
         return solved_box(question, cell, points, source)
 
@@ -203,7 +208,7 @@ def _loose(waiting: Sequence[Given]) -> Iterator[Section]:
 
 
 def _is_checking(cell: ReleaseCell) -> bool:
-    """Code that only has a meaning on a computer."""
+    """Decide whether a cell only makes sense on a computer."""
     return cell.cell_type == "code" and (cell.grade or bool(_CHECKING.fullmatch(cell.source)))
 
 
@@ -217,7 +222,7 @@ def _given(cell: ReleaseCell, pictures: Pictures) -> Given | None:
 
 
 def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
-    """For every cell the pictures that its text may show: files of the assignment, and its attachments."""
+    """Yield for every cell the pictures that its text may show: the assignment's files and attachments."""
 
     def uri(name: str, encoded: str) -> str | None:
         mime = "image/png" if name.lower().endswith(".png") else "image/jpeg"
@@ -231,14 +236,16 @@ def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
             for name, bundle in attached.items()
             for mime, encoded in bundle.items()
         }
+        # Pictures that `build_image_uri` refuses are left out.
         yield {name: found for name, found in {**shared, **own}.items() if found}
 
 
 def render(sheet: Sheet, size: Size = "a4") -> str:
-    """The sheet as HTML that fetches nothing and runs nothing.
+    """Return the sheet as HTML that loads nothing and runs no scripts.
 
-    The header with the fields for name and number, and the page's number, stand in the margins of every page:
-    browsers print them that know the margin boxes of CSS (Chromium from version 131).
+    The header with the fields for name and number, and the page number, are in the margins of every page.
+    Browsers
+    print them if they support the margin boxes of CSS (Chromium since version 131).
     """
     words = sheet.words
     name = f"{words('name')}: {'_' * 26}   {words('number')}: {'_' * 14}"
@@ -260,6 +267,6 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
 
 
 def _css(text: str) -> Markup:
-    """A text between the quotes of CSS: whatever could end them, or the style sheet, becomes its number."""
+    """Escape a text for a quoted CSS string: characters that could end it become their code points."""
     chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
-    return Markup("".join(chars))  # noqa: S704 - no sign that is left acts
+    return Markup("".join(chars))  # noqa: S704 - no remaining character is special

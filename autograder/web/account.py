@@ -1,4 +1,4 @@
-"""Accounts: made by invitation alone; keys for programs."""
+"""Accounts, which are only created by invitation, and keys for programs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,17 @@ from autograder.web.student import page
 
 INVITED = timedelta(days=14)
 _OPENED = "invitation"
-"""In a session: the digest of an invitation that its owner has opened."""
+"""Session key: the digest of the invitation that this session has opened."""
 MOST_FAILED = 100
-"""So many tries to sign in may fail within a minute from one address: a class has one, and mistypes."""
+"""Failed sign-ins that one address may have per minute: a whole class can share an address, and people
+mistype."""
 _BROWSER = "known-browser"
-"""The cookie of a browser in which somebody has signed in. Its tries are counted by themselves, so that
-others who try passwords for this account, or from this address, cannot keep its owner out."""
+"""The cookie of a browser in which an account has signed in before.
+
+Its attempts are counted separately, so that attackers who try passwords for this account, or from this
+address,
+cannot lock its owner out.
+"""
 _KNOWN_SECONDS = 365 * 24 * 3600
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -51,7 +56,10 @@ def _failed(request: HttpRequest) -> str:
 
 
 def _known_browser(request: HttpRequest, name: str) -> str:
-    """The mark of the browser if this account has signed in in it; otherwise empty."""
+    """Return the mark of the browser if this account has signed in with it before.
+
+    Otherwise an empty string.
+    """
     try:
         owner, mark = signing.loads(request.COOKIES.get(_BROWSER, ""), salt=_BROWSER, max_age=_KNOWN_SECONDS)
     except signing.BadSignature:
@@ -60,7 +68,7 @@ def _known_browser(request: HttpRequest, name: str) -> str:
 
 
 def remember_browser(response: HttpResponse, account: Account) -> None:
-    """Mark a browser as one in which the account's owner has been let in."""
+    """Mark a browser as one in which the account's owner has signed in."""
     response.set_cookie(
         _BROWSER,
         signing.dumps([account.username.lower(), secrets.token_urlsafe(16)], salt=_BROWSER),
@@ -73,11 +81,13 @@ def remember_browser(response: HttpResponse, account: Account) -> None:
 
 
 class Adapter(DefaultAccountAdapter):
-    """Nobody makes an account without an invitation.
+    """Forbids open registration and limits failed sign-ins.
 
-    The library counts what fails for a key: here a name and an address, or a name and a known browser. By
-    address alone it would hold a lock of the address for each try, also for one that succeeds, and refuse
-    whoever has not got it within a second: some of a class that signs in at once.
+    allauth counts failures per key: here the username with either the address or a known browser. If it
+    counted by
+    address alone, it would lock the address during each attempt, successful ones included, and refuse whoever
+    does
+    not get the lock within a second: part of a class that signs in at the same time.
     """
 
     error_messages: ClassVar[dict[str, Any]] = {
@@ -87,23 +97,27 @@ class Adapter(DefaultAccountAdapter):
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never: `join` is the way."""
+        """Return False: an account is only created by `open_invitation`."""
         del request
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse further tries from an address, or for a name from an address, of which too many have failed.
+        """Refuse further attempts from an address, or for a name from an address, after too many failures.
 
         Raises:
-            ValidationError: these were too many.
+            ValidationError: there were too many failures.
         """
         known = _known_browser(request, credentials.get("username", ""))
+        # A known browser is exempt: strangers behind the same address must not lock out its owner.
         if not known and cache.get(_failed(request), 0) >= MOST_FAILED:
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        """Count one more; of two at the same moment, one may be left out."""
+        """Count a failure.
+
+        Two failures at the same moment may count once: reading and writing are not atomic.
+        """
         super().authentication_failed(request, **credentials)
         cache.set(_failed(request), cache.get(_failed(request), 0) + 1, timeout=120)
 
@@ -112,36 +126,37 @@ class Adapter(DefaultAccountAdapter):
         return f"{name}:{_known_browser(request, name) or get_ip(request)}"
 
     def post_login(self, request: HttpRequest, user: Account, **how: Any) -> HttpResponse:
-        """Go on, and know the browser from now on."""
+        """Continue after the sign-in, and mark the browser as known."""
         response = super().post_login(request, user, **how)
         remember_browser(response, user)
         return response
 
     def send_notification_mail(self, template_prefix: str, user: Account, *_: object, **__: object) -> None:
-        """No mail: what changed of how somebody signs in stands in the log."""
+        """Record a change of credentials in the audit log instead of sending a mail."""
         audit.note(user.username, template_prefix.rpartition("/")[2].replace("_", " "), user.username)
 
 
 class JoinForm(UserCreationForm):
-    """The name and the password of a new account."""
+    """Form with the name and the password of a new account."""
 
     class Meta(UserCreationForm.Meta):
-        """Of ours."""
+        """Use the account model of the service."""
 
         model = Account
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret that was given away."""
+    """Return the digest of a secret; only the digest is stored."""
+    # Secrets are random and long, so a plain hash without salt or stretching is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def invite(member: Member | None, account: Account | None = None) -> tuple[str, Invitation]:
-    """The end of a link that works once; links of before lead nowhere from now on.
+    """Create an invitation and return the path of its link, which works once. Earlier links become invalid.
 
     Args:
-        member: whose account it will make; None: an administrator's.
-        account: whose password it will change instead.
+        member: the member the new account is for; None for an administrator.
+        account: an existing account that gets a new password instead.
     """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -154,8 +169,9 @@ def invite(member: Member | None, account: Account | None = None) -> tuple[str, 
 
 @open_page("GET", "HEAD", "POST")
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Make the account of an invitation and sign in, or join with one's own, or choose a new password."""
+    """Create an account, join with an existing one, or choose a new password, as the invitation says."""
     with transaction.atomic():
+        # The row stays locked until the end, so that two requests cannot both use one link.
         found = Invitation.objects.select_for_update().filter(
             digest=digest(token), expires_at__gt=timezone.now()
         )
@@ -177,8 +193,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 return response
             try:
                 with transaction.atomic():
+                    # The inner transaction is a savepoint: a taken name must not abort the outer one.
                     account = _made(form, invitation)
-            except IntegrityError:  # somebody took the name at this very moment
+            except IntegrityError:  # another request took the name since the check
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
                 login(request, account, backend=_BACKEND)
@@ -192,14 +209,14 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _may_join(request: HttpRequest, invitation: Invitation) -> bool:
-    """Whether somebody who is signed in can be this member."""
+    """Decide whether the signed-in user can become the invited member."""
     if invitation.member is None or invitation.account is not None or not request.user.is_authenticated:
         return False
     return may_be(request.user, invitation.member)
 
 
 def may_be(account: Account | None, member: Member | None) -> bool:
-    """Whether an account can become a member: nobody is two of one course."""
+    """Decide whether an account can become a member: an account has at most one membership per course."""
     if account is None or member is None:
         return True
     return not Member.objects.filter(course=member.course, account=account).exists()
@@ -222,14 +239,14 @@ def _made(form: JoinForm, invitation: Invitation) -> Account:
 
 
 def named(account: Account, member: Member | None) -> None:
-    """Give an account the name and the address that stand on the class list."""
+    """Copy name and address from the class list to an account."""
     if member is not None:
         account.first_name, account.last_name = member.first_name, member.last_name
         account.email = member.email
 
 
 def held_invitation(request: HttpRequest) -> Invitation | None:
-    """The invitation that the owner of a session has opened, if it can still be taken; once."""
+    """Return the invitation that the session has opened, if it is still valid. It is returned only once."""
     found = Invitation.objects.select_for_update().filter(
         digest=request.session.pop(_OPENED, ""), expires_at__gt=timezone.now(), account=None
     )
@@ -237,7 +254,7 @@ def held_invitation(request: HttpRequest) -> Invitation | None:
 
 
 def joined(account: Account, invitation: Invitation) -> None:
-    """Make an account the invited member's; the invitation leads nowhere from now on."""
+    """Give an account to the invited member, and delete the invitation."""
     member = invitation.member
     if member is not None:
         Member.objects.filter(pk=member.pk).update(account=account)
@@ -248,9 +265,10 @@ def joined(account: Account, invitation: Invitation) -> None:
 
 @own_page("GET", "HEAD", "POST")
 def keys(request: HttpRequest) -> HttpResponse:
-    """The keys with which programs hand in for somebody."""
+    """Show the keys with which programs submit for the user. A POST creates one."""
     new = ""
     if request.method == "POST":
+        # Shown in this response only: the database keeps its digest.
         new = secrets.token_urlsafe(32)
         label = request.POST.get("label", "")[:80] or "-"
         ProgramKey.objects.create(account=request.user, digest=digest(new), label=label)
@@ -261,7 +279,7 @@ def keys(request: HttpRequest) -> HttpResponse:
 
 @own_page("POST")
 def remove_key(request: HttpRequest, key: int) -> HttpResponse:
-    """A key that opens nothing any more."""
+    """Remove a program key."""
     found = get_object_or_404(ProgramKey, pk=key, account=request.user)
     audit.note(request.user.username, "remove key", found.label)
     found.delete()

@@ -1,8 +1,8 @@
-"""Whose account somebody gets whom somebody else has named (`autograder.web.identity`).
+"""Decides which account a sign-in through an identity provider leads to (`autograder.web.identity`).
 
-Whoever signs in so for the first time becomes the student of the class lists who has their id, or the address
-that the other side has verified; whoever has opened an invitation becomes the member who was invited. Nobody
-else gets an account.
+On the first sign-in, a user becomes the student on the class lists with the same id, or with the same
+verified
+address; a user who has opened an invitation becomes the invited member. Everybody else is refused.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from autograder.web.student import page
 
 
 class IdentityAdapter(DefaultSocialAccountAdapter):
-    """Decides whose account somebody gets who was never here."""
+    """Chooses the account of a user who signs in through a provider."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        """Never: `pre_social_login` has found an account, or there is none."""
+        """Return False: either `pre_social_login` has found an account, or there is none."""
         del request, sociallogin
         return False
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        """Find the account of somebody whom the other side has named.
+        """Find the account of a user whom an identity provider has authenticated.
 
         Raises:
-            ImmediateHttpResponse: there is none for them; says so.
+            ImmediateHttpResponse: there is no account for them; the response says so.
         """
         if sociallogin.state.get("process", "login") != "login":
             raise Http404
         claims = sociallogin.account.extra_data
+        # OpenID Connect nests the claims under one of two keys; plain OAuth 2 providers do not.
         claims = claims.get("userinfo") or claims.get("id_token") or claims
         known: Mapping[str, IdentityProvider] = settings.RUNNING.providers
         app = sociallogin.account.get_provider().app
@@ -55,7 +56,10 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
 
 
 def _of_invitation(request: HttpRequest, account: Account | None) -> Account | None:
-    """The account of whoever has opened an invitation, made where they have none; None: they have not."""
+    """Return the account for the invitation that this session has opened, creating one if needed.
+
+    Returns None if no valid invitation was opened, or the account cannot accept it.
+    """
     invitation = held_invitation(request)
     if invitation is None or not may_be(account, invitation.member):
         return None
@@ -70,27 +74,29 @@ def _of_invitation(request: HttpRequest, account: Account | None) -> Account | N
 def _of_lists(
     provider: IdentityProvider, claims: Mapping[str, Any], account: Account | None
 ) -> Account | None:
-    """The account of the students on the class lists that somebody is; None: they are on none.
+    """Return the account of the student on the class lists whom the claims identify, or None.
 
-    An account that administers the service is found by nobody's word.
+    Never returns an administrator's account: the claims of an outside provider are not enough for it.
     """
     claim = "name" if provider.kind == "jupyterhub" else provider.student
     value = claims.get(claim)
     if not isinstance(value, str) or not value:
         return None
     if claim == "email":
+        # An unverified address is a mere statement of the user and would allow impersonation.
         if claims.get("email_verified") is not True:
             return None
         own = Member.objects.filter(email__iexact=value)
     else:
         own = Member.objects.filter(student=value)
     own = own.filter(role=Role.STUDENT).exclude(student="")
+    # Lock the members only: PostgreSQL cannot lock the nullable side of the join to accounts.
     members = list(own.select_for_update(of=("self",)).select_related("account", "course"))
     accounts = {one.account_id: one.account for one in members if one.account is not None}
     if account is None and accounts:
         account = next(iter(accounts.values())) if len(accounts) == 1 else None
         if account is None:
-            return None  # two accounts for one id: a person has to look
+            return None  # two accounts for one id: staff must resolve it
     if account is not None and account.is_superuser:
         return None
     free = [one for one in members if one.account is None]
@@ -104,7 +110,7 @@ def _of_lists(
 
 
 def account_for(member: Member | None) -> Account:
-    """A new account without a password, named as the class list has it."""
+    """Create an account without a password, named as on the class list."""
     name = (member.student or member.last_name) if member is not None else "administrator"
     free = (name if not number else f"{name}-{number}" for number in range(1_000_000))
     username = next(one for one in free if not Account.objects.filter(username__iexact=one).exists())

@@ -1,4 +1,4 @@
-"""Pages of staff about the attempts of one student: which one counts, and choosing another one."""
+"""Staff pages about the attempts of one student: see which one counts, and choose another one."""
 
 from __future__ import annotations
 
@@ -22,29 +22,31 @@ from autograder.web.student import kept_file, page
 
 
 class AttemptShown(Struct, frozen=True):
-    """One attempt of a student, or of a member of their group."""
+    """An attempt of a student or of a member of their group."""
 
     attempt: Attempt
     received: str
     counts: str
-    """The code of the sentence that says for what it counts; empty: it does not."""
+    """The code of the sentence that says what the attempt counts for; empty if it does not count."""
     fault: str
-    """Why it cannot be read; empty: it can."""
+    """The reason why it cannot be read; empty if it can."""
     files: list[str]
     may_choose: bool
 
 
 @course_page(Role.TA)
 def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
-    """Show the attempts of a student and of their group, with which one counts and why."""
+    """Show the attempts of a student and of their group, and why one of them counts."""
     offer, language = visit.offer(assignment), language_of(request)
     rubric, counts = shown.loaded(offer).rubric, shown.counts(offer, who)
     head = visit.at_least(Role.HEAD_TA)
+    # Receipts are not shown here, so they are not loaded.
     found = Attempt.objects.filter(offer=offer, student__in=attempts.together(offer, who)).defer("receipt")
     rows = []
     for attempt in found.order_by("-submitted_at", "pk"):
         readable = attempts.readability_of(attempt, rubric)
         code = counts.get(str(attempt.pk), "")
+        # A failed attempt has no result that could count.
         may_choose = head and not code and attempt.state != State.FAILED
         rows.append(
             AttemptShown(
@@ -56,6 +58,7 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
                 may_choose,
             )
         )
+    # An unknown student and one without attempts get the same answer.
     if not rows:
         raise Http404
     context = {
@@ -72,14 +75,14 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
 
 @course_page(Role.TA)
 def attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
-    """A file of an attempt as it arrived, to be kept and never to be shown."""
+    """Download a file of an attempt as it arrived; the browser must not display it."""
     row = get_object_or_404(_attempt(visit, identifier).files, name=name)
     return kept_file(row.blob_id, name)
 
 
 @course_page(Role.HEAD_TA, "POST")
 def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
-    """Let an attempt count, for a reason."""
+    """Choose, with a reason, the attempt that counts."""
     attempt, say = _attempt(visit, identifier), words(request)["t"]
     rubric = shown.loaded(attempt.offer).rubric
     try:
@@ -93,7 +96,7 @@ def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) ->
 
 @course_page(Role.HEAD_TA, "POST")
 def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
-    """Let dates and files decide again which attempt of a student counts."""
+    """Revert to the automatic choice of the attempt that counts, by dates and files."""
     offer = visit.offer(assignment)
     choosing.drop_choice(offer, who, shown.loaded(offer).rubric, request.user)
     notices.info(request, words(request)["t"]("choice-dropped"))

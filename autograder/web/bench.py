@@ -1,4 +1,4 @@
-"""Pages of the marker's bench. No student is named, and whatever the box says is text."""
+"""Pages of the marker's bench. They name no student, and show all output of the sandbox as plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.web.site import words
 from autograder.web.student import page
 
 _Say = Callable[..., str]
-"""A sentence in the reader's language, by its code."""
+"""Returns the sentence of a code in the reader's language."""
 _ENDINGS: Mapping[Ending, str] = {
     Ending.CELL_TIME: "time",
     Ending.CALL_TIME: "time",
@@ -29,14 +29,14 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.REPLY_SIZE: "output",
     Ending.EXITED: "exited",
 }
-"""Ending → the sentence about it; "other" for the others."""
+"""Ending of a sandbox → name of its sentence; all other endings use "other"."""
 
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
-    """The bench of one attempt: a form, and what came of the last inputs. To HTMX it gives the part alone.
+    """Show the bench of an attempt: the form and the results of the last inputs.
 
-    A POST tries an input.
+    A POST tries an input. HTMX requests get only the part of the page that changes.
     """
     attempt, names, notebook = _asked(request, visit, assignment, identifier)
     say: _Say = words(request)["t"]
@@ -52,7 +52,7 @@ def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
 
 @course_page(Role.TA)
 def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
-    """The part of the bench that changes while a notebook is made ready."""
+    """Show the part of the bench that changes while a notebook is being prepared."""
     attempt, _, notebook = _asked(request, visit, assignment, identifier)
     shown = _shown(request, attempt, notebook, words(request)["t"])
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
@@ -62,10 +62,10 @@ def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
 def _asked(
     request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID
 ) -> tuple[Attempt, Sequence[str], str]:
-    """The attempt, its notebooks, and which of them is meant.
+    """Return the attempt, the names of its notebooks, and the requested notebook.
 
     Raises:
-        Http404: there is no such attempt at this assignment, or it has no such notebook.
+        Http404: the assignment has no such attempt, or the attempt has no such notebook.
     """
     found = Attempt.objects.select_related("version", "offer").defer("receipt")
     attempt = get_object_or_404(
@@ -80,7 +80,8 @@ def _asked(
 
 
 def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> Tried | str:
-    """What came of the input that was sent; else why it was not tried."""
+    """Return the result of the submitted input, or the reason why it was not tried."""
+    # Forms send line breaks as CRLF.
     source = request.POST.get("source", "").replace("\r\n", "\n").strip()
     if not source:
         return say("bench-empty")
@@ -95,7 +96,7 @@ def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> 
 def _shown(
     request: HttpRequest, attempt: Attempt, notebook: str, say: _Say, tried: Tried | str = ""
 ) -> dict[str, Any]:
-    """How the bench stands, and what was tried; an input that was not answered stays in the form."""
+    """Return the bench's state and its recent tries; an input that was not answered stays in the form."""
     found: Bench | None = settings.RUNNING.bench
     opened = Opened(BenchStanding.UNAVAILABLE)
     kept: tuple[Tried, ...] = ()
@@ -103,11 +104,12 @@ def _shown(
         opened = found.open(attempt, notebook)
         kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
     refused = tried if isinstance(tried, str) else ""
+    # The refusal of this input matters more to the user than the state of the next sandbox.
     if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
         opened = Opened(tried.standing, tried.ending, tried.error)
-    elif isinstance(tried, Tried):  # it has answered; that the next box is made ready concerns nobody
+    elif isinstance(tried, Tried):  # answered; the next box's preparation is irrelevant
         opened = Opened(BenchStanding.READY)
-        if tried not in kept:  # the notebook was taken off meanwhile
+        if tried not in kept:  # the notebook was removed from the bench meanwhile
             kept = (tried, *kept)
     return {
         "standing": opened.standing.value,
@@ -118,12 +120,12 @@ def _shown(
 
 
 def _told(opened: Opened, say: _Say) -> str:
-    """How a notebook stands, in words."""
+    """Describe the state of a notebook in the reader's language."""
     if opened.reason:
         return say("bench-unreadable", reason=opened.reason)
     return f"{say(f'bench-{opened.standing.value}')} {_ended(opened.ending, say)}".strip()
 
 
 def _ended(ending: Ending | None, say: _Say) -> str:
-    """Why a box ended; empty where it did not."""
+    """Describe why a sandbox ended; empty if it did not."""
     return say(f"bench-ended-{_ENDINGS.get(ending, 'other')}") if ending else ""

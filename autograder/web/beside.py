@@ -1,4 +1,4 @@
-"""A further process that answers requests, as `autograder.web.pages.started` starts it."""
+"""A further web process, started by `autograder.web.pages.start_process`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.web.server import Service, ServiceOptions
 
 
 def main() -> None:
-    """Answer requests at the sockets that were handed over."""
+    """Answer requests at the inherited sockets."""
     logs.begin()
     asked = msgspec.json.decode(sys.argv[1], type=pages.Answering)
     sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
@@ -31,7 +31,8 @@ def main() -> None:
 
 
 def _at_end_of_input(sockets: Sequence[socket.socket]) -> None:
-    """Whoever has started this process is gone: nothing listens any more, and what is begun is finished."""
+    """Stop listening when the parent process is gone, and let running requests finish."""
+    # The parent holds the other end of this pipe: end of file means that it has exited.
     while os.read(0, 1024):
         pass
     for one in sockets:

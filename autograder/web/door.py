@@ -1,4 +1,4 @@
-"""The door for programs: a key opens it, to what its owner sees and hands in themselves."""
+"""API for programs: a key authenticates its owner, who can download their own files and submit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from autograder.web.student import contents, packed, take
 
 
 def _with_key(*methods: str) -> Callable[[View], View]:
-    """A view for the owner of the key that was sent, who is then ``request.user``; no cookie is looked at."""
+    """Require a program key; its owner becomes ``request.user``. Cookies are ignored."""
 
     def guarded(view: View) -> View:
+        # Only the key authenticates, never a cookie, so a foreign site has nothing to forge.
         @csrf_exempt
         @open_page(*methods)
         @functools.wraps(view)
@@ -43,9 +44,10 @@ def _with_key(*methods: str) -> Callable[[View], View]:
 
 
 def _offered(request: HttpRequest, slug: str, assignment: str) -> tuple[str, Offer] | HttpResponse:
-    """The owner's id as a student, and what the course offers them."""
+    """Return the key owner's student id and the offer, or the response that there is none for them."""
     member = _students(request.user).filter(course__slug=slug).first()
     offer = Offer.objects.filter(course__slug=slug, assignment=assignment, visible=True).first()
+    # The same reply for both, so that strangers cannot learn which courses exist.
     if member is None or offer is None:
         return _told(f"there is no assignment {assignment!r} in a course {slug!r} for you", 404)
     return member.student, offer
@@ -57,7 +59,10 @@ def _students(account: Account) -> Any:
 
 @_with_key("POST")
 def hand_in(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
-    """Files as multipart form data named ``files``; answers with the receipt, or what is wrong."""
+    """Receive the multipart files named ``files``.
+
+    Respond with the receipt, or with the reason for the refusal.
+    """
     found = _offered(request, slug, assignment)
     if isinstance(found, HttpResponse):
         return found
@@ -71,7 +76,7 @@ def hand_in(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
 
 @_with_key("GET")
 def courses(request: HttpRequest) -> HttpResponse:
-    """By course and assignment: the SHA-256 of each file, and that of the feedback or nothing."""
+    """List, by course and assignment, the SHA-256 of each file and of the feedback page (empty: no page)."""
     members = _students(request.user).select_related("course").order_by("course__slug")
     return JsonResponse({one.course.slug: dict(_assignments(request, one)) for one in members})
 
@@ -89,7 +94,7 @@ def _assignments(request: HttpRequest, member: Member) -> Iterator[tuple[str, di
 
 @_with_key("GET")
 def files(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
-    """All files of the release, in a folder of the assignment's name, as zip."""
+    """Download all files of the release as a zip archive, in a folder named after the assignment."""
     found = _offered(request, slug, assignment)
     if isinstance(found, HttpResponse):
         return found
@@ -102,7 +107,7 @@ def files(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
 
 @_with_key("GET")
 def feedback(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
-    """The page with the feedback, once marks are published; to be kept in a file, not shown from here."""
+    """Download the feedback page, once marks are published."""
     found = _offered(request, slug, assignment)
     if isinstance(found, HttpResponse):
         return found
@@ -111,6 +116,7 @@ def feedback(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
     if not page:
         return _told("there is no feedback yet", 404)
     changes.seen(offer, shown.loaded(offer), student)
+    # No HTML type: a browser must save this page and not show it under our origin.
     return HttpResponse(page, content_type="application/octet-stream")
 
 

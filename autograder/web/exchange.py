@@ -1,8 +1,10 @@
-"""nbgrader's exchange, over the service: the Assignment List of JupyterLab works without a shared disk.
+"""nbgrader's exchange on top of the service: JupyterLab's Assignment List works without a shared disk.
 
-A private folder takes the place of the disk. Before each action it is brought up to date with the service:
-releases, and feedback. What is submitted lies there as nbgrader leaves it, and goes to the service first.
-What students see and do is nbgrader's own code. In ``nbgrader_config.py``::
+A private folder replaces the shared disk. Before each action, releases and feedback in it are updated from
+the
+service. Submissions are sent to the service first, and then stored in the folder as nbgrader does it.
+Everything
+students see and do is nbgrader's own code. In ``nbgrader_config.py``::
 
     c.ExchangeFactory.exchange = "autograder.web.exchange.ServiceExchange"
     c.ExchangeFactory.list = "autograder.web.exchange.ServiceList"
@@ -40,7 +42,7 @@ _BESIDE = {"timestamp.txt", _SECRET, "receipt.json"}
 
 
 class ServiceExchange(default.Exchange):
-    """What all of them share: where the service is, and the folder that stands for it."""
+    """Base of all exchange actions: the service's address, and the folder that mirrors it."""
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
     key_file = Unicode(
@@ -53,7 +55,7 @@ class ServiceExchange(default.Exchange):
         return str(Path(jupyter_data_dir()) / "autograder_exchange" / place)
 
     def start(self) -> Any:
-        """Bring the folder up to date, and do what nbgrader does.
+        """Update the folder from the service, then run nbgrader's action.
 
         Raises:
             ExchangeError: the service cannot be reached, or refused.
@@ -66,7 +68,7 @@ class ServiceExchange(default.Exchange):
             return self.fail(str(error))
 
     def ensure_root(self) -> None:
-        """Nobody but its owner has to write there."""
+        """Skip nbgrader's check: only the owner has to be able to write to the folder."""
 
     def _ask(self, path: str) -> bytes:
         return sending.ask(f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser())
@@ -84,17 +86,19 @@ class ServiceExchange(default.Exchange):
                     shutil.rmtree(old)
             for name, facts in assignments.items():
                 place = f"/{quote(slug)}/{quote(name)}"
+                # Only a changed release is downloaded again: this runs before every action.
                 if _digests(folder / "outbound" / name) != facts["files"]:
                     self._unpack(f"{place}/files.zip", folder / "outbound", name)
                 if facts["feedback"]:
                     self._keep_feedback(place, slug, name)
 
     def _unpack(self, path: str, outbound: Path, name: str) -> None:
-        """A release, as it is now."""
+        """Replace a release in the folder by the current one."""
         shutil.rmtree(outbound / name, ignore_errors=True)
         with zipfile.ZipFile(io.BytesIO(self._ask(path))) as packed:
             for one in packed.namelist():
                 below, _, file = one.partition("/")
+                # Member names come over the network: none may lead out of the release's folder.
                 if below != name or path_fault(file):
                     raise ServiceError(f"{one!a}: this is no file of the release")
                 place = outbound / name / file
@@ -102,18 +106,19 @@ class ServiceExchange(default.Exchange):
                 atomic.write(place, packed.read(one))
 
     def _keep_feedback(self, place: str, slug: str, name: str) -> None:
-        """The page, where nbgrader looks for that of each notebook of the submission that was made last."""
+        """Store the feedback page where nbgrader looks for that of each notebook of the latest submission."""
         submissions = sorted((Path(self.cache) / slug).glob(f"*+{name}+*"), key=_moment)
         if not submissions or not (submissions[-1] / _SECRET).is_file():
             return
         secret, page = (submissions[-1] / _SECRET).read_text(), self._ask(f"{place}/feedback")
         for notebook in submissions[-1].glob("*.ipynb"):
+            # nbgrader derives the file name from a secret, so that classmates cannot guess it.
             called = notebook_hash(secret=secret, notebook_id=notebook.stem)
             atomic.write(Path(self.root) / slug / "feedback" / f"{called}.html", page)
 
 
 class ServiceList(ServiceExchange, default.ExchangeList):
-    """What there is to fetch, and what was submitted."""
+    """Lists released and submitted assignments."""
 
 
 class ServiceFetchAssignment(ServiceExchange, default.ExchangeFetchAssignment):
@@ -121,20 +126,24 @@ class ServiceFetchAssignment(ServiceExchange, default.ExchangeFetchAssignment):
 
 
 class ServiceFetchFeedback(ServiceExchange, default.ExchangeFetchFeedback):
-    """Fetches the feedback of what was submitted last."""
+    """Fetches the feedback for the latest submission."""
 
 
 class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
-    """Submits: to the service first, which signs for it; the receipt lies beside nbgrader's copy."""
+    """Submits to the service, which signs a receipt, and then to nbgrader's folder.
+
+    The receipt is stored next to nbgrader's copy.
+    """
 
     def copy_files(self) -> None:
-        """Hand in, and keep nbgrader's copies.
+        """Submit to the service, and keep nbgrader's copies.
 
         Raises:
-            ServiceError: it was refused; nothing looks submitted then.
+            ServiceError: it was refused; then nothing appears as submitted.
         """
         course, name = self.coursedir.course_id, self.coursedir.assignment_id
         given = _digests(Path(self.root) / course / "outbound" / name)
+        # Data files that are unchanged since the release are not sent; notebooks always are.
         files = [
             path
             for place, path in files_below(Path(self.src_path))

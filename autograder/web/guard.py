@@ -1,4 +1,4 @@
-"""Who somebody is in a course, and what they may see of it. Decided here, for every route, on the server."""
+"""Access control: the role of a visitor in a course, checked on the server for every route."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ View = Callable[..., HttpResponse]
 
 
 class Visit(Struct, frozen=True):
-    """Somebody in a course."""
+    """A signed-in user in a course."""
 
     course: CourseRecord
     role: Role
     student: str
-    """Their own id; empty for staff."""
+    """The visitor's student id; empty for staff."""
 
     @property
     def staff(self) -> bool:
-        """Whether they help to run the course."""
+        """Whether the visitor is a member of the course staff."""
         return self.role != Role.STUDENT
 
     def at_least(self, role: Role) -> bool:
-        """Whether they may do what this role may."""
+        """Decide whether the visitor has this role or a higher one."""
         return _RANKS.index(self.role) >= _RANKS.index(role)
 
     def offer(self, assignment: str) -> Offer:
-        """An assignment of the course; students see those that are visible.
+        """Return an assignment of the course; students only see visible ones.
 
         Raises:
             Http404: there is none for them.
@@ -46,20 +46,22 @@ class Visit(Struct, frozen=True):
             course=self.course, assignment=assignment
         )
         offer = found.first()
+        # A hidden assignment looks like a missing one, so that students do not learn of it early.
         if offer is None or not (offer.visible or self.staff):
             raise Http404
         return offer
 
 
 def visit_of(request: HttpRequest, slug: str) -> Visit:
-    """Who the signed-in person is in a course.
+    """Return the signed-in user's visit to a course.
 
     Raises:
-        Http404: there is no such course for them: whoever does not belong to it does not learn that it is.
+        Http404: there is no such course for them. Outsiders must not learn which courses exist.
     """
     course = CourseRecord.objects.filter(slug=slug).first()
     if course is None:
         raise Http404
+    # Administrators of the service need not be members of a course.
     if request.user.is_superuser:
         return Visit(course, Role.ADMINISTRATOR, "")
     member = Member.objects.filter(course=course, account=request.user).first()
@@ -69,22 +71,24 @@ def visit_of(request: HttpRequest, slug: str) -> Visit:
 
 
 def course_page(least: Role, *methods: str) -> Callable[[View], View]:
-    """A page of a course, for whoever has at least a role in it; students' pages are for students alone.
+    """Restrict a view of a course to users with at least a role; students' pages are for students alone.
 
     Args:
-        least: the role.
-        methods: of HTTP; default: GET.
+        least: the lowest role.
+        methods: allowed HTTP methods; default: GET and HEAD.
     """
 
     def guarded(view: View) -> View:
         @functools.wraps(view)
         def answer(request: HttpRequest, slug: str, **rest: Any) -> HttpResponse:
             visit = visit_of(request, slug)
+            # A page about a student's own work has no meaning for staff, so their rank does not open it.
             allowed = visit.role == Role.STUDENT if least == Role.STUDENT else visit.at_least(least)
             if not allowed:
                 raise PermissionDenied
             return view(request, visit, **rest)
 
+        # The method is checked first, then the sign-in, then the role.
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(answer))
         checked.least = least
         return checked
@@ -93,7 +97,7 @@ def course_page(least: Role, *methods: str) -> Callable[[View], View]:
 
 
 def own_page(*methods: str) -> Callable[[View], View]:
-    """A page about the signed-in person alone."""
+    """Restrict a view to signed-in users; the page is about the user alone."""
 
     def guarded(view: View) -> View:
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(view))
@@ -104,7 +108,7 @@ def own_page(*methods: str) -> Callable[[View], View]:
 
 
 def open_page(*methods: str) -> Callable[[View], View]:
-    """A page for everybody; what it needs, such as a key, it asks for itself."""
+    """Open a view to everybody. A view that needs a key or a token checks it itself."""
 
     def guarded(view: View) -> View:
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(view)

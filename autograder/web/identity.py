@@ -1,4 +1,4 @@
-"""Through whom people can sign in: OpenID Connect, JupyterHub, learning platforms, as files say."""
+"""Configuration of identity providers and learning platforms: OpenID Connect, JupyterHub, LTI."""
 
 from __future__ import annotations
 
@@ -20,39 +20,40 @@ PLATFORMS = "platforms.toml"
 
 
 class IdentityProvider(Struct, frozen=True):
-    """Somebody else who knows who people are."""
+    """An external service that authenticates users."""
 
     kind: Literal["openid", "jupyterhub"]
     name: str
-    """On the button."""
+    """The label of its sign-in button."""
     server: str
     """OpenID's issuer, or the address of the hub."""
     client: str
     secret: str
     student: str = "preferred_username"
-    """The claim that holds the student's id; ``email``: their address, where it is verified."""
+    """The claim that holds the student's id; ``email``: the address, if it is verified."""
 
 
 StudentIs = Literal["sourcedid", "sub", "email"]
-"""What of a platform's word is a student's id: its ``lis`` claim, its own number, or the address."""
+"""The part of a platform's launch that identifies a student: the ``lis`` claim, its own user id, or the
+address."""
 
 
 class Platform(Struct, frozen=True):
-    """A learning platform that may launch, as the operator states it."""
+    """A learning platform that may launch, as the operator configures it."""
 
     name: str
     issuer: str
     client: str
     login: str
-    """Its address for OpenID Connect."""
+    """Its authorisation endpoint for OpenID Connect."""
     token: str
-    """Where it gives tokens for its services."""
+    """Its endpoint for access tokens."""
     keys: str
-    """Its public keys."""
+    """The address of its public keys."""
     deployments: tuple[str, ...]
-    """Their ids; launches of others are refused."""
+    """The ids of its deployments; launches from others are refused."""
     audience: str = ""
-    """In requests for tokens; default: the address for them."""
+    """The audience in requests for tokens; default: the token endpoint."""
     student: StudentIs = "sourcedid"
 
 
@@ -60,25 +61,26 @@ T = TypeVar("T")
 
 
 def read(folder: Path) -> dict[str, IdentityProvider]:
-    """Those that a service has, by the name in addresses.
+    """Read the identity providers of a service, by the name used in addresses.
 
     Raises:
-        ServiceError: the file is readable for others, or not as it has to be.
+        ServiceError: other users can read the file, or it is invalid.
     """
     path = folder / FILE
     found = _tables(path, IdentityProvider)
     for name, one in found.items():
         _check_address(one.server, f"{path}: [{name}]: server")
+    # allauth's JupyterHub provider has one API_URL for all of its apps.
     if sum(one.kind == "jupyterhub" for one in found.values()) > 1:
         raise ServiceError(f"{path}: there can be one JupyterHub")
     return found
 
 
 def read_platforms(folder: Path) -> dict[str, Platform]:
-    """The learning platforms that may launch, by the name of their table.
+    """Read the learning platforms that may launch, by the name of their table.
 
     Raises:
-        ServiceError: as with `read`.
+        ServiceError: as for `read_providers`.
     """
     path = folder / PLATFORMS
     found = _tables(path, Platform)
@@ -91,30 +93,34 @@ def read_platforms(folder: Path) -> dict[str, Platform]:
 
 
 def _tables(path: Path, to: type[T]) -> dict[str, T]:
-    """The tables of a file, by name; none where it is missing."""
+    """Read the tables of a file, by name; none if it is missing."""
     if not path.exists():
         return {}
+    # The file holds client secrets.
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise ServiceError(f"{path}: readable for others, and it says who gets in; run: chmod 600 {path}")
     try:
         tables = tomllib.loads(atomic.read(path).decode())
         return {name: convert(table, to, f"{path}: [{name}]") for name, table in tables.items()}
     except (ValueError, RubricError) as error:
+        # Errors of the table reader already begin with the path.
         raise ServiceError(f"{path}: {error}".replace(f"{path}: {path}", str(path))) from error
 
 
 def _check_address(address: str, place: str) -> None:
     parts = urlsplit(address)
+    # Plain HTTP would expose secrets and tokens, except on this machine.
     if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
         raise ServiceError(f"{place}: expected an address of https, got {address!r}")
 
 
 def as_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:
-    """What the library wants to know of them."""
+    """Return the providers as allauth's settings."""
     apps: dict[str, list[dict[str, Any]]] = {"openid": [], "jupyterhub": []}
     for name, one in providers.items():
         app = {"provider_id": name, "name": one.name, "client_id": one.client, "secret": one.secret}
         if one.kind == "openid":
+            # PKCE: a stolen authorisation code is useless without the verifier of this browser.
             app["settings"] = {"server_url": one.server, "oauth_pkce_enabled": True}  # type: ignore[assignment]
         apps[one.kind].append(app)
     hub = next((one.server.rstrip("/") for one in providers.values() if one.kind == "jupyterhub"), "")
@@ -125,6 +131,6 @@ def as_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:
 
 
 def buttons(providers: Mapping[str, IdentityProvider]) -> Sequence[tuple[str, str]]:
-    """Where each begins below the pages of accounts, and its name."""
+    """Return, for every provider, the sign-in path below the account pages and its name."""
     paths = {"openid": "oidc/{}/login/", "jupyterhub": "jupyterhub/login/"}
     return [(paths[one.kind].format(name), one.name) for name, one in providers.items()]

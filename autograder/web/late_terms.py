@@ -1,4 +1,4 @@
-"""What being late costs, and slip days, as a form shows them and sends them."""
+"""Late penalties and slip days, as the form shows and sends them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ DAY_LENGTHS = ("calendar", "24-hours")
 FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "late_days", "slip_days", "slip_most")
 TABLES = ("grace_minutes", "penalty", "late_days", "slip_days")
 _LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
+# People also type a decimal comma and a typographic minus sign.
 _SIGN = str.maketrans(",−", ".-")
 
 
 def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of the form for what is stated."""
+    """Return the form's fields for the stored terms."""
     penalty = times.get("penalty") or {}
     way = next((one for one in WAYS if penalty.get(one)), "")
     amount = penalty.get(way, "")
@@ -39,15 +40,16 @@ def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
 
 
 def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
-    """What a form states, as a table has it; what cannot be right is found where the table is read.
+    """Read the terms from a form, as a rubric table has them; the table's reader validates them.
 
-    Numbers that are none stay as they were typed, so that the error quotes them.
+    Text that is not a number stays as it was typed, so that the error message quotes it.
 
     Args:
-        sent: the form; one without these fields leaves all as it is.
-        offer: whose they are.
+        sent: the form; without any of these fields the stored terms are kept.
+        offer: the assignment that the form is about.
     """
     kept = {name: value for name, value in offer.times.items() if name in TABLES}
+    # A form without any of these fields must not erase the terms.
     if not any(name in sent for name in FIELDS):
         return kept
     typed = {name: sent.get(name, "").strip() for name in FIELDS}
@@ -56,6 +58,7 @@ def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
         found["grace_minutes"] = _whole(typed["grace"])
     if typed["way"]:
         found["penalty"] = _penalty(typed)
+    # The default is not stored.
     if typed["late_days"] not in {"", DAY_LENGTHS[0]}:
         found["late_days"] = typed["late_days"]
     if typed["slip_days"]:
@@ -84,18 +87,22 @@ def _step(text: str) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int | str:
-    """A number where it is one."""
+    """Parse a whole number; return any other text unchanged."""
+    # Longer digit strings stay text as well, so that the reader refuses them like any other typo.
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text
 
 
 def _next_place(course: CourseRecord) -> int:
-    """After all other assignments of the course that take slip days."""
+    """Return the position after all other assignments of the course that use slip days."""
     others = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
     return 1 + max((one["slip_days"]["place"] for one in others if "slip_days" in one), default=-1)
 
 
 def same_bank(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer, dict[str, Any]]]:
-    """Other assignments that have slip days, with their times as they are once the bank has so many days."""
+    """Return the other assignments that have a different number of slip days, with their updated times.
+
+    All assignments of a course share one bank of slip days, so a new number of days applies to each.
+    """
     if slip is None:
         return []
     others = Offer.objects.filter(course=offer.course).exclude(pk=offer.pk).exclude(times={})
@@ -103,6 +110,7 @@ def same_bank(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer,
     for one in others.select_related("version", "course").order_by("pk"):
         own = one.times.get("slip_days")
         if own and own["days"] != slip["days"]:
+            # No assignment can allow more slip days than the bank has.
             most = min(own["most"], slip["days"]) if isinstance(slip["days"], int) else own["most"]
             found.append((one, {**one.times, "slip_days": {**own, "days": slip["days"], "most": most}}))
     return found

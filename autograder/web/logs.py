@@ -1,6 +1,6 @@
-"""What the service says of itself: one JSON object a line on standard error.
+"""Logging of the service: one JSON object per line on standard error.
 
-A request is named by its route and its number, never by its address: that can hold the secret of a link.
+A request is identified by its route and number, never by its address, which can contain the secret of a link.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 
 class Lines(logging.Formatter):
-    """A record as one line of JSON: ``time``, ``level``, ``of``, and ``message`` or the facts it carries."""
+    """Formats a record as a line of JSON: ``time``, ``level``, ``of``, and ``message`` or its facts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "of": record.name,
         }
         request = getattr(record, "request", None)
-        if request is not None:  # Django's, of what nobody foresaw; its own text repeats the address
+        if request is not None:  # Django's report of an unexpected error; its text has the address
             line |= {"message": "a page failed", "request": getattr(request, "number", "")}
         else:
             line |= getattr(record, "facts", None) or {"message": record.getMessage()}
@@ -32,9 +32,9 @@ class Lines(logging.Formatter):
 
 
 def begin() -> None:
-    """Log in this form from now on."""
+    """Configure logging in this format."""
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("autograder").setLevel(logging.INFO)
-    logging.getLogger("django.request").setLevel(logging.ERROR)  # of others each request's own line tells
+    logging.getLogger("django.request").setLevel(logging.ERROR)  # other responses are in the access log

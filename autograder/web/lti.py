@@ -1,8 +1,9 @@
-"""LTI 1.3: a learning platform launches, and its people are members here.
+"""LTI 1.3: launches from learning platforms, and their users as members of courses.
 
-The library keeps what it learns of platforms, contexts and users; ours is who becomes whom. A context (a
-course of the platform) leads nowhere until somebody who teaches the course here has connected them. From then
-on those who learn there are students here, teaching assistants are TAs, and who teaches there teaches here.
+The library stores platforms, contexts and users; this module maps them to members. A context (a course on the
+platform) leads to a course only after an instructor of that course has connected the two. From then on,
+learners
+there are students here, teaching assistants are TAs, and instructors are instructors.
 """
 
 from __future__ import annotations
@@ -54,17 +55,17 @@ from autograder.web.student import page
 
 LOG = logging.getLogger("autograder.web.lti")
 SECONDS = 600
-"""How long a launch may take, and how long what it said is kept."""
+"""How long a launch may take, and how long its data are kept."""
 CONNECT_SECONDS = 3600
 _CONNECT = "autograder.lti.connect"
 _COOKIE = "lti-connect"
 _ASSIGNMENT = "assignment"
-"""The custom parameter of a link that leads to one assignment."""
+"""The custom parameter of a link to one assignment."""
 PATH = f"/{BASE}lti/"
-"""Below it the cookies of launches are seen."""
+"""The path that the cookies of launches are limited to."""
 _MOST_TOLD = 20
 _MOST_ADDRESS = 200
-"""Characters of an address that the library's tables have room for."""
+"""Characters that the library's tables can hold for an address."""
 _WRONG = (
     LtiException,
     OIDCException,
@@ -78,11 +79,11 @@ _WRONG = (
     AttributeError,
     LookupError,
 )
-"""What the library raises at what a platform should not send."""
+"""Exceptions that the library raises for invalid messages of a platform."""
 
 
 def register(platforms: Collection[Platform]) -> None:
-    """Let these platforms launch, and no others; makes our own key pair at the first time."""
+    """Allow exactly these platforms to launch. On the first call, create the service's own key pair."""
     with transaction.atomic():
         if not Key.objects.active().exists():
             Key.objects.generate()
@@ -106,30 +107,32 @@ def register(platforms: Collection[Platform]) -> None:
             own = LtiDeployment.objects.filter(registration=registration)
             own.filter(deployment_id__in=one.deployments).update(is_active=True)
             own.exclude(deployment_id__in=one.deployments).update(is_active=False)
+        # Deactivated and not deleted: members and line items still refer to their registration.
         LtiRegistration.objects.exclude(pk__in=stated).update(is_active=False)
 
 
 class _Cookies(DjangoCookieService):
-    """The library's cookies, for launches alone."""
+    """The library's cookies, limited to launches."""
 
     def update_response(self, response: HttpResponse) -> None:
-        """Set them below one path, not everywhere."""
+        """Limit the cookies to one path."""
         super().update_response(response)
         for name in self._cookie_data_to_set:
             response.cookies[name]["path"] = PATH
 
 
 class _Launch(DjangoMessageLaunch):
-    """A launch whose token is meant for one registered client."""
+    """A launch with a token that is meant for one registered client."""
 
     def get_client_id(self) -> str:
         """Return the client that the token was issued to.
 
-        Of several audiences ``azp`` says which one asked for it (OpenID Connect Core, 3.1.3.7; the library
-        takes the first).
+        If there are several audiences, ``azp`` names the requesting one (OpenID Connect Core, 3.1.3.7); the
+        library
+        takes the first.
 
         Raises:
-            LtiException: ``azp`` is none of the audiences, or missing although there are several.
+            LtiException: ``azp`` is not an audience, or is missing although there are several.
         """
         body: dict[str, Any] = self._get_jwt_body()
         audience, party = body.get("aud"), body.get("azp")
@@ -142,26 +145,28 @@ class _Launch(DjangoMessageLaunch):
 
 
 class _Sessions(DjangoSessionService):
-    """What is kept between the two requests of a launch."""
+    """State between the two requests of a launch."""
 
     _launch_data_lifetime = SECONDS
 
     def save_launch_data(self, key: str, jwt_body: Any) -> None:
-        """Nothing: what is needed of a launch is in our tables, and the rest is about people."""
+        """Store nothing: our tables have all that is needed, and the rest is personal data."""
 
 
 @open_page()
 def keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
-    """Our public keys, with which a platform sees that it is us who asks for class lists."""
+    """Return our public keys, with which a platform verifies our requests for class lists."""
     return JsonResponse(Key.objects.as_jwks())
 
 
+# The platform posts from its own site and has no CSRF token; state and nonce protect the launch.
 @csrf_exempt
 @open_page("GET", "POST")
 def login(request: HttpRequest) -> HttpResponse:
-    """Where a launch begins: the browser is sent back to the platform, which says who is there."""
+    """Start a launch: redirect the browser to the platform, which authenticates the user."""
     issuer = request.GET.get("iss", request.POST.get("iss", ""))
     known = LtiRegistration.objects.active().filter(issuer=issuer).values_list("client_id", flat=True)
+    # The client may be omitted if the issuer has only one.
     given = DjangoRequest(request, default_params={"client_id": known[0]} if len(known) == 1 else {})
     begun = DjangoOIDCLogin(
         given, DjangoToolConfig(), _Sessions(given), _Cookies(given), DjangoCacheDataStorage()
@@ -175,7 +180,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @open_page("POST")
 def launch(request: HttpRequest) -> HttpResponse:
-    """Where it ends: whom the platform has named is signed in, and led to the course."""
+    """Finish a launch: sign in the user whom the platform has authenticated, and redirect to the course."""
     try:
         found = _validated(request)
         role = platforms.role_of(found.roles_claim)
@@ -197,7 +202,11 @@ def launch(request: HttpRequest) -> HttpResponse:
 
 
 def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
-    """To the page that asks which course it is: in this browser alone, or a link would connect others."""
+    """Redirect to the page that asks which course a context belongs to.
+
+    The token is in a cookie of this browser: a link could trick another instructor into connecting the
+    course.
+    """
     token = signing.dumps([found.context.pk, found.user.pk], salt=_CONNECT)
     answer = HttpResponseRedirect(reverse("lti-connect"))
     answer.set_cookie(
@@ -214,13 +223,14 @@ def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
 
 def _refused(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
     reason = str(why) if isinstance(why, ServiceError) else ""
-    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why  # no names
+    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why
+    # Messages of a `ServiceError` may name a person, so the log omits them.
     LOG.warning("a launch was refused: %s %s", code, told)
     return page(request, "error.html", {"code": code, "reason": reason}, status=status)
 
 
 def _validated(request: HttpRequest) -> LtiLaunch:
-    """A launch whose signature and session are right, that was not here before; what it says is kept."""
+    """Validate the signature and session of a launch, refuse it if it was used before, and store its data."""
     given = DjangoRequest(request, post_only=True)
     message = _Launch(
         given,
@@ -230,9 +240,12 @@ def _validated(request: HttpRequest) -> LtiLaunch:
         DjangoCacheDataStorage(),
         platforms.PatientSession(),
     )
+    # The library compares the audience with the registration. PyJWT's check of `iat` refuses platforms whose
+    # clock is ahead.
     message.set_jwt_verify_options({"verify_aud": False, "verify_iat": False, "require": ["exp"]})
     message.validate()
     token = request.POST.get("id_token", "")
+    # `add` is atomic: of two requests with the same token only one succeeds.
     if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was used already")
     _harmless(message.get_launch_data())
@@ -245,13 +258,15 @@ def _validated(request: HttpRequest) -> LtiLaunch:
     with transaction.atomic():
         known = LtiContext.objects.filter(deployment=found.deployment, id_on_platform=context["id"]).first()
         sync_data_from_launch(found)
+        # A launch that does not mention the grade service must not erase the stored address.
         if known is not None and known.lineitems_url and not found.context.lineitems_url:
             LtiContext.objects.filter(pk=known.pk).update(lineitems_url=known.lineitems_url)
     return found
 
 
 def _harmless(claims: dict[str, Any]) -> None:
-    """Take out of a launch what our tables have no room for, and what nobody needs."""
+    """Remove claims that are not needed or do not fit into our tables."""
+    # PostgreSQL cannot store NUL in text.
     if "\\u0000" in json.dumps(claims):
         raise LtiException("a NUL in what the platform says")
     claims.pop("picture", None)
@@ -270,13 +285,14 @@ def _fits(address: str) -> bool:
 
 
 def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
-    """Who somebody of a platform is here, with an account.
+    """Return the member that a platform's user is in the course, with an account; create both if needed.
 
-    An account that administers the service is found by nobody's word.
+    Never returns a member with an administrator's account: a platform's statement is not enough for it.
 
     Raises:
-        ServiceError: they are nobody here.
+        ServiceError: the user has no role in this course.
     """
+    # Two first launches of one user at the same time must not create two members.
     user = LtiUser.objects.select_for_update().select_related("registration").get(pk=found.user.pk)
     known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
     if known is not None:
@@ -298,7 +314,7 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
         fits = own is not None and not own.is_superuser and may_be(own, member)
         member.account = own if fits else account_for(member)
         member.save(update_fields=["account"])
-        if own is None:  # only this person ever had it: another course may know them by it
+        if own is None:  # a new account, which other courses of the platform can reuse
             LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
         audit.note(member.account.username, "join", member.student or member.last_name, course=course)
     if member.account.is_superuser:
@@ -307,10 +323,10 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
 
 
 def _still(here: Role, there: Role | None) -> None:
-    """Whether somebody who came to run the course still does there.
+    """Check that a member of the course staff still has a staff role on the platform.
 
     Raises:
-        ServiceError: they do not.
+        ServiceError: they have not.
     """
     enough = (
         {Role.INSTRUCTOR} if here in {Role.INSTRUCTOR, Role.ADMINISTRATOR} else {Role.INSTRUCTOR, Role.TA}
@@ -320,7 +336,7 @@ def _still(here: Role, there: Role | None) -> None:
 
 
 def _told(found: LtiLaunch) -> dict[str, Any]:
-    """What a launch says that may be a student's id."""
+    """Return the parts of a launch that may hold a student's id."""
     lis = found.get_claim("https://purl.imsglobal.org/spec/lti/claim/lis")
     sourcedid = lis.get("person_sourcedid") if isinstance(lis, dict) else None
     return {"sub": found.user.sub, "email": found.user.email, "person_sourcedid": sourcedid}
@@ -335,7 +351,7 @@ def _platform(registration: LtiRegistration) -> Platform:
 
 
 def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
-    """The page that a launch leads to; a place for marks that the platform has made for it is kept."""
+    """Return the page that a launch leads to, and store the platform's line item for the link."""
     staff, parts = member.role != Role.STUDENT, {"slug": course.slug}
     wanted = str(found.get_custom_claim(_ASSIGNMENT) or "")
     offer = Offer.objects.filter(course=course, assignment=wanted).first()
@@ -348,7 +364,7 @@ def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
         kept, new = LtiLineItem.objects.get_or_create(
             context=found.context, url=item, defaults={**facts, "maximum_score": 0.0}
         )
-        if kept.resource_id != wanted:  # the link led elsewhere before: what stands there is not of this
+        if kept.resource_id != wanted:  # the link led to another assignment before: its scores do not apply
             kept.delete()
             LtiLineItem.objects.create(context=found.context, url=item, maximum_score=0.0, **facts)
         if (new or kept.resource_id != wanted) and offer.published_at:
@@ -360,7 +376,7 @@ def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
 
 @own_page("GET", "HEAD", "POST")
 def connect(request: HttpRequest) -> HttpResponse:
-    """Say which course here a course of a platform is; for those who teach it here."""
+    """Connect a platform's course with a course here; for the instructors of that course."""
     try:
         token = request.COOKIES.get(_COOKIE, "")
         of, who = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
@@ -377,6 +393,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         course = get_object_or_404(own, slug=request.POST.get("course", ""))
         with transaction.atomic():
             made, new = PlatformCourse.objects.get_or_create(context=context, defaults={"course": course})
+            # Another instructor connected the context between the check above and this transaction.
             if not new:
                 raise Http404
             audit.note(request.user.username, "connect", str(context), course=course, after=_name(made))
@@ -389,7 +406,7 @@ def connect(request: HttpRequest) -> HttpResponse:
 
 
 def _called(user: LtiUser) -> str:
-    """The name of somebody of a platform."""
+    """Return the display name of a platform's user."""
     return str(f"{user.given_name} {user.family_name}".strip() or user.name or user.sub)
 
 
@@ -399,7 +416,7 @@ def _name(connection: PlatformCourse) -> str:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def take_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
-    """Take a platform's class list over."""
+    """Import the class list of a platform."""
     found, say = _connected(visit, connection), words(request)
     try:
         done = platforms.enrol(found, _platform(found.context.deployment.registration).student)
@@ -416,7 +433,7 @@ def take_list(request: HttpRequest, visit: Visit, connection: int) -> HttpRespon
 
 @course_page(Role.INSTRUCTOR, "POST")
 def disconnect(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
-    """A platform's course leads here no more; who came by it stays a member."""
+    """Disconnect a platform's course. Members who came through it remain."""
     found = _connected(visit, connection)
     with transaction.atomic():
         audit.note(
@@ -433,7 +450,7 @@ def _connected(visit: Visit, connection: int) -> PlatformCourse:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def cap_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Say whether platforms are told at most the possible points; what they know is told again."""
+    """Set whether platforms get at most the possible points, and send the marks again."""
     offer = visit.offer(assignment)
     before, wanted = offer.capped_on_platforms, request.POST.get("wanted") == "yes"
     if wanted != before:
@@ -451,7 +468,7 @@ def cap_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 @course_page(Role.HEAD_TA, "POST")
 def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Have a platform told at once what it does not know yet."""
+    """Send pending marks to the platforms now."""
     offer = visit.offer(assignment)
     tasks.send_scores(offer.pk)
     notices.info(request, words(request)["t"]("sending"))

@@ -1,6 +1,6 @@
-"""What operators do with a service besides running it: copies, and a course out of it again.
+"""Operations on a service: backup, restore, and the export of a course.
 
-Each of these works while the service runs and while it does not.
+Each of them works whether the service is running or not.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from autograder.errors import ServiceError
 from autograder.service import postgres, setup
 
 KEYS = ("receipt-key", "session-key")
-"""What a service has beside its database; without the first one no receipt could be verified."""
+"""The service's keys, stored outside its database. Without the first one, no receipt could be verified."""
 _DUMP = "database.dump"
 _PARTS = {"host", "port", "user", "password", "sslmode", "sslrootcert"}
 
 
 def folder_of(course: Path) -> Path:
-    """Where a course folder's service keeps its own files."""
+    """Return the folder in which the service of a course folder keeps its files."""
     return course.resolve() / PRIVATE / "service"
 
 
@@ -35,11 +35,11 @@ def _database(course: Path, url: str) -> Iterator[str]:
 
 
 def export(folder: Path, course: Path, slug: str, url: str = "") -> None:
-    """Write a course of the service into an empty folder, with gradebook.db, as the other commands know it.
+    """Write a course of the service into an empty folder, with gradebook.db, as the other commands expect it.
 
     Args:
-        folder: to be written.
-        course: whose service it is.
+        folder: the folder to write.
+        course: the course folder of the service.
         slug: of the course in addresses.
         url: of the database; default: as the service finds it.
 
@@ -57,9 +57,10 @@ def export(folder: Path, course: Path, slug: str, url: str = "") -> None:
 
 
 def backup(folder: Path, course: Path, url: str = "") -> None:
-    """Copy the service's database and keys into an empty folder, as they are at one moment.
+    """Copy the service's database and keys into an empty folder, consistent as of one moment.
 
-    Nobody has to wait meanwhile. The copy holds all that the service holds: keep it as you keep that.
+    The service keeps running. The copy contains all of its data and secrets: protect it as you protect the
+    service.
 
     Raises:
         ServiceError: the folder is not empty, there is no database, or it cannot be copied.
@@ -69,6 +70,7 @@ def backup(folder: Path, course: Path, url: str = "") -> None:
         raise ServiceError(f"{folder}: expected an empty folder")
     for name in KEYS:
         atomic.write(folder / name, setup.kept_key(folder_of(course), name), mode=0o600)
+    # The dump gets its final name only when it is complete, so `restore_backup` never reads half of one.
     partial = folder / f"{_DUMP}.part"
     partial.touch(0o600)
     with _database(course, url) as found:
@@ -77,10 +79,10 @@ def backup(folder: Path, course: Path, url: str = "") -> None:
 
 
 def restore(folder: Path, course: Path, url: str = "") -> None:
-    """Bring a backup into a service that has nothing yet: a new course folder, or an empty database.
+    """Restore a backup into a service that has no data yet: a new course folder, or an empty database.
 
     Raises:
-        ServiceError: it is no whole backup, or there is something already.
+        ServiceError: the backup is incomplete, or the target already has data.
     """
     for name in (*KEYS, _DUMP):
         if not (folder / name).is_file():
@@ -91,6 +93,7 @@ def restore(folder: Path, course: Path, url: str = "") -> None:
         raise ServiceError(f"{own}: there is a service here already; restore into another folder")
     for name in KEYS:
         data = atomic.read(folder / name)
+        # Never overwrite a key: receipts that it signed could no longer be verified.
         if (own / name).exists() and atomic.read(own / name) != data:
             raise ServiceError(f"{own / name}: another key than that of the backup; restore elsewhere")
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,10 +116,11 @@ def _fill(url: str, folder: Path) -> None:
 
 
 def _run(program: str, url: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs; the URL holds a password, and so goes by the environment."""
+    """Run one of PostgreSQL's programs. The URL contains a password, so it is passed in the environment."""
     from psycopg.conninfo import conninfo_to_dict
 
     parts = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    # Arguments are visible to all users of the machine, the environment is not.
     given = {f"PG{name.upper()}": value for name, value in parts.items() if name in _PARTS}
     given["PGDATABASE"] = parts.get("dbname", "")
     target = ["--dbname", parts.get("dbname", "")] if program == "pg_restore" else []

@@ -1,4 +1,4 @@
-"""Whether the service is well, its figures, its public key, and the pages for what went wrong."""
+"""Health check, metrics, the public key for receipts, and the error pages."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _HERE = {"127.0.0.1", "::1", ""}
 
 @open_page()
 def front(_: HttpRequest) -> HttpResponse:
-    """The bare address leads to the pages."""
+    """Redirect the bare address to the pages."""
     return HttpResponseRedirect("/app/")
 
 
 @open_page()
 def healthz(_: HttpRequest) -> HttpResponse:
-    """Whether the database answers."""
+    """Report whether the database answers."""
     try:
         Attempt.objects.exists()
     except DatabaseError:
@@ -36,10 +36,12 @@ def healthz(_: HttpRequest) -> HttpResponse:
 
 @open_page()
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Figures in the text format of Prometheus; for this machine, or whoever has the key."""
+    """Show metrics in the text format of Prometheus, to this machine or whoever has the key."""
     key = settings.RUNNING.metrics_key
     given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    # Behind a proxy every request comes from this machine, hence the second condition.
     local = request.META.get("REMOTE_ADDR", "") in _HERE and "X-Forwarded-For" not in request.headers
+    # Takes the same time for every wrong key.
     if not (hmac.compare_digest(given.encode(), key.encode()) if key else local):
         return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
     counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
@@ -58,35 +60,35 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 @open_page()
 def receipt_key(_: HttpRequest) -> HttpResponse:
-    """With which receipts are verified."""
+    """Show the public key with which receipts are verified."""
     return HttpResponse(settings.RUNNING.signer.public + "\n", content_type="text/plain")
 
 
 def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """What cannot be read."""
+    """Render the page for a request that cannot be read."""
     del exception
     return _told(request, 400)
 
 
 def forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """What somebody may not do."""
+    """Render the page for a request that is not permitted."""
     del exception
     return _told(request, 403)
 
 
 def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """What there is not, or not for them."""
+    """Render the page for an address that does not exist, or not for this user."""
     del exception
     return _told(request, 404)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """What nobody foresaw."""
+    """Render the page for an unexpected error."""
     return _told(request, 500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form from elsewhere, or of yesterday."""
+    """Render the page for a form without a valid CSRF token: from another site, or too old."""
     del reason
     return render(request, "error.html", {"code": "csrf"}, status=403, using="jinja2")
 

@@ -1,7 +1,8 @@
-"""Processes that answer requests: as many as wanted share the sockets that a service listens at.
+"""Web processes: several processes share the listening sockets of a service.
 
-One process uses one processor at a time. The first one is the service itself; the others are started by it,
-and end with it, whatever ends it.
+One process uses one processor at a time. The first process is the service itself. It starts the others, and
+they
+end with it, whatever ends it.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from autograder.service import setup
 from autograder.web import site
 
 MOST = 4
-"""Processes, where nobody says how many."""
+"""The largest default number of processes."""
 _THREADS = 8
 _CONNECTIONS = 1000
-"""That are open at a time; one that sends nothing is ended after a minute."""
+"""Connections that are open at a time. An idle one is closed after a minute."""
 _PATIENCE_SECONDS = 3.0
-"""How long a port is waited for: processes of a service that was killed have just noticed that it was."""
+"""How long to wait for a port: the processes of a killed service need a moment to notice it."""
 
 
 class Answering(msgspec.Struct, frozen=True):
-    """What a process has to know besides the database's address."""
+    """Options of a further process, without the database's address."""
 
     course: str
     host: str
@@ -41,16 +42,16 @@ class Answering(msgspec.Struct, frozen=True):
     address: str
     proxy: str
     folders: dict[str, str]
-    """See `autograder.web.site.Running`."""
+    """See `autograder.web.site.ServiceContext`."""
 
 
 def wanted(processes: int) -> int:
-    """How many processes there are; 0: one per core, up to `MOST`."""
+    """Return the number of processes; 0 means one per core, up to `MOST`."""
     return processes or min(os.cpu_count() or 1, MOST)
 
 
 def listening(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen at every address of a host.
+    """Open sockets that listen at every address of a host.
 
     Raises:
         OSError: the port is taken.
@@ -79,11 +80,11 @@ def _bound(family: int, place: Any) -> socket.socket:
 
 
 def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[], None]) -> None:
-    """Answer requests until SIGTERM or SIGINT; what is begun is finished first.
+    """Answer requests until SIGTERM or SIGINT, then finish the running ones.
 
     Args:
-        sockets: that listen.
-        asked: how people reach the service.
+        sockets: listening sockets.
+        asked: how users reach the service.
         ready: is called when the first request can be answered.
     """
     from django.core.wsgi import get_wsgi_application
@@ -95,6 +96,7 @@ def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[
         max_request_body_size=site.MOST_UPLOAD,
         channel_timeout=60,
         connection_limit=_CONNECTIONS,
+        # select() cannot watch descriptors above 1023.
         asyncore_use_poll=True,
         **_proxied(asked),
         ident=None,
@@ -106,7 +108,10 @@ def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[
 
 
 def _proxied(asked: Answering) -> dict[str, Any]:
-    """What of a proxy's headers is believed; without one they are kept: a request is known by them."""
+    """Return which proxy headers the server trusts.
+
+    Without a proxy the headers are kept, because they show that a request came through one.
+    """
     if not asked.address and not asked.proxy:
         return {"clear_untrusted_proxy_headers": False}
     return {
@@ -122,7 +127,7 @@ def _interrupt() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call ``end`` when the process is asked to end."""
+    """Call ``end`` when the process receives SIGTERM or SIGINT; restore the handlers afterwards."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda *_: end()) for number in numbers]
     try:
@@ -133,13 +138,15 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 def started(sockets: Sequence[socket.socket], asked: Answering, database_url: str) -> subprocess.Popen[bytes]:
-    """A further process that answers at these sockets; it ends with this one, however that ends."""
+    """Start a further process that answers at these sockets; it ends with this one, however that ends."""
     numbers = [one.fileno() for one in sockets]
     command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(asked).decode()]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
+        # Never written to: its end of file signals to the child that this process is gone.
         stdin=subprocess.PIPE,
         pass_fds=numbers,
         env={**os.environ, setup.DATABASE_URL: database_url},
+        # Ctrl-C in the terminal reaches the first process only, which ends the others in order.
         start_new_session=True,
     )

@@ -1,4 +1,4 @@
-"""Files of learning platforms: an archive of submissions to be sent, and grades to be downloaded."""
+"""Files of learning platforms: upload an archive of submissions, download grades."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from autograder.web.student import download, page
 
 FORMS = ("moodle", "feedback", "canvas", "gradescope", "ilias", "csv", "jsonl")
 _FILLED = ("moodle", "feedback")
-"""Forms that need Moodle's worksheet: it knows who is who."""
+"""Formats that need Moodle's worksheet, which identifies the participants."""
 
 
 @course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
 def platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Both forms; an archive that was sent is handed in for students, and what became of it is shown."""
+    """Show both forms. An uploaded archive is submitted for its students, and a report is shown."""
     offer = visit.offer(assignment)
     report, problem = None, ""
     try:
@@ -55,10 +55,10 @@ def platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
 
 
 def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectReport:
-    """Hand in what an archive has.
+    """Submit the contents of an uploaded archive.
 
     Raises:
-        CourseError: there is none, or the worksheet, zone or time cannot be read.
+        CourseError: there is no archive, or the worksheet, zone or time cannot be read.
     """
     sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
     if sent is None:
@@ -70,7 +70,9 @@ def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectRepor
         _moment(request.POST.get("moment", "").strip(), zone),
     )
     with tempfile.TemporaryDirectory() as folder:
+        # Only the last part of the name: the browser chose it.
         place = Path(folder) / (PurePath(sent.name or "").name or "archive.zip")
+        # Copied in chunks, because archives can be large.
         with place.open("wb") as file:
             for part in sent.chunks():
                 file.write(part)
@@ -90,16 +92,18 @@ def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectRepor
 
 
 def _moment(text: str, zone: str) -> datetime | None:
-    """When everything was handed in, where the archive does not say it.
+    """Parse the time of submission for archives that do not contain it.
 
     Raises:
-        CourseError: the zone or the time is none.
+        CourseError: the zone or the time is invalid.
     """
     try:
+        # The zone is checked even if there is no time: it also applies to times in the archive.
         clock = timestamps.named_zone(zone) if zone else UTC
         if not text:
             return None
         local = datetime.fromisoformat(text)
+        # A stated offset wins over the zone.
         if local.tzinfo is not None:
             return local.astimezone(UTC)
         return timestamps.local_moment(local, clock).astimezone(UTC)
@@ -108,14 +112,15 @@ def _moment(text: str, zone: str) -> datetime | None:
 
 
 def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
-    """Marks as a platform takes them.
+    """Export marks in a platform's format.
 
     Raises:
-        CourseError: Moodle's worksheet is missing, or what was sent is not usable.
+        CourseError: Moodle's worksheet is missing, or the upload is not usable.
     """
     register = class_register(offer.course)
     assignment = shown.loaded(offer)
     every = lines_of(offer, assignment, assignment.language)
+    # Provisional marks are exported only on request.
     lines = [one for one in every if one.final or "provisional" in request.POST]
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
@@ -145,10 +150,10 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
 
 
 def _pages(offer: Offer, lines: Sequence[GradeLine], fill: bytes, register: Register) -> bytes:
-    """Feedback pages as Moodle takes them for all of the class at once.
+    """Export feedback pages as Moodle's bulk upload expects them.
 
     Raises:
-        CourseError: what was sent is no worksheet of Moodle's.
+        CourseError: the upload is not a worksheet of Moodle.
     """
     sheet, language = read_worksheet(fill), shown.loaded(offer).language
     made = {line.student: shown.feedback(offer, line.student, language) for line in lines}

@@ -1,4 +1,4 @@
-"""Pages of regrade requests: students ask below their feedback, somebody on the staff answers."""
+"""Pages of regrade requests: students ask below their feedback, and course staff answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from autograder.web.student import framed, page
 
 _POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
 _MOST_ANSWER = 20_000
-"""Characters of what a student handed in."""
+"""Shown characters of a student's answer."""
 
 
 class ItemShown(Struct, frozen=True):
@@ -42,13 +42,14 @@ class ItemShown(Struct, frozen=True):
 
     question: str
     number: int
-    """Its place in the question, from one: its id may tell what its text does not yet."""
+    """Its position in the question, from 1. The form sends it instead of the id, which may reveal a hidden
+    title."""
     text: str
     points: str
 
 
 class RequestShown(Struct, frozen=True):
-    """A request with what came of it."""
+    """A request and its outcome."""
 
     row: RegradeRequest
     title: str
@@ -56,31 +57,32 @@ class RequestShown(Struct, frozen=True):
     state: str
     """``open``, ``answered`` or ``withdrawn``."""
     by: str
-    """The role of whoever answered; who is no member administers the service."""
+    """The role of the person who answered; an administrator of the service may be no member."""
     before: str
     after: str
-    """What the item had then, and since the answer; the same or empty: the mark stays."""
+    """The points before and after the answer; empty or the same if the mark was not changed."""
     made: str
     settled: str
-    """When."""
+    """When it was answered or withdrawn."""
 
 
 class RequestsShown(Struct, frozen=True):
-    """What a student asked for, and can ask for."""
+    """The requests of a student, and the items they may still ask about."""
 
     questions: tuple[tuple[str, tuple[ItemShown, ...]], ...]
-    """Title and items; none where the time is over, or there never was one."""
+    """Title and items of each question; empty if the deadline is over or was never set."""
     rows: tuple[RequestShown, ...]
     until: str
-    """Empty: nobody has said until when they may ask."""
+    """The deadline; empty if none was set."""
     over: bool
     most: int = requests.MOST_REASON
 
 
 @course_page(Role.STUDENT)
 def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The feedback of the attempt that counts, once marks are published, and what was asked about it."""
+    """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
     offer = _published(visit, assignment)
+    # From here on, only later changes of the marks are news to the student.
     changes.seen(offer, shown.loaded(offer), visit.student)
     asked = _of_student(offer, visit.student, language_of(request))
     return framed(request, visit, offer, visit.student, asked=asked)
@@ -97,6 +99,7 @@ def _of_student(offer: Offer, student: str, language: str) -> RequestsShown:
     rubric, labels = shown.loaded(offer).rubric_of(student), Labels(language)
     final, items = _askable(offer, rubric, student)
     rows = offer.requests.filter(student=student).select_related("offer").order_by("-pk")
+    # An item with an open request cannot be asked about again.
     waiting = {(one.question, one.item) for one in rows if not (one.answered_at or one.withdrawn_at)}
     found: dict[str, list[ItemShown]] = {}
     for one in items:
@@ -121,7 +124,10 @@ def _of_student(offer: Offer, student: str, language: str) -> RequestsShown:
 
 
 def _askable(offer: Offer, rubric: Rubric, student: str) -> tuple[bool, list[requests.AskableItem]]:
-    """Whether the student's marks are final, so that hidden titles can be told; and what has a mark."""
+    """Return whether the student's marks are final, and the items that have a mark.
+
+    Titles that are hidden during marking may be shown once the marks are final.
+    """
     graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
     if graded is None:
         return False, []
@@ -149,19 +155,19 @@ def _shown(
 
 
 def _question(rubric: Rubric, row: RegradeRequest) -> Question | None:
-    """The question of a request; None: the rubric has the item no more."""
+    """Return the question of a request; None if the rubric no longer has the item."""
     found = (one for one in rubric.questions if one.id == row.question)
     return next((one for one in found if any(item.id == row.item for item in one.items)), None)
 
 
 def _roles(course: CourseRecord) -> dict[int, str]:
-    """What each account on the staff is in a course."""
+    """Return the role of each staff account in a course."""
     staff = Member.objects.filter(course=course).exclude(role=Role.STUDENT)
     return dict(staff.values_list("account", "role"))
 
 
 def _zone(offer: Offer) -> tzinfo:
-    """Whose clock the dates of an assignment are by."""
+    """Return the time zone of an assignment's dates."""
     try:
         return named_zone(offer.times.get("zone", ""))
     except ValueError:
@@ -170,14 +176,16 @@ def _zone(offer: Offer) -> tzinfo:
 
 def _moment(moment: datetime, offer: Offer, language: str) -> str:
     zone = _zone(offer)
+    # Deadlines are shown to the minute.
     return format_moment(moment.astimezone(zone).replace(second=0, microsecond=0), str(zone), language)
 
 
 @course_page(Role.STUDENT, "POST")
 def ask(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Ask for another look at an item."""
+    """Request another look at an item."""
     offer = _published(visit, assignment)
     rubric = shown.loaded(offer).rubric_of(visit.student)
+    # The form sends positions: an id could reveal a hidden title.
     places = {
         (one.id, str(number)): (one, item)
         for one in rubric.questions
@@ -196,7 +204,7 @@ def ask(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
 
 @course_page(Role.STUDENT, "POST")
 def withdraw(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
-    """Take a request of one's own back."""
+    """Withdraw a request of the student."""
     offer = _published(visit, assignment)
     found = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
     try:
@@ -217,11 +225,12 @@ def _to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
 
 @course_page(Role.TA)
 def listed(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The requests of an assignment: the open ones, the oldest first, and those that are settled."""
+    """List the requests of an assignment: open ones, oldest first, and settled ones."""
     offer, labels = visit.offer(assignment), Labels(language_of(request))
     rubric = shown.loaded(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
     roles = _roles(visit.course)
+    # `final=True`: staff may see titles that are hidden from students during marking.
     found = [_shown(one, rubric, labels, roles, final=True) for one in rows]
     until = offer.requests_until
     context = {
@@ -240,7 +249,7 @@ def listed(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def set_until(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Say until when students may ask; nothing: they may not."""
+    """Set the deadline for requests; an empty value closes them."""
     offer, wanted = visit.offer(assignment), request.POST.get("until", "").strip()
     try:
         until = _at(wanted, _zone(offer)) if wanted else None
@@ -262,10 +271,10 @@ def set_until(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 
 def _at(written: str, zone: tzinfo) -> datetime:
-    """A moment by the clock of a zone, unless it states an offset.
+    """Parse a moment by the clock of a zone, unless it states an offset.
 
     Raises:
-        ValueError: it is none, or its zone's clocks never or twice showed it.
+        ValueError: it is invalid, or clocks in the zone never or twice showed it.
         OverflowError: it has no counterpart in UTC.
     """
     moment = datetime.fromisoformat(written)
@@ -274,7 +283,7 @@ def _at(written: str, zone: tzinfo) -> datetime:
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def answer(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """One request, with all that is needed to answer it."""
+    """Show a request with everything needed to answer it. A POST answers it."""
     rows = RegradeRequest.objects.select_related("offer__course", "offer__version", "answered_by")
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
     rubric = shown.loaded(row.offer).rubric_of(row.student)
@@ -294,7 +303,7 @@ def answer(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 
 
 def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: Labels) -> dict[str, Any]:
-    """What a student answered, what came of it, and who may decide now."""
+    """Return the student's answer, its result and mark, and whether this user may answer the request."""
     question = _question(rubric, row)
     graded, _ = DatabaseStore(row.offer.course).of_student(row.offer.assignment, row.student)
     mark = requests.mark_of(row, question)
@@ -316,6 +325,7 @@ def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: L
     found["answer"] = printable_text(answer_text(graded, question, item), _MOST_ANSWER)
     found["result"] = _verdict(result, labels) if result else None
     found["points"] = labels.number(has.now) if has and has.now is not None else ""
+    # A cell that was marked as a whole has no points per item.
     if has and not has.whole:
         found["bounds"] = (
             labels.number(min(item.points, Decimal(0))),
@@ -325,7 +335,7 @@ def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: L
 
 
 def _verdict(result: ItemResult, labels: Labels) -> Mapping[str, str]:
-    """What grading made of an item, for staff."""
+    """Describe the automatic result of an item for staff."""
     return {
         "status": labels(result.status.value),
         "points": labels.number(result.points),
@@ -337,10 +347,14 @@ def _verdict(result: ItemResult, labels: Labels) -> Mapping[str, str]:
 
 
 def _answered(request: HttpRequest, row: RegradeRequest, question: Question | None) -> bool:
-    """Answer a request; where that is refused, the reason is told, and what was typed can be corrected."""
+    """Answer a request.
+
+    Return False if it was refused; the notice says why and the form keeps its content.
+    """
     points = request.POST.get("points", "").strip()
     try:
         given = _number(points) if points else None
+        # The task is queued in the same transaction: no scores are sent for an answer that was rolled back.
         with transaction.atomic():
             requests.answer(row, request.user, request.POST.get("text", ""), question, given)
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
@@ -353,10 +367,10 @@ def _answered(request: HttpRequest, row: RegradeRequest, question: Question | No
 
 
 def _number(written: str) -> Decimal:
-    """Points as a person types them, with a point or a comma.
+    """Parse points as a person types them, with a decimal point or comma.
 
     Raises:
-        NotTaken: it is no number.
+        NotTaken: it is not a number.
     """
     if not _POINTS.fullmatch(written):
         raise NotTaken("request-no-number")

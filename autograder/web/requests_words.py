@@ -1,4 +1,4 @@
-"""The sentences of the pages about regrade requests."""
+"""Sentences of the pages about regrade requests."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.text-empty": "This was not taken: write something first.",
     "web.text-long": "This was not taken: the text has {number} characters; at most {most} are possible.",
 }
+# The code after `log-` is the action that `audit.record_action` records, with hyphens for spaces.
 LOG: Mapping[str, str] = {
     "web.log-request-answered": "request answered",
     "web.log-request-made": "request made",

@@ -1,4 +1,4 @@
-"""Headers of every answer, a number for every request, and one line about it in the log."""
+"""Middleware: security headers, the refusal of NUL characters, request numbers and the access log."""
 
 from __future__ import annotations
 
@@ -28,57 +28,62 @@ _HEADERS = {
 
 
 class Headers:
-    """Middleware. A view that shows what students made sets a policy of its own, which stays."""
+    """Adds security headers.
+
+    A view that shows students' work sets its own, stricter policy, which is kept.
+    """
 
     def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
         self._further = further
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, and say how it may be used."""
+        """Answer the request, and add the headers to the response."""
         request.nonce = secrets.token_urlsafe(16)
         response = self._further(request)
         response.headers.setdefault("Content-Security-Policy", _POLICY.format(nonce=request.nonce))
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
+        # Pages of a signed-in user must not stay in a browser's cache, where the next user could find them.
         if getattr(request, "user", None) is not None and request.user.is_authenticated:
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 
 class Plain:
-    """Middleware: a request with NUL in its path or its fields; no database keeps one."""
+    """Refuses requests with NUL in the path or a field, because no database can store it."""
 
     def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
         self._further = further
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, or say that it cannot be read."""
+        """Answer the request, or refuse it if the path contains NUL."""
         if "\0" in request.path_info:
             return HttpResponseBadRequest("not to be read: a NUL in the address\n", content_type="text/plain")
         return self._further(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_: object) -> None:
-        """Refuse a form with it, once it is known to be no forgery.
+        """Refuse a form that contains NUL, after the CSRF check.
 
         Raises:
             BadRequest: there is one.
         """
         if getattr(view, "csrf_exempt", False):
-            return  # of a program; it has no fields, and who sends it is not known yet
+            return  # from a program: no form fields, and not authenticated yet
         for _, values in (*request.GET.lists(), *request.POST.lists()):
             if any("\0" in value for value in values):
                 raise BadRequest
 
 
 class Log:
-    """Middleware: a line of JSON for each request. No address, no query, no name: those are personal."""
+    """Writes a line of JSON for each request, without personal data: no address, query or name."""
 
     def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
         self._further = further
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, and say how long it took."""
+        """Answer the request, and log its route, status and duration."""
         given = request.headers.get("X-Request-Id", "")
+        # The number goes into the log, so a foreign one may only contain harmless characters.
         number = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
         request.number = number
         started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Hands files in from a terminal or a notebook cell, and asks the service for what there is."""
+"""Client of the service's API: submits files from a terminal or a notebook, and downloads files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _SECONDS = 60
 
 
 def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> str:
-    """Hand in, and write the receipt; says what arrived.
+    """Submit files, write the receipt, and return a message about the attempt.
 
     Args:
-        files: to be handed in.
+        files: the files to submit.
         page: the address of the assignment's page.
         key_file: holds the key of the account.
-        receipt: where it is written.
+        receipt: where the receipt is written.
 
     Raises:
-        ServiceError: a file cannot be read, the address is not one of an assignment, or it was refused.
+        ServiceError: a file cannot be read, the address is not that of an assignment, or the submission was
+            refused.
     """
     key = _key(key_file)
     try:
@@ -37,7 +38,7 @@ def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> s
     if len(contents) != len(files):
         raise ServiceError("two files have the same name; hand in one of each")
     body, kind = _form(contents)
-    request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_door`
+    request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_get_api_address`
         _door(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
     )
     stated = _answer(request, page, "not handed in: ").decode()
@@ -47,11 +48,12 @@ def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> s
 
 
 def ask(address: str, key_file: Path) -> bytes:
-    """What the service answers to the owner of a key.
+    """Return the service's response to the owner of a key.
 
     Raises:
         ServiceError: the key cannot be read, or the service cannot be reached or refused.
     """
+    # urlopen would also open file: addresses.
     if urlsplit(address).scheme not in {"http", "https"}:
         raise ServiceError(f"{address}: expected an address such as https://exams.example.org")
     request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_key(key_file)}"})  # noqa: S310
@@ -76,7 +78,7 @@ def _answer(request: urllib.request.Request, address: str, otherwise: str = "") 
 
 
 def _door(page: str) -> str:
-    """The address for programs, from that of the page: ``…/app/c/<course>/a/<assignment>/``."""
+    """Return the API address for that of an assignment's page: ``…/app/c/<course>/a/<assignment>/``."""
     parts = urlsplit(page)
     match parts.path.strip("/").split("/"):
         case ["app", "c", course, "a", assignment, *_] if parts.scheme in {"http", "https"} and parts.netloc:
@@ -88,10 +90,11 @@ def _door(page: str) -> str:
 
 
 def _form(contents: dict[str, bytes]) -> tuple[bytes, str]:
-    """Files as multipart form data (RFC 7578), and its type."""
+    """Encode files as multipart form data (RFC 7578); return the body and its content type."""
     border = secrets.token_hex(16)
     parts = []
     for name, data in contents.items():
+        # A quote or a line break in a name would end the header early.
         quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "")
         head = f'--{border}\r\nContent-Disposition: form-data; name="files"; filename="{quoted}"\r\n'
         parts.append(f"{head}Content-Type: application/octet-stream\r\n\r\n".encode() + data + b"\r\n")

@@ -1,4 +1,4 @@
-"""One command starts all of it: the database, the pages, a worker beside them; and ends all of it."""
+"""Starts and stops all processes of a service: the database, the web processes, and a worker."""
 
 from __future__ import annotations
 
@@ -31,33 +31,35 @@ METRICS_KEY = "AUTOGRADER_METRICS_KEY"
 _LOOK_SECONDS = 1.0
 _ENDING_SECONDS = 120.0
 _BEHIND = 10
-"""How nice a worker is to the pages beside it: somebody waits for those."""
+"""The niceness of the worker: users wait for the pages, so those have priority."""
 
 
 class ServiceOptions(Struct, frozen=True):
-    """How a service is to run."""
+    """Options of a service."""
 
     course: Path
     slug: str = ""
-    """Of the course in addresses; default: from the folder's name."""
+    """The course's name in addresses; default: from the folder's name."""
     host: str = "127.0.0.1"
     port: int = 8000
     address: str = ""
-    """Under which people reach it; default: host and port."""
+    """The public address; default: host and port."""
     proxy: str = ""
-    """The address of a proxy in front, whose X-Forwarded-For and -Proto are believed; default: 127.0.0.1
-    where people reach the service under another address."""
+    """The address of a proxy in front; its X-Forwarded-For and -Proto headers are trusted; default:
+    127.0.0.1 if a public address is set."""
     database_url: str = ""
-    """Default: a database of its own."""
+    """Default: an embedded database."""
     workers: int = 0
-    """Submissions at a time of the worker beside it; 0: one per core. Below zero: none is started."""
+    """How many submissions the worker grades at a time; 0: one per core. Negative: no worker is started."""
     isolation: Isolation = Isolation.NAMESPACES
     processes: int = 0
-    """That answer requests; 0: one per core, up to `autograder.web.pages.MOST`."""
+    """The number of web processes; 0: one per core, up to `autograder.web.pages.MOST`."""
 
 
 class Service:
-    """The service of one course folder, as a context manager; `run` answers requests until it is ended.
+    """The service of one course folder, as a context manager.
+
+    `run` answers requests until the process is stopped.
 
     Raises:
         ServiceError: the database does not start, or a file of the service is not usable.
@@ -65,11 +67,11 @@ class Service:
     """
 
     def __init__(self, options: ServiceOptions, folders: Mapping[str, Path] | None = None) -> None:
-        """Read what the service has in files.
+        """Read the service's files.
 
         Args:
-            options: how it is to run.
-            folders: what was taken over already, by the process that has started this one.
+            options: of the service.
+            folders: course folders that the parent process has already imported.
         """
         self._options = options
         self._folder = folder_of(options.course)
@@ -89,6 +91,7 @@ class Service:
         self.signer = Signer(setup.kept_key(self._folder, "receipt-key"))
 
     def __enter__(self) -> Self:
+        # If a later step fails, everything that was opened is closed in reverse order.
         with contextlib.ExitStack() as opened:
             if not self._url:
                 self._database = opened.enter_context(EmbeddedPostgres(self._folder / "database"))
@@ -117,7 +120,7 @@ class Service:
             )
             setup.migrate()
             opened.callback(setup.close)
-            from autograder.service import blobs  # its tables ask for Django's settings, as those of the next
+            from autograder.service import blobs  # models need Django's settings, here and in the next line
             from autograder.web import lti
 
             blobs.named_store()
@@ -127,6 +130,7 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
+        # Under the lock, the watcher cannot start another process that would never be ended.
         with self._starting:
             for one in self._beside:
                 _end(one)
@@ -136,12 +140,12 @@ class Service:
         self._over.set()
 
     def take_over(self) -> None:
-        """Bring the course's folder into the database, or up to date with it.
+        """Import the course's folder into the database, or update the database from it.
 
-        A folder without assignments, as after a restore, adds nothing to what the database has.
+        A folder without assignments, as after a restore, changes nothing in the database.
 
         Raises:
-            CourseError: it has none, and neither has the database.
+            CourseError: neither the folder nor the database has an assignment.
         """
         from autograder.service import moving
         from autograder.service.models import CourseRecord
@@ -155,7 +159,10 @@ class Service:
         self._folders[record.slug] = folder.resolve()
 
     def first_administrator(self) -> str:
-        """The address at which the first administrator makes an account; empty where there is one."""
+        """Return the address at which the first administrator creates an account.
+
+        Empty if there is one already.
+        """
         from autograder.service.models import Account
         from autograder.web.account import invite
 
@@ -164,7 +171,7 @@ class Service:
         return f"{self.address}{invite(None)[0]}"
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Answer requests until SIGTERM or SIGINT. What is under way is finished first.
+        """Answer requests until SIGTERM or SIGINT, then finish the running ones.
 
         Args:
             ready: is called when the first request can be answered.
@@ -182,7 +189,7 @@ class Service:
         return pages.Answering(str(one.course.resolve()), one.host, one.port, one.address, one.proxy, folders)
 
     def _watch(self) -> None:
-        """Start again what ended: the database, the worker."""
+        """Restart the database, the worker and web processes when they end."""
         while not self._stop.is_set():
             try:
                 with self._starting:
@@ -190,7 +197,7 @@ class Service:
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 LOG.warning("could not be started: %s", describe_error(error))
             self._stop.wait(_LOOK_SECONDS)
-        self._over.wait()  # a program that ends with its parent ends with the thread that started it
+        self._over.wait()  # a child that ends with its parent ends with the thread that started it
 
     def _start_what_ended(self) -> None:
         if self._stop.is_set():
@@ -212,14 +219,14 @@ class Service:
         command += ["--workers", str(self._options.workers), "--until-input-ends"]
         self._worker = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # ends with this process, however that ends
+            stdin=subprocess.PIPE,  # its end of file stops the worker when this process ends
             env={**os.environ, setup.DATABASE_URL: self._url},
             start_new_session=True,
         )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process to end; it has two minutes for what it has begun."""
+    """Ask a process to end, and kill it if it has not ended after two minutes."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -232,16 +239,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def work(database_url: str, workers: int, isolation: Isolation, *, until_input_ends: bool = False) -> None:
-    """Be a worker until SIGTERM or SIGINT; what is under way is finished first.
+    """Run a worker until SIGTERM or SIGINT; running jobs are finished first.
 
     Args:
-        database_url: empty: the environment names it.
+        database_url: empty: from the environment.
         workers: submissions at a time; 0: one per core.
-        isolation: how student code is confined.
-        until_input_ends: or until standard input does.
+        isolation: of student code.
+        until_input_ends: also stop when standard input ends.
 
     Raises:
-        ServiceError: no database is named, or it is not one of PostgreSQL.
+        ServiceError: no database is configured, or it is not PostgreSQL.
     """
     setup.configure(setup.Wanted(database_url or os.environ.get(setup.DATABASE_URL, "")))
     setup.migrate()

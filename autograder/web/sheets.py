@@ -1,4 +1,4 @@
-"""Marking elsewhere: the sheet of an assignment to download, and to be sent back with points."""
+"""Offline marking: download an assignment's marking sheet, and upload it with points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autograder.web.student import download, page
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The sheet as a file; sent back, it is entered, and what became of it is shown."""
+    """Download the sheet. A POST enters an uploaded one and shows the result."""
     offer = visit.offer(assignment)
     if request.method == "POST":
         return _sent(request, visit, offer)
@@ -68,10 +68,10 @@ def _sent(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
 
 
 def _lines(request: HttpRequest) -> list[SheetLine]:
-    """The rows of the file that was sent.
+    """Read the rows of the uploaded file.
 
     Raises:
-        CourseError: there is none, or it is no sheet.
+        CourseError: there is no file, or it is not a marking sheet.
     """
     sent = request.FILES.get("sheet")
     if sent is None:
@@ -79,11 +79,16 @@ def _lines(request: HttpRequest) -> list[SheetLine]:
     ending = PurePath(sent.name or "").suffix.lower()
     if ending not in ENDINGS:
         raise CourseError(words(request)["t"]("sheet-choose"))
+    # One byte more than allowed, so that `read_sheet` notices a file that is too large.
     return read_sheet(sent.read(MOST_BYTES + 1), ending)
 
 
 def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
-    """A plan without the answers that two people mark: a sheet is of one person, and would decide alone."""
+    """Remove from a plan the answers that two people mark.
+
+    A sheet holds the marks of one person, which would settle the answer alone.
+    """
+    # One query for the plans of all cells.
     shares = dict(
         MarkingPlan.objects.filter(place__in=marks.values("place")).values_list("place", "twice_percent")
     )
@@ -104,9 +109,10 @@ def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> 
 def _entered(
     request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
 ) -> SheetEntry:
-    """Enter a sheet, or only try it. Nobody changes a mark of the assignment meanwhile."""
+    """Enter a sheet, or only try it. The assignment's marks are locked meanwhile."""
     marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
     with transaction.atomic():
+        # The log is locked before the rows, and the rows in key order, as everywhere: otherwise a deadlock.
         audit.hold()
         list(marks.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
         subject = _subject(offer)
@@ -120,6 +126,7 @@ def _entered(
             own = Q(
                 *(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR
             )
+            # The use case knows no accounts, so the marker is recorded here.
             marks.filter(own, student__in=students).update(marked_by=request.user, marked_at=timezone.now())
         if done.entered:
             given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]

@@ -1,4 +1,4 @@
-"""What pages show of an assignment: its times, its attempts, what can be seen of a notebook at once."""
+"""Contents of pages about an assignment: times, attempts, and the immediate check of submitted files."""
 
 from __future__ import annotations
 
@@ -34,42 +34,42 @@ _MINUTE = timedelta(minutes=1)
 
 
 class TimesShown(Struct, frozen=True):
-    """When something can be handed in, as a person reads it."""
+    """When files can be submitted, formatted for reading."""
 
     start: str = ""
-    """Empty: it is open."""
+    """Empty if the assignment is open."""
     end: str = ""
-    """Empty: there is no end."""
+    """Empty if there is no deadline."""
     left: str = ""
-    """Empty: it is over, or there is no end."""
+    """The remaining time; empty if the deadline is over, or there is none."""
     over: str = ""
-    """What becomes of late ones, where it is over: a rule of `autograder.lateness`, or ``kept``."""
+    """How late attempts are treated after the deadline: a rule of `autograder.lateness`, or ``kept``."""
     terms: Sequence[str] = ()
-    """What being late costs, in sentences."""
+    """The late penalty, in sentences."""
     slip: str = ""
-    """How many slip days the student has left; empty: the assignment knows none."""
+    """How many slip days the student has left; empty if the assignment has none."""
 
     @property
     def open(self) -> bool:
-        """Whether files may be had and handed in."""
+        """Whether files can be downloaded and submitted."""
         return not self.start
 
 
 class PartShown(Struct, frozen=True):
-    """What a group hands in together, or a member alone."""
+    """The files that a group submits together, or that a member submits alone."""
 
     code: str
     """``together`` or ``alone``."""
     there: Sequence[str]
-    """The files of it that were handed in."""
+    """The submitted files."""
     missing: Sequence[str]
     student: str = ""
-    """Who handed in what is there."""
+    """The member who submitted them."""
     received: str = ""
 
 
 class LineShown(Struct, frozen=True):
-    """One remark on an answer."""
+    """A remark on an answer or a file."""
 
     state: str
     mark: str
@@ -78,7 +78,7 @@ class LineShown(Struct, frozen=True):
 
 
 class AnswerShown(Struct, frozen=True):
-    """What can be seen of one answer at once."""
+    """The remarks of the immediate check on one answer."""
 
     question: str
     title: str
@@ -86,22 +86,27 @@ class AnswerShown(Struct, frozen=True):
 
 
 class CheckedFile(Struct, frozen=True):
-    """What can be seen of one file at once."""
+    """The result of the immediate check of one file."""
 
     name: str
     answers: Sequence[AnswerShown] = ()
     cells: Sequence[LineShown] = ()
     reason: str = ""
-    """Why it cannot be read."""
+    """The reason why it cannot be read."""
 
 
 def loaded(offer: Offer) -> Assignment:
-    """The assignment that is offered now."""
+    """Return the assignment in the version that is offered."""
     return settings.RUNNING.loaded.of(offer.version)
 
 
 def wanted(assignment: Assignment, *, alone: bool | None = None) -> list[str]:
-    """The names of the files that are to be handed in; of a group's together, or by each member alone."""
+    """Return the names of the files to submit.
+
+    Args:
+        assignment: the assignment.
+        alone: only those that each member submits alone (True), or that a group submits together (False).
+    """
     names = []
     for notebook in assignment.rubric.assignment.notebooks:
         if alone not in (None, notebook.individual):
@@ -113,10 +118,11 @@ def wanted(assignment: Assignment, *, alone: bool | None = None) -> list[str]:
 
 
 def times(offer: Offer, student: str, language: str) -> TimesShown:
-    """The times of one student."""
+    """Return the times of one student."""
     schedule = attempts.schedule_of(offer, loaded(offer).rubric)
     if schedule is None:
         return TimesShown()
+    # A group's times depend on the extensions of all its members.
     window, now = schedule.of_members(attempts.together(offer, student)), timezone.now()
     end, terms = _by(window.end, window, language), window.terms.texts(language)
     slip = slip_days(offer, student, schedule)
@@ -128,7 +134,7 @@ def times(offer: Offer, student: str, language: str) -> TimesShown:
 
 
 def _over(offer: Offer, student: str, schedule: Schedule) -> str:
-    """What becomes of an attempt that is handed in late now."""
+    """Return how an attempt that is submitted late now is treated."""
     rule = schedule.rule(student)
     if rule in {"accept", "refuse"} or (schedule.counts or COUNTS[rule]) != "in-time":
         return rule
@@ -139,24 +145,28 @@ def _over(offer: Offer, student: str, schedule: Schedule) -> str:
 
 
 def slip_days(offer: Offer, student: str, times: Schedule) -> str:
-    """How many slip days a student has left, after what was handed in here; empty: there are none here."""
+    """Return how many slip days a student has left after the submissions for this assignment.
+
+    Empty if the assignment has no slip days.
+    """
     bank = times.common.terms.slip
     if bank is None:
         return ""
     found = attempts.counting(offer, student, loaded(offer).rubric)
     if found and found.timing and found.timing.slip:
         return str(found.timing.slip.left)
+    # Without an attempt here, only other assignments have used slip days.
     left = attempts.slip_days_left(offer, times)
     return str(left.get(canonical_id(student), bank.days))
 
 
 def _minutes(left: timedelta) -> timedelta:
-    """Whole minutes: a page is read for longer than a second."""
+    """Round down to whole minutes, but not to zero: seconds would be outdated while the page is read."""
     return left - left % _MINUTE or left
 
 
 def received(attempt: Attempt, language: str) -> str:
-    """When an attempt arrived, to the second, by the clock of its assignment."""
+    """Format the time of an attempt's arrival, to the second, in its assignment's time zone."""
     schedule = attempts.schedule_of(attempt.offer, loaded(attempt.offer).rubric)
     moment = attempt.submitted_at.replace(microsecond=0)
     if schedule is None:
@@ -166,13 +176,17 @@ def received(attempt: Attempt, language: str) -> str:
 
 
 def lateness(attempt: Attempt, language: str) -> list[str]:
-    """How late an attempt was, and what came of it if it is the one that counts; nothing: it was in time."""
+    """Describe how late an attempt was, and the consequences if it is the one that counts.
+
+    Empty if it was in time.
+    """
     rubric = loaded(attempt.offer).rubric
     schedule = attempts.schedule_of(attempt.offer, rubric)
     if schedule is None:
         return []
     window = schedule.of_members(attempts.together(attempt.offer, attempt.student))
     late = attempt.submitted_at - window.end
+    # Within the grace period an attempt is not late.
     if late <= window.terms.grace:
         return []
     found = attempts.counting(attempt.offer, attempt.student, rubric)
@@ -184,7 +198,7 @@ def lateness(attempt: Attempt, language: str) -> list[str]:
 
 
 def clock(offer: Offer, language: str) -> Callable[[datetime], str]:
-    """Moments as text, to the second, by the clock that the assignment's common dates are stated in."""
+    """Return a formatter of moments, to the second, in the time zone of the assignment's common dates."""
     schedule = attempts.schedule_of(offer, loaded(offer).rubric)
 
     def told(moment: datetime) -> str:
@@ -195,10 +209,11 @@ def clock(offer: Offer, language: str) -> Callable[[datetime], str]:
 
 
 def course_clock(course: CourseRecord, language: str) -> Callable[[datetime], str]:
-    """Moments as text, to the second, by the clock of all dates of a course; else UTC."""
+    """Return a formatter of moments, to the second, in the time zone of a course if it has one, or UTC."""
     dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
     stated = {one.get("zone", "") for one in dates}
     try:
+        # One clock cannot show dates of several zones.
         zone = named_zone(stated.pop() if len(stated) == 1 else "UTC")
     except ValueError:  # times with an offset need no zone
         zone = named_zone("UTC")
@@ -214,11 +229,12 @@ def _by(moment: datetime, window: Window, language: str) -> str:
 
 
 def counts(offer: Offer, student: str) -> dict[str, str]:
-    """The attempts that count for a student: by id, the code of the sentence that says for what."""
+    """Return the attempts that count for a student: id → code of the sentence that says for what."""
     rubric = loaded(offer).rubric
     found = attempts.counting(offer, student, rubric)
     if found is None:
         return {}
+    # Without a separate individual part, one attempt counts for everything.
     whole = found.group is None or not rubric.assignment.individual or found.own == found.folder
     if whole:
         return {found.folder.name: "counts"}
@@ -227,7 +243,7 @@ def counts(offer: Offer, student: str) -> dict[str, str]:
 
 
 def counting_reasons(offer: Offer, student: str, language: str) -> list[str]:
-    """Return which attempt counts and why, as the student reads it; nothing if nothing was handed in."""
+    """Return which attempt counts and why, as the student reads it; empty without a submission."""
     found = attempts.counting(offer, student, loaded(offer).rubric)
     if found is None:
         return []
@@ -247,7 +263,10 @@ def counting_reasons(offer: Offer, student: str, language: str) -> list[str]:
 
 
 def parts(offer: Offer, student: str, language: str) -> list[PartShown]:
-    """What a group hands in together and a member alone, and what is there; nothing: all is one."""
+    """Return the parts that a group submits together and a member submits alone, with their files.
+
+    Empty if there are no separate parts.
+    """
     assignment = loaded(offer)
     if not _is_apart(offer, student):
         return []
@@ -269,13 +288,14 @@ def _part(code: str, number: str, names: Sequence[str], language: str) -> PartSh
 
 
 def _is_apart(offer: Offer, student: str) -> bool:
-    """Whether a student hands in some of it with others, and some of it alone."""
+    """Decide whether a student submits some files with a group and others alone."""
     return attempts.is_apart(offer, loaded(offer).rubric) and bool(attempts.group_of(offer, student))
 
 
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
-    """What can be seen of an attempt without running it; and what is not asked for, or is not there."""
+    """Check the files of an attempt without running them; also report unexpected and missing files."""
     released = versions.released(attempt.version, attempt.student, [FILE_NAME])
+    # Taken from the student's own release, because variants differ.
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
     asked_for = list(asked_files(assignment.rubric))
@@ -284,6 +304,7 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
         for name in sorted(files)
         if name.endswith(".ipynb") and name in asked_for
     ]
+    # Files that were already reported, or belong to the part that this attempt leaves out, are not missing.
     told = _other_part(attempt, assignment, files)
     for name, beside in specification.get("files", {}).items():
         if f"{name}.ipynb" not in files and not (told and told.issuperset(one["path"] for one in beside)):
@@ -299,7 +320,10 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
 
 
 def _other_part(attempt: Attempt, assignment: Assignment, files: Collection[str]) -> set[str]:
-    """The files that are not missing in an attempt: it has nothing of what is handed in with them."""
+    """Return the files of a part (group or individual) of which the attempt has no file at all.
+
+    They are not reported as missing, because the two parts are submitted separately.
+    """
     if not _is_apart(attempt.offer, attempt.student):
         return set()
     both = (wanted(assignment, alone=False), wanted(assignment, alone=True))
@@ -330,7 +354,7 @@ def _line(line: ReportLine) -> LineShown:
 
 
 def releases_of(offer: Offer, student: str) -> Mapping[str, Release]:
-    """The notebooks as a student got them, by name."""
+    """Return the released notebooks of a student, by name."""
     assignment = loaded(offer)
     if assignment.manifest is None:
         return assignment.releases
@@ -340,13 +364,13 @@ def releases_of(offer: Offer, student: str) -> Mapping[str, Release]:
 
 
 def _name(offer: Offer, student: str) -> str:
-    """The name of a student, as the class list has it."""
+    """Return the name of a student on the class list."""
     member = Member.objects.filter(course=offer.course, student=student).first()
     return f"{member.first_name} {member.last_name}".strip() if member else ""
 
 
 def feedback(offer: Offer, student: str, language: str) -> str | None:
-    """The feedback page of the attempt that counts, as a file of its own; None: nothing is graded."""
+    """Render the feedback page of the attempt that counts as a standalone file; None if nothing is graded."""
     graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
     if graded is None:
         return None

@@ -1,4 +1,4 @@
-"""Works of a class that are alike: pairs in order, beside each other. A place to look, never a verdict."""
+"""Page about similar submissions: ranked pairs, shown side by side. They are hints, never verdicts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PairShown(Struct, frozen=True):
     """A pair on the page."""
 
     students: tuple[str, str]
-    """Ids: the way to their pages."""
+    """Their ids, for links to their pages."""
     called: tuple[str, str]
     out: int
     same: int
-    """Per cent."""
+    """A percentage."""
     parts: tuple[str, ...]
     words: tuple[str, ...]
     rows: tuple[BesideRow, ...]
@@ -41,9 +41,10 @@ class PairShown(Struct, frozen=True):
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The pairs that were found last; sent, the works are compared again by a worker."""
+    """Show the pairs of the last comparison. A POST requests a new one from a worker."""
     offer = visit.offer(assignment)
     if request.method == "POST":
+        # The request and its log entry are saved together or not at all.
         with transaction.atomic():
             audit.note(request.user.username, "compare", assignment, course=visit.course)
             comparing.ask(offer)
@@ -57,6 +58,7 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
         "offer": offer,
         "named": named,
         "problem": row.problem if row else "",
+        # A comparison is running if it was requested after the last one was made.
         "busy": row is not None and not row.problem and (row.made_at is None or row.made_at < row.asked_at),
         **_found(request, offer, row, kept, called),
     }
@@ -64,7 +66,8 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
 
 
 def _called(offer: Offer, *, named: bool) -> Callable[[str], str]:
-    """How students are called."""
+    """Return the function that names students: their ids, or aliases."""
+    # Without the secret, aliases could be found by hashing all ids of the class.
     secret = bytes(offer.course.secret)
     return lambda who: printable_text(who, 200) if named else alias(secret, offer.assignment, who)
 
@@ -76,7 +79,7 @@ def _found(
     kept: comparing.KeptComparison | None,
     called: Callable[[str], str],
 ) -> dict[str, Any]:
-    """What a comparison found, as it is read."""
+    """Return the template's values for a comparison."""
     if row is None or kept is None:
         return {"kept": None}
     say = words(request)["t"]
@@ -107,6 +110,6 @@ def _found(
 
 
 def _remark(remark: str, called: Callable[[str], str]) -> str:
-    """What was not compared, of whom."""
+    """Format a remark about a file that was not compared, with the student's displayed name."""
     who, found, told = remark.partition(": ")
     return printable_text(f"{called(who)}: {told}" if found else remark, 2_000)

@@ -1,4 +1,4 @@
-"""Settings of the pages, and the application that a server runs."""
+"""Settings of the web pages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from autograder.web.identity import IdentityProvider, Platform
 
 FOLDER = Path(__file__).parent
 BASE = "app/"
-"""Below this path there are cookies; what students made is shown elsewhere, where there are none."""
+"""Cookies are limited to this path. Students' work is shown outside of it, without cookies."""
 MOST_UPLOAD = 80 << 20
-"""Bytes of one request."""
+"""The largest size of a request in bytes."""
 SESSION_SECONDS = 12 * 3600
 APPS = (
     "allauth",
@@ -44,33 +44,33 @@ APPS = (
 
 
 class Running(Struct, frozen=True, eq=False):
-    """What the pages of this process need besides the database."""
+    """Objects that the views of this process share."""
 
     signer: Signer
     loaded: Loaded
     folders: Mapping[str, Path] = {}
-    """By course: where its assignments can be taken over from."""
+    """By course: the folder that its assignments are imported from."""
     providers: Mapping[str, IdentityProvider] = {}
-    """Through whom people can sign in."""
+    """Identity providers."""
     platforms: Mapping[str, Platform] = {}
     """Learning platforms that may launch."""
     metrics_key: str = ""
-    """Whoever asks for the figures sends it; empty: only this machine may ask."""
+    """Authorises requests for metrics; empty: only this machine may ask."""
     bench: Bench | None = None
-    """Where markers try a student's finished notebook; None: not here."""
+    """The bench on which markers try a student's notebook; None: not available."""
 
 
 def wanted(
     database_url: str, *, secret_key: str, addresses: tuple[str, ...], running: Running, https: bool = False
 ) -> Wanted:
-    """What `autograder.service.setup.configure` is given for the pages.
+    """Return the settings of the pages for `autograder.service.setup.configure_django`.
 
     Args:
         database_url: of the database.
         secret_key: signs sessions.
-        addresses: under which the service is reached, such as ``https://exams.example.org``.
-        running: what views ask for.
-        https: all of them are encrypted, by a proxy in front of this one.
+        addresses: of the service, such as ``https://exams.example.org``.
+        running: shared objects for the views.
+        https: all addresses are encrypted, by a proxy in front of this service.
     """
     hosts = [urlsplit(one).hostname or one for one in addresses]
     further: dict[str, Any] = {
@@ -86,6 +86,7 @@ def wanted(
     if https:
         further |= {
             "SECURE_SSL_REDIRECT": True,
+            # Probes on this machine ask without the proxy and thus without HTTPS.
             "SECURE_REDIRECT_EXEMPT": [r"^healthz$", r"^metrics$"],
             "SECURE_HSTS_SECONDS": 31_536_000,
             "SESSION_COOKIE_SECURE": True,
@@ -133,7 +134,7 @@ _FIXED: Mapping[str, Any] = {
             "LOCATION": "service_cache",
             "OPTIONS": {
                 "MAX_ENTRIES": 100_000
-            },  # beyond it a third is thrown away: counts of tries, launches
+            },  # beyond it a third is evicted, among them counts of attempts and used launches
         }
     },
     "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
@@ -143,15 +144,16 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
     "ACCOUNT_LOGOUT_ON_GET": False,
-    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "5/1m/key"},  # keys, and by address: the adapter
+    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "5/1m/key"},  # the adapter adds a limit by address
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
-    "MFA_TOTP_TOLERANCE": 1,  # a code that was typed as it changed; clocks that are half a minute off
+    "MFA_TOTP_TOLERANCE": 1,  # for slow typing and clocks that are half a minute off
     "LOGIN_URL": f"/{BASE}accounts/login/",
     "LOGIN_REDIRECT_URL": f"/{BASE}",
     "ACCOUNT_LOGOUT_REDIRECT_URL": f"/{BASE}accounts/login/",
     "ALLAUTH_TRUSTED_CLIENT_IP_HEADER": None,
 }
+# Outermost first: `Log` also records the requests that the others refuse.
 _MIDDLEWARE = (
     "autograder.web.security.Log",
     "autograder.web.security.Headers",
@@ -169,7 +171,7 @@ _MIDDLEWARE = (
 
 
 def _templates() -> list[dict[str, Any]]:
-    """Ours, and those of the accounts' library, which are in Django's language."""
+    """Return the template engines: Jinja for our pages, Django's own for those of allauth."""
     shared = [
         "django.template.context_processors.request",
         "django.contrib.auth.context_processors.auth",
@@ -192,7 +194,8 @@ def _templates() -> list[dict[str, Any]]:
 
 
 def environment(**options: Any) -> jinja2.Environment:
-    """What our templates are compiled in."""
+    """Return the environment of our templates. Its name is part of the Django settings."""
+    # Templates show students' texts, so everything is escaped; a missing name is an error.
     options |= {"autoescape": True, "undefined": jinja2.StrictUndefined}
     made = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
     made.globals |= {"url": _url, "static": "/static/"}
@@ -209,11 +212,11 @@ _SHELL = (
     *("signed-out", "sign-out-sure", "password-changed"),
     *("new-codes", "new-codes-told", "make-codes", "factor-off", "factor-off-told"),
 )
-"""What the pages of accounts say besides their library."""
+"""Sentences that our account templates add to those of allauth."""
 
 
 def words(request: HttpRequest) -> dict[str, Any]:
-    """What every page can say, in the reader's language."""
+    """Return the texts and formatters for all templates, in the reader's language."""
     language = language_of(request)
     return {
         "language": language,
@@ -229,7 +232,7 @@ def words(request: HttpRequest) -> dict[str, Any]:
 
 
 def language_of(request: HttpRequest) -> str:
-    """The language that somebody reads, of those that there are."""
+    """Return the reader's language if it is available, otherwise English."""
     found = str(getattr(request, "LANGUAGE_CODE", "en")).partition("-")[0]
     return found if found in messages.languages() else "en"
 

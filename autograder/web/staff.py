@@ -1,4 +1,4 @@
-"""Pages of those who run a course: progress, results, dates, the class list, the log."""
+"""Pages for course staff: progress, results, dates, the class list, the audit log."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse", "penalty")
 _AS_FOR_ALL = "as-for-all"
-"""Takes away what was decided about one student's late attempts."""
+"""Removes an individual rule for a student's late attempts."""
 _MOST_ENTRIES = 500
 _MINUTE = timedelta(minutes=1)
 
 
 class ProgressShown(Struct, frozen=True):
-    """How far the grading of an assignment is."""
+    """The grading progress of an assignment."""
 
     offer: Offer
     done: int
@@ -66,11 +66,12 @@ class ProgressShown(Struct, frozen=True):
     rate: int
     """Attempts graded in the last minute."""
     left: str
-    """How long the others take at this rate; empty where it cannot be told, or nothing waits."""
+    """The estimated remaining time at this rate; empty if it is unknown or nothing is waiting."""
 
 
 def _progress(course: CourseRecord) -> list[ProgressShown]:
     lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
+    # One query for all assignments.
     rows = {
         row["offer"]: row
         for row in Attempt.objects.filter(offer__course=course)
@@ -86,6 +87,7 @@ def _progress(course: CourseRecord) -> list[ProgressShown]:
     for offer in Offer.objects.filter(course=course).select_related("version").order_by("pk"):
         row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
         waiting = row["total"] - row["done"] - row["failed"]
+        # Extrapolated from the last minute; without finished attempts there is no estimate.
         left = duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
         found.append(ProgressShown(offer, row["done"], row["total"], row["failed"], row["rate"], left))
     return found
@@ -93,19 +95,19 @@ def _progress(course: CourseRecord) -> list[ProgressShown]:
 
 @course_page(Role.TA)
 def course(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """The assignments of a course, and how far each is."""
+    """Show the assignments of a course and their grading progress."""
     return page(request, "staff.html", {"visit": visit, "rows": _progress(visit.course)})
 
 
 @course_page(Role.TA)
 def progress(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """The part of the page that changes while attempts are graded."""
+    """Show the part of the page that changes during grading."""
     return page(request, "_progress.html", {"visit": visit, "rows": _progress(visit.course)})
 
 
 @course_page(Role.TA)
 def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """One assignment: who stands where, what failed, and how it is offered."""
+    """Show an assignment: the standing of each student, failures, and settings."""
     offer = visit.offer(assignment)
     own = Attempt.objects.filter(offer=offer)
     last = (
@@ -113,7 +115,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     )
     stands = standings(offer, shown.loaded(offer))
     rows = {row["student"]: row for row in last}
-    for who in stands.keys() - rows.keys():  # somebody else of the group handed in
+    for who in stands.keys() - rows.keys():  # another member of the group submitted
         rows[who] = {"student": who, "number": 0, "moment": None}
     return page(
         request,
@@ -150,14 +152,14 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 
 
 def _too_much(rubric: Rubric) -> int:
-    """How many MB of files a rubric allows, where that is more than the service takes; 0: it is not."""
+    """Return how many MB of files a rubric allows if that exceeds the service's limit; otherwise 0."""
     notebooks = rubric.assignment.notebooks
     asked = sum(int(one.most_mb * (1 << 20)) for notebook in notebooks for one in notebook.results)
     return math.ceil(asked / (1 << 20)) if asked > attempts.MOST_BYTES else 0
 
 
 def _known_to_platforms(offer: Offer) -> list[tuple[PlatformCourse, int]]:
-    """The platforms of the course, and of how many students each knows the marks."""
+    """Return the connected platforms, each with the number of students for whom it has marks."""
     connected = PlatformCourse.objects.filter(course=offer.course)
     known = SentScore.objects.filter(item__resource_id=offer.assignment).exclude(points=None)
     return [
@@ -168,7 +170,7 @@ def _known_to_platforms(offer: Offer) -> list[tuple[PlatformCourse, int]]:
 
 @course_page(Role.TA)
 def feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
-    """A student's feedback, as they see it once marks are published."""
+    """Show a student's feedback, as they see it once marks are published."""
     return framed(request, visit, visit.offer(assignment), who)
 
 
@@ -197,19 +199,21 @@ def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
 def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Publish the marks of an assignment, or withdraw them."""
     offer, wanted = visit.offer(assignment), request.POST.get("wanted") == "yes"
+    # Publishing again keeps the first date.
     since = (offer.published_at or timezone.now()) if wanted else None
     with transaction.atomic():
         _note(request, visit, "published", assignment, before=offer.published_at is not None, after=wanted)
         if wanted:
             _share(offer)
         Offer.objects.filter(pk=offer.pk).update(published_at=since)
+        # Also after a withdrawal: the platforms must not keep marks that are no longer public.
         if PlatformCourse.objects.filter(course=visit.course).exists():
             tasks.send_scores(offer.pk)
     return _back(visit, offer)
 
 
 def _share(offer: Offer) -> None:
-    """Let what somebody gave one member of a group stand for the others, before any of them sees it."""
+    """Copy manual marks of one group member to the others before any of them sees the marks."""
     store, teams = DatabaseStore(offer.course), attempts.groups_of(offer)
     if teams:
         share_marks(store, shown.loaded(offer).rubric, teams, store.results(offer.assignment))
@@ -217,14 +221,14 @@ def _share(offer: Offer) -> None:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Set the common dates; empty fields: there is no end."""
+    """Set the common dates; empty fields remove them."""
     offer = visit.offer(assignment)
     fields = ("start", "end", "zone", "late")
     stated = {name: request.POST.get(name, "").strip() for name in fields}
     wanted: dict[str, Any] = {name: value for name, value in stated.items() if value}
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
-    else:  # what exams.toml says besides stays, such as times of their own
+    else:  # keep other values of exams.toml, such as extensions
         kept = {
             name: value for name, value in offer.times.items() if name not in (*fields, *late_terms.TABLES)
         }
@@ -235,14 +239,19 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 @course_page(Role.INSTRUCTOR, "POST")
 def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Change a student's or a group's own times where a field says so; an empty form takes them away."""
+    """Change the extension of a student or a group.
+
+    Empty fields keep their values; an empty form removes it.
+    """
     offer = visit.offer(assignment)
     student = request.POST.get("student", "").strip()
     own: dict[str, Any] = {}
     if extra := request.POST.get("extra_minutes", "").strip():
+        # Anything but a short number stays text, so that the error message quotes it.
         own["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
     own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
     member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    # A student's id wins over a group of the same name.
     whose = "students" if member or student not in offer.groups else "groups"
     everybody = offer.times.get(whose, {})
     others = {who: one for who, one in everybody.items() if who != student}
@@ -259,7 +268,10 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 
 
 def _with_kept(before: Mapping[str, Any], stated: dict[str, Any]) -> dict[str, Any]:
-    """What is stated now, and the rest as it was; an end and extra minutes take each other's place."""
+    """Return the new values, and the previous ones of all other fields.
+
+    An individual deadline and extra minutes replace one another.
+    """
     other = {"end": "extra_minutes", "extra_minutes": "end"}
     dropped = {other[name] for name in stated if name in other}
     kept = {name: value for name, value in before.items() if name not in dropped} | stated
@@ -275,13 +287,14 @@ def _timed(
     wanted: dict[str, Any],
     others: Iterable[tuple[Offer, dict[str, Any]]] = (),
 ) -> HttpResponse:
-    """Save times, those of other assignments as well, and grade again whom they change."""
+    """Save the times of this and other assignments, and regrade the students they affect."""
     changed = [(offer, wanted), *others]
     try:
         concerned = [(one, times, _concerned(one, times)) for one, times in changed]
     except RubricError as error:
         notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
         return _back(visit, offer)
+    # All times are checked by now: an invalid value leaves every assignment as it was.
     with transaction.atomic():
         for one, times, students in concerned:
             _note(request, visit, "times", one.assignment, before=one.times, after=times)
@@ -291,10 +304,10 @@ def _timed(
 
 
 def _concerned(offer: Offer, wanted: dict[str, Any]) -> list[str]:
-    """Whom other times concern.
+    """Return the students who get another deadline or late rule.
 
     Raises:
-        RubricError: they are impossible ones.
+        RubricError: the new times are invalid.
     """
     rubric, teams = shown.loaded(offer).rubric, attempts.groups_of(offer)
     after = schedule.read(wanted, rubric, offer.assignment, teams) if wanted else None
@@ -312,7 +325,7 @@ def _concerned(offer: Offer, wanted: dict[str, Any]) -> list[str]:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Take an assignment over from the course's folder again."""
+    """Import an assignment from the course's folder again."""
     offer, say = visit.offer(assignment), words(request)["t"]
     folder = settings.RUNNING.folders.get(visit.course.slug)
     if folder is None:
@@ -320,6 +333,7 @@ def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     try:
         with transaction.atomic():
             found, trial = trials.take_over(visit.course, open_course(folder), assignment, request.user)
+            # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": found.version.number}
                 _note(request, visit, "version", assignment, **numbers)
@@ -336,7 +350,7 @@ def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
 
 @course_page(Role.HEAD_TA, "POST")
 def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Grade every attempt by what is offered now."""
+    """Grade all attempts again with the offered version."""
     offer = visit.offer(assignment)
     with transaction.atomic():
         graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
@@ -349,7 +363,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
 
 @course_page(Role.HEAD_TA, "POST")
 def retry(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
-    """Try an attempt again that failed."""
+    """Retry a failed attempt."""
     found = get_object_or_404(
         Attempt.objects.select_related("offer"), pk=identifier, offer__course=visit.course
     )
@@ -361,7 +375,7 @@ def retry(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResp
 
 @course_page(Role.INSTRUCTOR)
 def members(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Everybody who belongs to the course."""
+    """Show the members of the course."""
     return _members(request, visit)
 
 
@@ -385,14 +399,14 @@ def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
 
 
 def _may_give(visit: Visit) -> list[str]:
-    """The roles that somebody may give: those below their own, and an administrator all."""
+    """Return the roles that the visitor may assign: TAs and head TAs, or all for an administrator."""
     staff = [Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR]
     return [one.value for one in staff if visit.role == Role.ADMINISTRATOR or one in staff[:2]]
 
 
 @course_page(Role.INSTRUCTOR, "POST")
 def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Take a class list over; whoever is on it already keeps their account."""
+    """Import a class list; members who are already on it keep their accounts."""
     say, sent = words(request), request.FILES.get("list")
     if sent is None:
         notices.error(request, say["t"]("no-files"))
@@ -420,14 +434,14 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 def _listed(course: CourseRecord) -> dict[str, str]:
-    """Name and address of each student, by id."""
+    """Return the name and address of each student, by id."""
     students = Member.objects.filter(course=course, role=Role.STUDENT)
     return {one.student: f"{one.first_name} {one.last_name} {one.email}".strip() for one in students}
 
 
 @course_page(Role.INSTRUCTOR, "POST")
 def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Somebody more who helps to run the course."""
+    """Add a member to the course staff."""
     role = request.POST.get("role", "")
     if role not in _may_give(visit):
         raise Http404
@@ -440,8 +454,9 @@ def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def invite(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """A link with which a member makes an account; shown once."""
+    """Create a link with which a member creates an account. It is shown only once."""
     found = get_object_or_404(Member, pk=member, course=visit.course, account=None)
+    # An instructor must not hand out a role that they may not assign.
     if found.role != Role.STUDENT and found.role not in _may_give(visit):
         raise Http404
     return _invited(request, visit, found)
@@ -460,10 +475,12 @@ def _invited(
 
 @course_page(Role.ADMINISTRATOR, "POST")
 def new_password(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """A link with which a member who forgot theirs chooses a password; shown once.
+    """Create a link with which a member sets a new password. It is shown only once.
 
-    It opens whatever the account may see, also in other courses: for administrators of the service alone.
+    It opens everything the account may see, in other courses too, so only administrators of the service may
+    do this.
     """
+    # An administrator of this course alone is not enough.
     if not request.user.is_superuser:
         raise PermissionDenied
     found = get_object_or_404(Member, pk=member, course=visit.course, account__is_superuser=False)
@@ -472,7 +489,7 @@ def new_password(request: HttpRequest, visit: Visit, member: int) -> HttpRespons
 
 @course_page(Role.INSTRUCTOR)
 def audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """What was changed in the course, and whether the log is whole."""
+    """Show the changes in the course, and whether the log is intact."""
     entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")[:_MOST_ENTRIES]
     newest = AuditEntry.objects.order_by("-pk").first()
     context = {

@@ -1,4 +1,4 @@
-"""Pages of students: what there is to do, files, handing in, what became of it."""
+"""Pages for students: assignments, files, submitting, and results."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from autograder.web.guard import Visit, course_page, open_page, own_page
 from autograder.web.site import language_of, words
 
 FRAME_SECONDS = 600
-"""How long the address of a frame leads to something."""
+"""How long the address of a frame is valid."""
 MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
 _WARM = timedelta(minutes=10)
-"""Where nothing was graded for so long, a worker may have to begin with its sandboxes."""
+"""If nothing was graded for this long, a worker may have to prepare its sandboxes first."""
 _FRAME_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
@@ -46,27 +46,30 @@ _BYTES = "application/octet-stream"
 
 
 def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    """A page of ours."""
+    """Render one of our own templates."""
     return render(request, template, context, status=status, using="jinja2")
 
 
 def download(data: bytes, name: str) -> HttpResponseBase:
-    """A file to be kept, never to be shown."""
+    """Return a file that the browser saves and never displays."""
     return _kept_only(HttpResponse(data, content_type=_BYTES), name)
 
 
 def kept_file(digest: str, name: str) -> HttpResponseBase:
-    """A file that the service keeps, however large it is.
+    """Return a stored file of any size as a download.
 
-    It is laid into a file first: that is sent by the server, while a thread would wait for a slow reader.
+    It is first copied into a temporary file, which the server sends by itself; otherwise a thread would wait
+    for a
+    slow reader.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
     written.writelines(blobs.parts(digest))
     written.seek(0)
     return _kept_only(FileResponse(written, content_type=_BYTES), name.rpartition("/")[2])
 
 
 def _kept_only(response: HttpResponseBase, name: str) -> HttpResponseBase:
+    # Names come from uploads: a quote or another character could end the header's value.
     plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
     response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
@@ -75,7 +78,7 @@ def _kept_only(response: HttpResponseBase, name: str) -> HttpResponseBase:
 
 @own_page()
 def home(request: HttpRequest) -> HttpResponse:
-    """The courses of whoever is signed in."""
+    """Show the user's courses, or redirect to the only one."""
     if request.user.is_superuser:
         found = [(one, Role.ADMINISTRATOR) for one in CourseRecord.objects.order_by("title")]
     else:
@@ -91,7 +94,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @course_page(Role.STUDENT)
 def course(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """The assignments that a student sees."""
+    """Show the assignments that are visible to a student."""
     language = language_of(request)
     rows = []
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
@@ -103,7 +106,7 @@ def course(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 @course_page(Role.STUDENT, "GET", "HEAD", "POST")
 def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """One assignment: its files, the place to hand in, and what was handed in."""
+    """Show an assignment with its files, the upload form and previous attempts. A POST submits files."""
     offer = visit.offer(assignment)
     if request.method == "POST":
         return _take(request, visit, offer)
@@ -135,7 +138,10 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 
 
 def _news(offer: Offer, student: str, language: str) -> str:
-    """What has become of marks since the student saw them; empty: nothing, or they are not published."""
+    """Describe how marks changed since the student last saw them.
+
+    Empty if they did not, or are not published.
+    """
     found = changes.news(offer, shown.loaded(offer), student) if offer.published_at else None
     return change_text(found, Labels(language)) if found else ""
 
@@ -152,10 +158,10 @@ def _take(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
 
 
 def contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]:
-    """What was sent, by name.
+    """Return the contents of the uploaded files, by name.
 
     Raises:
-        ServiceError: two of them have one name.
+        ServiceError: two files have the same name.
     """
     found: dict[str, bytes] = {}
     for one in sent:
@@ -166,11 +172,12 @@ def contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]:
 
 
 def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
-    """Receive files of the student who is signed in.
+    """Create an attempt from files of the signed-in student.
 
     Raises:
-        ServiceError: there are none or none that is asked for, one cannot be read, it has not begun, or there
-            were too many attempts just now.
+        ServiceError: there are no files, none of them is expected, one cannot be read, the assignment is not
+            open
+            yet, or there were too many attempts recently.
     """
     say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
     times = shown.times(offer, student, language_of(request))
@@ -179,6 +186,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     if not times.open:
         raise ServiceError(say("opens", moment=times.start))
 
+    # Called under a lock on the student: simultaneous uploads cannot exceed the limit together.
     def allowed() -> None:
         lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
         if lately >= MOST_ATTEMPTS:
@@ -187,7 +195,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     signer = settings.RUNNING.signer
     assignment = shown.loaded(offer)
     files = uploads.place_upload(files, assignment.rubric)
-    if files.keys().isdisjoint(asked_files(assignment.rubric)):  # it would count, and earn nothing
+    if files.keys().isdisjoint(asked_files(assignment.rubric)):  # it would count and earn no points
         raise ServiceError(say("none-wanted", names=", ".join(shown.wanted(assignment))))
     if unreadable := uploads.unreadable_files(files, assignment.rubric):
         told = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
@@ -214,7 +222,7 @@ def _own(visit: Visit, assignment: str, number: int) -> Attempt:
 
 @course_page(Role.STUDENT)
 def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
-    """One attempt: its receipt, its state, and what can be seen of it at once."""
+    """Show an attempt: its receipt, its state, and the immediate check of its files."""
     found, language = _own(visit, assignment, number), language_of(request)
     return page(
         request,
@@ -236,14 +244,14 @@ def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) ->
 
 @course_page(Role.STUDENT)
 def state(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
-    """The part of the page that changes while an attempt is graded."""
+    """Show the part of the page that changes while an attempt is being graded."""
     found = _own(visit, assignment, number)
     context = {"visit": visit, "offer": found.offer, "attempt": found, **_grading(found)}
     return page(request, "_state.html", context)
 
 
 def _grading(attempt: Attempt) -> dict[str, bool]:
-    """Whether an attempt is still to be graded, and whether sandboxes are made for it first."""
+    """Return whether an attempt is still being graded, and whether sandboxes must be prepared first."""
     busy = attempt.state in {State.WAITING, State.RUNNING}
     lately = Attempt.objects.filter(offer=attempt.offer, graded_at__gt=timezone.now() - _WARM)
     return {"busy": busy, "preparing": busy and not lately.exists()}
@@ -251,20 +259,20 @@ def _grading(attempt: Attempt) -> dict[str, bool]:
 
 @course_page(Role.STUDENT)
 def receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
-    """The signed receipt, as a file."""
+    """Download the signed receipt."""
     found = _own(visit, assignment, number)
     return download(found.receipt.encode() + b"\n", f"receipt-{assignment}-{number}.json")
 
 
 @course_page(Role.STUDENT)
 def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponseBase:
-    """A file that was handed in, as it arrived."""
+    """Download a submitted file as it arrived."""
     row = get_object_or_404(_own(visit, assignment, number).files, name=name)
     return kept_file(row.blob_id, name)
 
 
 def _released(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
-    """The digests of what a student gets, by name."""
+    """Return the digests of the student's released files, by name."""
     offer = visit.offer(assignment)
     if not shown.times(offer, visit.student, language_of(request)).open:
         raise Http404
@@ -273,7 +281,7 @@ def _released(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[st
 
 @course_page(Role.STUDENT)
 def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str) -> HttpResponseBase:
-    """A file of the release; personal where each has a variant."""
+    """Download a file of the release, or of the student's variant."""
     files = _released(request, visit, assignment)
     if name not in files:
         raise Http404
@@ -282,22 +290,24 @@ def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str
 
 @course_page(Role.STUDENT)
 def archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
-    """All files of the release."""
+    """Download all files of the release."""
     files = _released(request, visit, assignment)
     response = FileResponse(packed(assignment, files), content_type=_BYTES)
     return _kept_only(response, f"{assignment}.zip")
 
 
 def packed(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
-    """Files that a student gets, as zip, in a folder of the assignment's name.
+    """Pack a student's files into a zip archive, in a folder named after the assignment.
 
     Args:
         assignment: its name.
         files: digests by name.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
+    # Fast compression: the user waits for the archive.
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, digest in files.items():
+            # `force_zip64`, because a member's size is unknown when its header is written.
             with archive.open(f"{assignment}/{name}", "w", force_zip64=True) as file:
                 file.writelines(blobs.parts(digest))
     written.seek(0)
@@ -305,15 +315,16 @@ def packed(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
 
 
 def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object) -> HttpResponse:
-    """A page with a student's feedback in a frame, which has no cookies and runs nothing.
+    """Render a page with a student's feedback in a frame, which has no cookies and runs no scripts.
 
     Args:
         request: of the reader.
-        visit: who that is.
+        visit: of the reader.
         offer: the assignment.
-        student: whose feedback it is.
-        further: what the template shows below the frame.
+        student: the student the feedback is about.
+        further: values that the template shows below the frame.
     """
+    # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, language_of(request)], salt=_FRAMES)
     shown_there = {"visit": visit, "offer": offer, "student": student}
     context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
@@ -322,7 +333,7 @@ def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str, **fur
 
 @open_page()
 def frame(_: HttpRequest, token: str) -> HttpResponse:
-    """What students made, as it is shown; whoever was given the address may see it for a while."""
+    """Show a feedback page inside the frame. Whoever has the signed address can see it until it expires."""
     try:
         offer, student, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
     except signing.BadSignature as error:
@@ -334,9 +345,10 @@ def frame(_: HttpRequest, token: str) -> HttpResponse:
 
 
 def in_frame(document: str) -> HttpResponse:
-    """What students made, to be shown in a frame that has no cookies and runs nothing."""
+    """Return a page with students' work that can only be shown in a frame without cookies and scripts."""
     response = HttpResponse(document)
     response.headers["Content-Security-Policy"] = _FRAME_POLICY
+    # For browsers that do not know `frame-ancestors`.
     response.headers["X-Frame-Options"] = "SAMEORIGIN"
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,4 +1,4 @@
-"""Who hands in together: groups of an assignment, formed and changed by instructors."""
+"""Pages on which instructors form and change the groups of an assignment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_BYTES = 1 << 20
 
 @course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
 def student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The groups, each with a form; one is changed, or all of them are those of a file."""
+    """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
     offer = visit.offer(assignment)
     if request.method == "POST":
         _change(request, visit, offer)
@@ -48,11 +48,11 @@ def student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
 
 
 def _change(request: HttpRequest, visit: Visit, offer: Offer) -> None:
-    """Let the groups be others, and say what came of it."""
+    """Change the groups, and notify the user of the result."""
     say = words(request)
     try:
         with transaction.atomic():
-            audit.hold()  # nobody changes groups meanwhile
+            audit.hold()  # serialises changes of groups
             offer.refresh_from_db(fields=["groups"])
             wanted = _wanted(request, offer)
             after = {name: list(own) for name, own in wanted.items() if own}
@@ -68,10 +68,10 @@ def _change(request: HttpRequest, visit: Visit, offer: Offer) -> None:
 
 
 def _wanted(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
-    """All groups, as they are to be.
+    """Return all groups as the form or file requests them.
 
     Raises:
-        NotTaken: a new group has no name, or one that is taken.
+        NotTaken: a new group has no name, or one that is in use.
         CourseError: a file cannot be read.
     """
     sent = request.FILES.get("list")
@@ -85,10 +85,10 @@ def _wanted(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
 
 
 def _listed(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
-    """The groups of a file such as ``groups.csv``.
+    """Parse the groups from a file such as ``groups.csv``.
 
     Raises:
-        CourseError: as `groups.read`; or a student is in two groups.
+        CourseError: as for `groups.read_memberships`, or a student is in two groups.
     """
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -97,6 +97,7 @@ def _listed(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
         try:
             lines = groups.read(path, list(names))
         except CourseError as error:
+            # The temporary folder's name would mean nothing to the user.
             raise CourseError(str(error).replace(f"{folder}/", "")) from error
     if faults := groups.twice(lines, offer.assignment):
         raise CourseError("; ".join(faults))

@@ -1,4 +1,4 @@
-"""Sentences of the page on which groups are formed, and of penalties and slip days."""
+"""Sentences of the page for groups, and about late penalties and slip days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts with which a service can be tried at once."""
+"""Accounts for trying out a service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 
 def accounts(slug: str) -> Iterator[str]:
-    """Make an account of a student and of an instructor, or give them new passwords; says how to sign in.
+    """Create an account for a student and an instructor, or give them new passwords; yield how to sign in.
 
     All assignments of the course become visible.
     """
@@ -22,6 +22,7 @@ def accounts(slug: str) -> Iterator[str]:
     yield "accounts to try it; their passwords are new at each start:"
     for who, member in (("student", student), ("instructor", staff)):
         if member is not None:
+            # Random at each start: a trial service has no well-known password.
             password = secrets.token_urlsafe(9)
             account, _ = Account.objects.get_or_create(username=f"{slug}-{who}")
             account.set_password(password)

@@ -1,4 +1,4 @@
-"""Every route of the service. What each asks for stands at its view (`autograder.web.guard`)."""
+"""All routes of the service. The decorator of each view states the required role (`autograder.web.guard`)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/statistics/", consistency.statistics, name="statistics"),
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
-"""What there is of the library's account pages: nothing that sends e-mail; signing up is closed."""
+"""The account pages of allauth that are used: none that sends e-mail; signing up is closed."""
 _ACCOUNTS = [one for one in account_pages if str(one.name).removeprefix("account_") in _NAMES]
 _ELSEWHERE = [one for one in identity_pages if "login_" in str(one.name)]
 """Of its pages for signing in elsewhere those that say that it did not work."""
@@ -125,6 +125,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}accounts/elsewhere/", include(_ELSEWHERE)),
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]
+# Django looks these names up in the root URL configuration.
 handler400 = operation.bad_request
 handler403 = operation.forbidden
 handler404 = operation.not_found

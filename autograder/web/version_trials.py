@@ -1,6 +1,6 @@
-"""Pages about a new version that is tried on the class: who would move and why; applied or dropped.
+"""Pages about trial grading with a new version: who would gain or lose points and why; then apply or drop it.
 
-Head TAs may look; what counts is changed by instructors.
+Head TAs can look at a trial; only instructors can apply or drop it.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ def _trial(visit: Visit, identifier: int) -> VersionTrial:
 
 @course_page(Role.HEAD_TA)
 def show(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
-    """Show a trial: what the version changes, how far it is, and what it does to the class."""
+    """Show a trial: the changes in the version, the grading progress, and the effect on the class."""
     found = _trial(visit, trial)
     context = {
         "visit": visit,
         "trial": found,
         "offer": found.offer,
+        # Another version was offered after the trial began, so its comparison no longer holds.
         "stale": not found.settled and found.base_id != found.offer.version_id,
         "settled": found.settled,
         "progress": trials.progress(found),
@@ -59,7 +60,7 @@ def show(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 
 @course_page(Role.HEAD_TA)
 def progress(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
-    """Show how far a trial is; when everybody is graded, the whole page is loaded again."""
+    """Show a trial's progress; after the last student the whole page is reloaded."""
     found = _trial(visit, trial)
     done = trials.progress(found)
     context = {"visit": visit, "trial": found, "settled": found.settled, "progress": done}
@@ -71,7 +72,7 @@ def progress(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def apply(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
-    """Let a version count."""
+    """Apply the version: its marks count from now on."""
     found = _trial(visit, trial)
     done = words(request)["t"]("trial-was-applied", number=found.version.number)
     return _settle(
@@ -81,7 +82,7 @@ def apply(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 
 @course_page(Role.INSTRUCTOR, "POST")
 def drop(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
-    """Drop a version."""
+    """Drop the version."""
     return _settle(
         request, visit, _trial(visit, trial), trials.drop, words(request)["t"]("trial-was-dropped")
     )
@@ -102,7 +103,7 @@ def _settle(
 
 @course_page(Role.HEAD_TA, "POST")
 def again(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
-    """Grade again what could not be graded in a trial."""
+    """Retry attempts that could not be graded in a trial."""
     del request
     found = _trial(visit, trial)
     trials.again(found)

@@ -1,4 +1,4 @@
-"""Sentences of the pages about new versions that are tried on the class."""
+"""Sentences of the pages about trial grading with a new version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sentence on a page of the service; other languages stand in ``locale/``."""
+"""Sentences of all web pages in English. Translations are in ``locale/``."""
 
 from __future__ import annotations
 
@@ -256,6 +256,7 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     "web.sending": "The marks are being sent.",
 }
 
+# The code after `log-` is the action that `audit.record_action` records, with hyphens for spaces.
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
     "web.log-class-list": "class list taken over",
@@ -446,4 +447,4 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")
 )
-"""What the log can say in the reader's language."""
+"""Actions in the audit log that have a translation."""

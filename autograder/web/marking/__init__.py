@@ -1,1 +1,1 @@
-"""Pages on which people mark: the queue by question, one answer after another, groups of answers."""
+"""Pages for manual marking: the queue by question, single answers, and groups of answers."""

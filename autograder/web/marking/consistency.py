@@ -1,4 +1,4 @@
-"""Whether markers agree: the plan of each cell, and what two people gave; and how the class did."""
+"""Pages about the agreement between markers, and the statistics of an assignment."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from autograder.web.student import page
 
 @course_page(Role.TA)
 def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Of every cell that people mark: how it is marked, and how far they agree."""
+    """Show, for every manually marked cell, its marking plan and how far the markers agree."""
     offer = visit.offer(assignment)
     rubric = shown.loaded(offer).rubric
     answered = CellMark.objects.filter(answered=True).values("place")
     places = CellPlace.objects.filter(course=visit.course, assignment=assignment, pk__in=answered)
     known = {(one.notebook, one.cell): one for one in places}
+    # Rows follow the rubric, and only cells with at least one answer appear.
     order = [(question.notebook, cell) for question in rubric.questions for cell in question.cells()]
     cells = [(known[one], answers.cell_of(rubric, *one)) for one in order if one in known]
     context = {
@@ -47,7 +48,7 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
 
 @course_page(Role.HEAD_TA, "POST")
 def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """Say which share of a cell's answers two people mark."""
+    """Set the share of a cell's answers that two people mark."""
     found = pages.place_of(visit, assignment, place)
     twice = pages.number_of(request.POST.get("twice", "0").strip())
     try:
@@ -60,7 +61,7 @@ def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
 
 @course_page(Role.TA)
 def statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """How the class did, item by item. Nobody is named."""
+    """Show how the class did, item by item, without names."""
     offer = visit.offer(assignment)
     loaded = shown.loaded(offer)
     rubric, language = loaded.rubric, language_of(request)
@@ -84,15 +85,16 @@ def statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 
 
 def _names(visit: Visit) -> dict[str, tuple[str, ...]]:
-    """By student, what they are called, to be taken out of their answers."""
+    """Return, by student, the names and addresses that are removed from their answers."""
     columns = ("first_name", "last_name", "email")
+    # The class list and the account may have different names and addresses.
     asked = (*columns, *(f"account__{name}" for name in (*columns, "username")))
     members = Member.objects.filter(course=visit.course).exclude(student="")
     return {student: tuple(filter(None, own)) for student, *own in members.values_list("student", *asked)}
 
 
 def _plot_words(request: HttpRequest) -> PlotWords:
-    """What stands at the plots, in the reader's language."""
+    """Return the labels of the plots in the reader's language."""
     told = words(request)["t"]
     return PlotWords(
         spread=told("stat-spread"),
@@ -108,6 +110,6 @@ def _plot_words(request: HttpRequest) -> PlotWords:
 
 
 def _two_places(request: HttpRequest) -> Callable[[float | None], str]:
-    """How a figure is written that is no points; a dash where there is none."""
+    """Return a formatter for figures that are not points: two decimals, and a dash for None."""
     labels = Labels(language_of(request))
     return lambda value: "–" if value is None else labels.number(Decimal(f"{float(value):.2f}"))

@@ -1,4 +1,4 @@
-"""Groups of answers: equal and near ones seen together, marked at once, put together and taken out."""
+"""Pages for groups of equal or similar answers: review, mark at once, merge and split them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MOST_NUMBERS = 20_000
 
 
 class GroupShown(Struct, frozen=True, eq=False):
-    """One group in the list."""
+    """A row of the list of groups."""
 
     group: Grouped
     first: CellMark
     text: str
     marked: int
     numbers: str
-    """Of all its answers, as they are sent."""
+    """The numbers of all answers of the group, comma-separated, as the form sends them."""
 
 
 def _nearness(request: HttpRequest) -> float:
@@ -57,7 +57,7 @@ def _groups(visit: Visit, assignment: str, place: CellPlace, nearness: float) ->
 
 @course_page(Role.TA)
 def overview(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """The groups of a cell's answers, the largest first."""
+    """Show the groups of a cell's answers, largest first."""
     found, offer = pages.place_of(visit, assignment, place), visit.offer(assignment)
     nearness = _nearness(request)
     several = Paginator(_groups(visit, assignment, found, nearness), _ON_A_PAGE)
@@ -89,12 +89,16 @@ def _shown(several: Sequence[Grouped]) -> list[GroupShown]:
             ",".join(map(str, one.members)),
         )
         for one in several
+        # An answer may have been removed since the groups were read.
         if all(number in rows for number in one.members)
     ]
 
 
 def _sent(request: HttpRequest, name: str) -> list[int]:
-    """Numbers of answers, of one field or several."""
+    """Return the numbers of answers in the form fields of a name.
+
+    A field may hold several, comma-separated.
+    """
     texts = [text for sent in request.POST.getlist(name) for text in sent.split(",")]
     return [pages.number_of(text) for text in texts[:_MOST_NUMBERS]]
 
@@ -106,7 +110,7 @@ def _list(visit: Visit, assignment: str, place: CellPlace, near: float) -> HttpR
 
 @course_page(Role.TA, "POST")
 def gather(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """Put groups together into one."""
+    """Merge several groups into one."""
     found = pages.place_of(visit, assignment, place)
     try:
         groups.gather(found, _sent(request, "group"), request.user)
@@ -117,7 +121,7 @@ def gather(request: HttpRequest, visit: Visit, assignment: str, place: int) -> H
 
 @course_page(Role.TA, "POST")
 def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """Let answers stand apart from their group."""
+    """Take answers out of their group."""
     found = pages.place_of(visit, assignment, place)
     try:
         groups.take_out(found, _sent(request, "answers"), request.user)
@@ -129,7 +133,7 @@ def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def group(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
-    """The group of an answer, to be marked at once; nothing is given to an answer that was not shown."""
+    """Show the group of an answer, or mark the whole group. Marks only go to answers that the form showed."""
     found = pages.seen(visit, assignment, answer)
     near = _nearness(request)
     if request.method == "POST" and "insert" not in request.POST:
@@ -163,6 +167,7 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
     try:
         sent = [one.partition(":") for one in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
         rows = {pages.number_of(number): pages.number_of(revision) for number, _, revision in sent}
+        # Row numbers come from the form: all of them must be answers of this very cell.
         if CellMark.objects.filter(pk__in=rows, place=place).count() != len(rows):
             raise Http404
         saved = saving.save(
@@ -182,7 +187,10 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
 
 
 def _onwards(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) -> HttpResponse:
-    """To the next group in which an answer waits, round the end; without one, to the list of cells."""
+    """Redirect to the next group with an unmarked answer, or to the list of cells if there is none.
+
+    The search wraps around at the end of the list.
+    """
     place, assignment = found.row.place, found.offer.assignment
     waiting = queue.waiting_numbers(place, request.user)
     several = _groups(visit, assignment, place, near) if waiting else []

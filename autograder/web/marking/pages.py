@@ -1,4 +1,4 @@
-"""The queue by question, and one answer after another."""
+"""Pages of the marking queue, and the page on which a single answer is marked."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
 
 class Seen(Struct, frozen=True, eq=False):
-    """One answer with what belongs to it."""
+    """An answer with its offer, cell and rubric."""
 
     offer: Offer
     row: CellMark
     cell: MarkableCell
     rubric: Rubric
-    """The student's own."""
+    """The rubric of this student's variant."""
 
 
 def seen(visit: Visit, assignment: str, answer: int) -> Seen:
-    """An answer of an assignment of the course.
+    """Load an answer of an assignment of the course.
 
     Raises:
-        Http404: there is none, or the rubric has no such cell any more.
+        Http404: there is no such answer, or the rubric no longer has its cell.
     """
     offer = visit.offer(assignment)
     rows = CellMark.objects.select_related("place", "marked_by")
@@ -67,7 +67,7 @@ def seen(visit: Visit, assignment: str, answer: int) -> Seen:
 
 
 def graded_of(row: CellMark) -> Graded | None:
-    """The result that counts of an answer's student."""
+    """Return the current result of the student who wrote an answer, or None."""
     found = CurrentResult.objects.filter(
         course=row.place.course_id, assignment=row.place.assignment, student=row.student
     )
@@ -77,9 +77,10 @@ def graded_of(row: CellMark) -> Graded | None:
 
 @course_page(Role.TA)
 def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Every cell that people mark, and how far each is."""
+    """Show every cell that needs manual marking, and its progress."""
     offer = visit.offer(assignment)
     loaded = shown.loaded(offer)
+    # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.counts(offer, loaded.rubric, request.user)
     title = Labels(language_of(request)).pick
@@ -89,7 +90,7 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
 
 @course_page(Role.TA)
 def first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """The first answer of a cell that waits, or of those that were asked for."""
+    """Redirect to the first answer of a cell that is waiting, or that has the requested state."""
     which = _which(request)
     found = queue.sent_to(place_of(visit, assignment, place), request.user, which)
     if found is None:
@@ -98,7 +99,7 @@ def first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> Ht
 
 
 def place_of(visit: Visit, assignment: str, place: int) -> CellPlace:
-    """A cell of an assignment of the course; 404 where there is none."""
+    """Return a cell of an assignment of the course, or respond with 404."""
     return get_object_or_404(CellPlace, pk=place, course=visit.course, assignment=assignment)
 
 
@@ -112,7 +113,7 @@ def _overview(visit: Visit, assignment: str) -> str:
 
 
 def none_left(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
-    """To the list of cells, which says that there is no such answer."""
+    """Redirect to the list of cells with the notice that no such answer is left."""
     notices.info(request, words(request)["t"](f"mark-none-{which}"))
     return HttpResponseRedirect(_overview(visit, assignment))
 
@@ -124,14 +125,14 @@ def _of(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
 
 @course_page(Role.TA, "GET", "HEAD", "POST")
 def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
-    """One answer; what is sent is saved, and then the next one is shown."""
+    """Show an answer. A POST saves its marks and redirects to the next answer."""
     found = seen(visit, assignment, answer)
     if request.method != "POST":
         return _page(request, visit, found)
     if "insert" in request.POST:  # a reusable comment, without JavaScript
         return _page(request, visit, found, sent=draft(request, insert=request.POST["insert"]))
     if request.POST.get("changed") != "no" and not _save(request, visit, found):
-        stands = seen(visit, assignment, answer)  # what was refused meets what stands now
+        stands = seen(visit, assignment, answer)  # compare what was refused with the saved marks
         return _page(request, visit, stands, sent=draft(request), status=409)
     return _onwards(request, visit, assignment, found.row)
 
@@ -148,11 +149,15 @@ def _onwards(request: HttpRequest, visit: Visit, assignment: str, row: CellMark)
 
 
 def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
-    """Save what was sent, and say so; False: it was refused, which is said too."""
+    """Save the submitted marks and notify the marker.
+
+    Return False if they were refused; the notice then says why.
+    """
     say = words(request)["t"]
     try:
         sent = given(request, found.cell)
         revision = number_of(request.POST.get("revision", ""))
+        # A comment is only kept for reuse if the marks that came with it were saved.
         with transaction.atomic():
             (row,) = saving.save(
                 {found.row.pk: revision},
@@ -175,7 +180,7 @@ def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
 
 
 def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
-    """What stands now, in words: whoever marks sees it before they read on."""
+    """Describe the state after saving, so that the marker sees it before the next answer."""
     say = words(request)
     if row.stage:
         return str(say["t"](f"mark-saved-{row.stage}"))
@@ -186,7 +191,10 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
 
 
 def refuse(request: HttpRequest, error: NotTaken, cell: MarkableCell | None = None) -> None:
-    """Say why something was not done, in the reader's language; items of a cell are called by their texts."""
+    """Notify the user why an action was refused, in their language.
+
+    Items of `cell` are named by their texts.
+    """
     labels, params = Labels(language_of(request)), dict(error.params)
     for item in cell.items if cell else ():
         if item.id == params.get("item"):
@@ -195,20 +203,21 @@ def refuse(request: HttpRequest, error: NotTaken, cell: MarkableCell | None = No
 
 
 def number_of(text: str) -> int:
-    """A number of a row or a revision; -1, which none has, for what is no number."""
+    """Parse the number of a row or a revision; return -1, which no row has, for any other text."""
+    # Nine digits fit every integer column, so the database accepts whatever passes here.
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
 
 
 def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
-    """What was sent: points and remarks by item, the comment, the flag.
+    """Read the submitted form: points and remarks by item, the comment, and the flag.
 
     Args:
         request: with the form.
-        cell: whose items the form has.
-        adds: what is missing stays (`saving.GivenMarks.adds`).
+        cell: the cell that the form is for.
+        adds: keep existing marks of items that the form leaves out (`saving.GivenMarks.adds`).
 
     Raises:
-        NotTaken: points that are no number.
+        NotTaken: the points of an item are not a number.
     """
     sent = {item.id: text for item in cell.items if (text := _sent(request, item.id))}
     items = {name: _number(text, name) for name, text in sent.items()}
@@ -223,7 +232,7 @@ def _remark(request: HttpRequest, item: str) -> str:
 
 
 def _sent(request: HttpRequest, item: str) -> str:
-    """Points that were typed go before those that were chosen, unless they stood in their field before."""
+    """Return the points sent for an item. Typed points win over chosen ones if their field was changed."""
     typed = request.POST.get(f"points-{item}", "").strip()
     chosen = request.POST.get(f"choice-{item}", "").strip()
     return chosen if chosen and typed == request.POST.get(f"was-{item}", "") else typed or chosen
@@ -232,17 +241,23 @@ def _sent(request: HttpRequest, item: str) -> str:
 def _number(text: str, item: str) -> Decimal:
     if not _NUMBER.fullmatch(text):
         raise NotTaken("mark-no-number", item=item, given=text[:40])
-    return Decimal(text.replace(",", ".")) + 0  # a zero has no sign
+    return Decimal(text.replace(",", ".")) + 0  # turns -0 into 0
 
 
 def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
-    """The form as it was sent, to be shown again."""
+    """Return the form as it was sent, to be shown again.
+
+    Args:
+        request: with the form.
+        insert: a reusable comment that is appended to the comment.
+    """
     sent = {
         name.partition("-")[2]: _sent(request, name.partition("-")[2])
         for name in request.POST
         if name.startswith(("points-", "choice-"))
     }
     comment = request.POST.get("comment", "")
+    # The reusable comment is added to what was typed, never in place of it.
     if insert:
         comment = f"{comment.rstrip()}\n{insert}".strip()
     remarks = {
@@ -277,7 +292,7 @@ def _page(
 
 
 def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
-    """What every page of an answer shows."""
+    """Return the template context that every page about an answer shares."""
     language, graded = language_of(request), graded_of(found.row)
     if graded is None:
         raise Http404
@@ -296,12 +311,12 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
 
 
 def _whole(row: CellMark) -> Decimal | None:
-    """The points of a cell that somebody marked as a whole, as in formgrader; None: nobody did."""
+    """Return the points of a cell that was marked as a whole, as in formgrader, or None."""
     return None if row.items or row.points is None else Decimal(row.points)
 
 
 def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping[str, Any]) -> HttpResponse:
-    """The page on which a group is marked at once: the answer that stands for it, and what differs."""
+    """Render the page on which a group is marked at once: its representative answer and the variants."""
     common = _common(request, visit, found)
     form = _EMPTY
     library = comments.offered(found.row.place)
@@ -309,7 +324,7 @@ def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping
 
 
 def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
-    """What stands: of one who marks with another, what they gave themselves."""
+    """Return the form's values: a marker's own reading of a twice-marked answer, else the saved marks."""
     stands = own or row
     items = {name: one["points"] for name, one in stands.items.items()}
     return {"items": items, "comment": stands.comment, "remarks": stands.remarks, "flagged": row.flagged}
@@ -332,8 +347,9 @@ def _frame(found: Seen, language: str) -> str:
 
 @open_page()
 def frame(_: HttpRequest, token: str) -> HttpResponse:
-    """What the cells of an answer printed and drew, in a frame without cookies."""
+    """Show the outputs of an answer's cells, in a frame without cookies."""
     try:
+        # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
         answer, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
     except signing.BadSignature as error:
         raise Http404 from error
@@ -350,7 +366,7 @@ def frame(_: HttpRequest, token: str) -> HttpResponse:
 
 @course_page(Role.TA)
 def here(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
-    """Who else looks at an answer just now: the part of the page that is asked for again."""
+    """Show who else is viewing an answer; the page polls this fragment."""
     found = seen(visit, assignment, answer)
     context = {"present": queue.look(found.row, request.user), "visit": visit, "offer": found.offer}
     return page(request, "_here.html", {**context, "row": found.row})
@@ -358,7 +374,7 @@ def here(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> Ht
 
 @course_page(Role.TA, "POST")
 def undo(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Take back the last thing that whoever asks did here."""
+    """Undo the last marking action of the current user in this assignment."""
     say = words(request)["t"]
     try:
         action = saving.undo(visit.course.pk, visit.offer(assignment).assignment, request.user)
@@ -376,10 +392,11 @@ def undo(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
 
 @course_page(Role.TA, "POST")
 def names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Show whose answers they are, or hide it again."""
+    """Show the students' names on the marking pages, or hide them again."""
     request.session[_NAMES] = not request.session.get(_NAMES, False)
     answer = request.POST.get("answer", "")
     row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
+    # Fifteen digits fit every 64-bit key, so the database accepts whatever passes here.
     own = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
     if own is None:
         return HttpResponseRedirect(_overview(visit, visit.offer(assignment).assignment))

@@ -1,4 +1,4 @@
-"""What the page of one answer shows: the question, what was written, each item with what is known of it."""
+"""Contents of the page about one answer: question, answer, and items with results and marks."""
 
 from __future__ import annotations
 
@@ -29,50 +29,50 @@ _HALF = Decimal(2)
 
 
 class Choice(Struct, frozen=True):
-    """Points that can be given at once."""
+    """Points that a marker can give with one click."""
 
     value: str
     shown: str
 
 
 class MarkedItem(Struct, frozen=True):
-    """One item with what is known of it."""
+    """An item with its automatic result and the marks given so far."""
 
     id: str
     text: str
     worth: Decimal
     points: str
-    """The same as it is read."""
+    """`worth`, formatted for reading."""
     deduction: bool
     choices: tuple[Choice, ...]
     given: str
-    """What a person gave, as it is sent; empty: nothing."""
+    """The points a marker gave, as the form sends them; empty if none were given."""
     guide: str
     examples: Examples | None
     words: tuple[str, ...]
-    """Of its closed list, where the answer holds one."""
+    """The item's list of words, if the answer contains one of them."""
     status: str
     icon: str
     found: str
-    """What grading gave; empty where a person decides."""
+    """The automatically graded points; empty if the item needs manual review."""
     told: str
-    """What students are told about it."""
+    """The text that students see about the item."""
     evidence: str
-    """For staff, in English."""
+    """The text for staff, in English."""
     reading: Markup | None
 
 
 class AnswerView(Struct, frozen=True):
-    """One answer."""
+    """The contents of the page about one answer."""
 
     title: str
     asked: tuple[Markup, ...]
     text: Markup
-    """With the words of the items' lists highlighted."""
+    """The answer with the words of the items' lists highlighted."""
     typeset: Markup | None
-    """A text as it reads; None for code."""
+    """The answer as rendered prose; None for code."""
     lines: tuple[Line, ...]
-    """Of code, beside what was handed out."""
+    """For code: the lines of the answer, compared with the released cell."""
     words: int
     items: tuple[MarkedItem, ...]
     possible: str
@@ -81,14 +81,14 @@ class AnswerView(Struct, frozen=True):
 def answer_view(
     rubric: Rubric, release: Release, cell: MarkableCell, row: CellMark, *, graded: Graded, language: str
 ) -> AnswerView:
-    """Everything the page shows of an answer.
+    """Collect everything that the page about an answer shows.
 
     Args:
-        rubric: the student's own.
+        rubric: of the student's variant.
         release: the notebook as the student got it.
-        cell: of its rubric.
+        cell: the cell in that rubric.
         row: the answer.
-        graded: the result that counts.
+        graded: the current result of the student.
         language: of the reader.
     """
     labels = Labels(language)
@@ -118,7 +118,7 @@ def _typeset(text: str, pictures: Sequence[PastedPicture], labels: Labels) -> Ma
 
 
 class _Known(Struct, frozen=True, eq=False):
-    """What is known of an answer besides its items."""
+    """Facts about an answer that the descriptions of its items need."""
 
     results: Mapping[str, ItemResult]
     row: CellMark
@@ -129,6 +129,7 @@ class _Known(Struct, frozen=True, eq=False):
 def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
     labels, row, result = known.labels, known.row, known.results.get(item.id)
     options = manual_options(question, item) if item.manual else None
+    # Without a result an item is as open as one that needs manual review.
     open_ = result is None or result.status is Status.NEEDS_REVIEW
     said = "" if result is None or item.manual else sentence(result.student, labels.language)
     least, most = bounded_by(item)
@@ -141,6 +142,7 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
         deduction=item.points < 0,
         choices=tuple(
             Choice(str(value), labels.number(value))
+            # For small items the half can equal a bound; each value is offered once.
             for value in dict.fromkeys((least, item.points / _HALF, most))
         ),
         given=row.items.get(item.id, {}).get("points", ""),
@@ -151,6 +153,7 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),
         told="" if result is not None and result.student.code == "passed" else said,
+        # The staff text can quote long values.
         evidence="" if result is None else printable_text(result.staff, 2_000),
         reading=known.typesetter.markup(result.reading) if result is not None else None,
     )

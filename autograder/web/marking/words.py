@@ -1,4 +1,4 @@
-"""Every sentence on the pages for marking; `autograder.web.words` takes them in."""
+"""Sentences of the marking pages; `autograder.web.words` includes them."""
 
 from __future__ import annotations
 
