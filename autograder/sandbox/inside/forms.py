@@ -1,7 +1,7 @@
-"""Values of known types in plain parts, and back: what a test and a student's code hand to one another.
+"""Converts values of known types to plain parts and back, for the exchange between a test and student code.
 
-Runs in boxes, on both sides. A value is taken apart by what its exact type keeps, and built again as that
-type itself, never as a subclass: what a student's class would answer of itself does not travel.
+Runs in boxes, on both sides. A value is taken apart by the content of its exact type, and rebuilt as that
+type itself, never as a subclass: answers of a student's class do not travel.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SIMPLE: dict[type, tuple[str, Callable[[Any], Any]]] = {
 
 
 def parts_of(value: Any) -> Parts | None:
-    """The form of a value; None where it has none."""
+    """Return the form of a value; None if it has none."""
     kind = type(value)
     if kind in _SIMPLE:
         name, take = _SIMPLE[kind]
@@ -69,12 +69,12 @@ def parts_of(value: Any) -> Parts | None:
 
 
 DRAWN = "matplotlib"
-"""What a notebook has drawn is in its own box: there alone this library is asked."""
+"""A notebook's drawings are in its own box: this library is used there alone."""
 MOST_FLAT = 50_000
 
 
 def flat_parts(value: Any) -> list[Any]:
-    """Lists, tuples and dictionaries in one another as one list: what each is, and where its parts stand."""
+    """Return nested lists, tuples and dictionaries as one list of their kinds and the positions of parts."""
     nodes: list[Any] = [value]
     for at, one in enumerate(nodes):  # grows meanwhile
         if len(nodes) > MOST_FLAT:
@@ -103,7 +103,7 @@ def _from_flat(nodes: list[Any]) -> Any:
 
 
 def named_parts(value: Any) -> Parts | None:
-    """A function or class of a loaded library, by its name; only a test sends this, never a student's box."""
+    """Return a function or class of a loaded library by name; only a test sends this, no student's box."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, np.ufunc):
         module, name = "numpy", value.__name__
@@ -113,7 +113,7 @@ def named_parts(value: Any) -> Parts | None:
 
 
 def named(module: str, name: str) -> Any:
-    """What a loaded library has under this name; None where there is nothing."""
+    """Return the object that a loaded library has under this name; None if there is none."""
     found: Any = sys.modules.get(module)
     for one in name.split("."):
         found = getattr(found, one, None)
@@ -121,7 +121,7 @@ def named(module: str, name: str) -> Any:
 
 
 def _dtype_parts(dtype: np.dtype) -> Any:
-    """Its text; of one with fields what numpy's files have."""
+    """Return the text of a dtype; for one with fields the description that numpy's files have."""
     return np.lib.format.dtype_to_descr(dtype) if dtype.names else dtype.str
 
 
@@ -130,7 +130,7 @@ def _dtype_from(told: Any) -> np.dtype:
 
 
 def _generator_parts(value: Any) -> Parts | None:
-    """A generator of random numbers of the test's or the student's own."""
+    """Describe a generator of random numbers that belongs to the test or the student."""
     if type(value) is random.Random:
         version, numbers, spare = value.getstate()
         return "generator", ["Random", [version, np.array(numbers, np.int64), spare]]
@@ -218,7 +218,7 @@ def _pandas_parts(pandas: Any, value: Any) -> Parts | None:
 
 
 def _column(series: Any) -> list[Any]:
-    """The dtype in words, and the values as an array; categories as their codes."""
+    """Return the name of the dtype, and the values as an array; categories as their codes."""
     dtype = str(series.dtype)
     if dtype == "category":
         categories = series.cat.categories
@@ -275,7 +275,7 @@ def _of_pandas(name: str, told: Any) -> Any:
 
 
 def _tensor_of(told: Any, *, parameter: bool) -> Any:
-    """A leaf with its gradient."""
+    """Build a leaf with its gradient."""
     tensor, grad = told
     made = (
         sys.modules["torch"].nn.Parameter(tensor.detach()) if parameter else tensor.detach().requires_grad_()
@@ -292,7 +292,7 @@ def _torch(name: str, told: Any) -> Any:
 
 
 def _dtype_of(told: Any) -> Any:
-    """A dtype by its name, and nothing else that the library has under one."""
+    """Return a dtype by its name, and no other object that the library has under it."""
     torch = sys.modules["torch"]
     found = getattr(torch, told.removeprefix("torch."))
     if type(found) is not torch.dtype:
@@ -335,16 +335,16 @@ _BACK: dict[str, Callable[[Any], Any]] = {
 
 
 def from_parts(name: str, told: Any) -> Any:
-    """The value of a form.
+    """Return the value of a form.
 
     Raises:
-        Exception: of any type, where the parts do not fit: they may be the student's word.
+        Exception: of any type, if the parts do not fit: they may be under the student's control.
     """
     return _BACK[name](told) if name in _BACK else _of_pandas(name, told)
 
 
 def named_tuple_parts(value: Any) -> Parts | None:
-    """Of an object of a class that `collections.namedtuple` made; its fields, and nothing else it may do."""
+    """Describe an object of a class that `collections.namedtuple` made by its fields alone."""
     fields = getattr(type(value), "_fields", None)
     if type(value).__bases__ != (tuple,) or type(fields) is not tuple or len(fields) != len(value):
         return None

@@ -1,4 +1,4 @@
-"""How values of a notebook become a tagged tree, and arrays of a request the student's own. Runs in boxes."""
+"""Encodes values of a notebook as a tagged tree, and builds the student's own arrays. Runs in boxes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from autograder.sandbox.exchange import wire
 
 MAX_TEXT = 20_000
 MAX_WRITTEN_BITS = 14_000
-"""Python itself refuses to write integers of more than 4300 digits."""
+"""Python itself refuses to convert integers of more than 4300 digits to text."""
 
 
 def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
-    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied.
+    """Build the student's own array: a torch tensor or a numpy array. An array used several times is copied.
 
-    So is what lies where it would not by itself: torch crashes on complex numbers at odd places.
+    So is one at an address that numpy would not choose: torch crashes on complex numbers at odd addresses.
     """
     placed = array.flags.aligned and (
         array.dtype.kind != "c" or not array.__array_interface__["data"][0] % 16
@@ -34,10 +34,10 @@ def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
 
 
 class GuestEncoder(wire.Encoder):
-    """Adds what notebooks return: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
+    """Adds common types of notebooks: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
 
     def other(self, value: Any, depth: int) -> Any:
-        """The plain form of a value that is not of an exact plain type."""
+        """Encode a value that is not of an exact plain type."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._tensor(torch, value)
@@ -82,7 +82,7 @@ def _read_pandas(pandas: Any, value: Any) -> Any:
 
 
 def _text_instead(value: Any) -> str:
-    """The text of exact numbers, sympy expressions and names of dtypes; empty for everything else."""
+    """Return the text of exact numbers, sympy expressions and names of dtypes; empty for other values."""
     torch, fractions, decimal = map(sys.modules.get, ("torch", "fractions", "decimal"))
     if fractions is not None and isinstance(value, fractions.Fraction):
         above, below = int(value.numerator), int(value.denominator)
@@ -104,7 +104,7 @@ def _numpy_dtypes(torch: Any) -> frozenset[Any]:
 
 
 def as_plain(value: Any, plain: type) -> Any:
-    """The value of an exact plain type, read from the object's own storage."""
+    """Return the value as an exact plain type, read from the object's own storage."""
     if plain is str:
         return str.__str__(value)
     if plain is int:
