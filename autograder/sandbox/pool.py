@@ -76,7 +76,7 @@ class PersistentSandbox:
             if sandbox.alive():
                 raise
         # The zygote died between the look-up and the request: the pool starts another one, once.
-        return self._running().open(limits, seed=seed, files=files)  # it died in between
+        return self._running().open(limits, seed=seed, files=files)  # the sandbox died after the look-up
 
     def _running(self) -> Sandbox:
         try:
@@ -155,6 +155,7 @@ class Pool:
         started = self._start(environment)
         try:
             with self._lock:
+                # If the pool was closed in the meantime, `close` has not seen this sandbox.
                 self._refuse_if_closed()
                 self._running[environment] = started
         except SandboxFault:
@@ -193,6 +194,7 @@ class Pool:
         bare = replace(environment, packages=())
         with self._lock:
             self._packed.pop(environment, None)
+            # Environments that differ only in packages share one sandbox.
             shared = environment.packages and bare in self._asked
             running = None if shared else self._running.pop(bare, None)
         if running is not None:
@@ -203,6 +205,6 @@ class Pool:
         with self._lock:
             self._closed = True
             ending, self._running = self._running, {}
-        with contextlib.ExitStack() as every:  # also those after one that cannot be closed
+        with contextlib.ExitStack() as every:  # closes the others if one fails
             for running in ending.values():
                 every.callback(running.close)

@@ -39,6 +39,7 @@ def current_runtime() -> Runtime:
     candidates = [*SYSTEM_LIBRARIES, *SYSTEM_FILES, *libraries, *modules]
     # `exists` follows links; a link whose target is missing here is passed on as it is.
     readable = [path for path in candidates if path and (Path(path).exists() or Path(path).is_symlink())]
+    # The grader may be installed among the packages; a checkout is not visible at all.
     masked = [
         str(Path(folder, name))
         for folder in installed

@@ -58,7 +58,7 @@ class Session:
         self._stopwatch = stopwatch or Stopwatch()
         self._visits = visits or {}
         self._timeouts = timeouts or Timeouts()
-        self._recalled = 0.0  # seconds that known time-outs would have used up
+        self._recalled = 0.0  # seconds that known timeouts would have used up
         self._asked: list[Call] = []  # of the open box
         self._sandbox = sandbox
         self._cells = cells
@@ -127,7 +127,7 @@ class Session:
         Raises:
             SandboxFault: see `run`.
         """
-        if place != self._asked_by or not place:  # what one question was answered is held until it is judged
+        if place != self._asked_by or not place:  # answers to a question are held until it is judged
             self._room = MemoryBudget(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
             self._asked_by = place
         results = [limit_notes.with_limit(one, self._limits) for one in self._ask(calls)]
@@ -173,6 +173,7 @@ class Session:
         A known timeout is answered, and counts against the submission's time, as it was when it was met.
         """
         known = self._first_known(calls)
+        # If the first call is a known timeout, it is answered alone and never reaches the box.
         calls = calls[: known or 1]
         if known:
             answers = self._ask_box(calls)
@@ -204,6 +205,7 @@ class Session:
             if known is None:
                 return
             self._skipped.add(known)
+            # Charged as when it was met: its time, one restart, and the cell itself.
             self._end_cell(known, Ending.CELL_TIME)
             self._recalled += self._limits.cell_seconds
             self._restarts_left -= 1
@@ -266,12 +268,14 @@ class Session:
             if self._over:
                 raise self._over
             self._skip_known_cells()
+            # The first opening counts too: with n restarts, n + 1 boxes may be opened.
             if self._restarts_left < 0:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
             self._left_at_opening = self._left()
             self._in_sandbox_at_opening = self.seconds_in_sandbox
+            # Kept for a run that is repeated only to attribute limits: it costs nothing.
             before = self._passed, self._computed, self._delayed
             self._asked = []
             try:
@@ -279,7 +283,7 @@ class Session:
                 self._run_cells(self._box)
             except BoxEnded:
                 self._lose_box()
-            except Unplaced:  # once, and at nobody's cost
+            except Unplaced:  # happens once, and is not charged
                 self._lose_box()
                 self._restarts_left += 1
                 self._passed, self._computed, self._delayed = before
@@ -322,6 +326,7 @@ class Session:
                 self._run_together(box, group)
                 group.clear()
         self._run_together(box, group)
+        # The remaining visits come after the last code cell.
         for place in visits:
             self._visit(box, place)
 
@@ -354,6 +359,7 @@ class Session:
                 for run in box.run_cells(sources, seconds=seconds, total=self._left()):
                     self._note_run(waiting.pop(0), run)
         except BoxEnded as ended:
+            # If the cell had less than its full time, the submission's limit was the one that it met.
             late = ended.ending is Ending.CELL_TIME and (
                 seconds < self._limits.cell_seconds or self._left() <= 0
             )
@@ -423,6 +429,7 @@ class Session:
         self._lose_box()
         if self._over:
             raise self._over
+        # The time of the lost box is used up, but not by the student.
         self._taken += max(0.0, self._left_at_opening - self._left())
         self._in_lost_boxes += self.seconds_in_sandbox - self._in_sandbox_at_opening
         self._lost += isinstance(fault, BoxLost)
@@ -472,6 +479,7 @@ class Session:
         limit, box = self._limits.submission_seconds, self._box
         computed = self._computed + (box.computed() if box is not None else 0.0)
         delayed = self._delayed + (box.delayed() if box is not None else 0.0)
+        # Waiting for a processor does not count, up to a maximum.
         by_the_clock = (
             limit
             - (self._passed - min(delayed, (MAX_CLOCK_FACTOR - 1) * CLOCK_FACTOR * limit)) / CLOCK_FACTOR

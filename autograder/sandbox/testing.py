@@ -145,13 +145,16 @@ class _FurtherBoxes:
         if number == LIMITED_BOX:
             self._limited = self._limited or self._fresh.take(self._file, self._forbidden)
             return self._limited
+        # Numbers are positions in the list: the boxes before it are opened as well.
         while len(self._boxes) < number:
             if len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
             box = self._fresh.take(self._file)
+            # The oldest open box goes back but keeps its position, so that numbers remain valid.
             if len(self._boxes) > MOST_AT_ONCE:
                 self._give_back(self._boxes[-MOST_AT_ONCE])
             self._boxes.append(box)
+        # This box has been given back above, and may be another check's by now.
         if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
             raise BoxEnded(Ending.NOT_ASKED)
         return self._boxes[number - 1]
@@ -255,6 +258,7 @@ class CellTester:
         asking = None
         if names and not is_watched:
             asking = written(["watch", watched, {}, {}, self._token, 0])
+        # The student's box is charged twice: for processor time and for time by the clock.
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._fresh, test.check) as boxes:
             for _ in range(MOST_OPERATIONS):
@@ -264,7 +268,7 @@ class CellTester:
                     answer = self._asked_of_student(asking, box, min(left, clock.left, most), clock)
                     if isinstance(answer, CellOutcome) and answer.ending and box is not student:
                         boxes.note_end(box)
-                        answer = written({"ended": answer.ending.value})  # the check decides what it costs
+                        answer = written({"ended": answer.ending.value})  # the check decides the deduction
                     if isinstance(answer, CellOutcome):
                         self.close()
                         return answer
@@ -320,7 +324,7 @@ class CellTester:
                 asked = list(values.replied_value(asking))
                 if why := self._refuses(asked):
                     return CellOutcome(refused=why)
-                asking = written(asked)  # what was looked at, and nothing else
+                asking = written(asked)  # exactly the values that were checked
             with clock.running(student):
                 answer = student.hand_on(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
         except ProtocolError:
@@ -410,6 +414,7 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
     except ProtocolError:
         student.close()
         return CellOutcome(ending=Ending.PROTOCOL, inside=True)
+    # Written by student code: anything but pairs of a dictionary counts as no outcome.
     pairs = told.get("v") if isinstance(told, dict) else None
     if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
         pairs = ()
@@ -420,6 +425,8 @@ def outcome_of(told: object) -> CellOutcome:
     """Read the outcome that a box reports; if it reports none, the test could not be judged."""
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
+    # If the test ran in the student's box, every field is under the student's control: types are checked and
+    # sizes are capped.
     value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
     share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
     return CellOutcome(
@@ -462,6 +469,7 @@ def written(told: Any) -> Told:
     return telling(encoder.encode(told), encoder.arrays)
 
 
+# Cached because the same tests run for every submission.
 @functools.lru_cache(maxsize=512)
 def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
     """Find the names that a test uses and does not bind; none if it is not valid Python.
@@ -474,7 +482,7 @@ def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
     bound: set[str] = set()
     try:
         if doctests:
-            import doctest  # takes longer than all that most tests need
+            import doctest  # a slow import that most tests do not need
 
             code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
         tree = parsed(code)
@@ -531,7 +539,7 @@ def visit(
                 found[key] = CellOutcome(ending=Ending.NOT_ASKED)
                 continue
             left = until - student.computed()
-            has_full_time = left >= test.seconds  # otherwise it is the submission whose time is used up
+            has_full_time = left >= test.seconds  # otherwise the submission's time is the limit
             # The set of earlier tests in this box is part of the name: they may have changed its state.
             name = repr((key, sorted(found))).encode() + basis
             if has_full_time and timeouts.recall_test(name, skipped):

@@ -48,7 +48,7 @@ class Timeouts:
         """Start with the timeouts of earlier runs.
 
         Args:
-            basis: returns a digest of everything that decides how the code behaves, except the requests to it.
+            basis: returns a digest of everything that decides how the code behaves, except its requests.
                 Called at most once, on first use.
             earlier: `met` of earlier runs; names that belong to other code match nothing.
             stop_at_new: raise `NewTimeout` as soon as an unknown timeout is recorded.
@@ -100,7 +100,7 @@ class Timeouts:
             raise NewTimeout
 
     def _recall(self, name: str) -> bool:
-        if name in self._known:  # it stays known for the run after this one
+        if name in self._known:  # keeps it known for the next run
             self.met[name] = 0
         return name in self._known
 
@@ -120,6 +120,7 @@ class Timeouts:
         return hashlib.sha256(b"".join((self._digest, lengths, *parts))).hexdigest()[:32]
 
     def _digest_call(self, call: Call) -> bytes:
+        # Each call is named again together with all calls after it, and its arrays may be large.
         if call not in self._digests:
             encoder = values.TrustedEncoder()
             told = wire.pack({"call": values.call_tree(call, encoder)}, encoder.arrays)

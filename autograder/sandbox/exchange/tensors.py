@@ -87,6 +87,7 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
         if begin != end or last - begin != dtype.itemsize * math.prod(shape):
             raise MisdescribedError("a tensor does not lie where its description says")
         end = last
+        # The lengths differ, which is refused below.
         if end > len(buffer) - first:
             break
         arrays[key] = _array(buffer, dtype, shape, first + begin)
@@ -131,7 +132,8 @@ def _sizes(told: object) -> tuple[int, ...]:
 def _array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
     count = math.prod(shape)
     array: np.ndarray = np.frombuffer(buffer, np.uint8 if dtype.kind == "b" else dtype, count, begin)
-    if dtype.kind == "b":  # a byte that is neither 0 nor 1 would be a truth value unlike every other
+    if dtype.kind == "b":  # other bytes than 0 and 1 would make invalid truth values
         array = array != 0
     array = array.reshape(shape)
+    # Code that gets the array may rely on aligned numbers.
     return array if array.flags.aligned else array.copy()

@@ -41,6 +41,7 @@ class TrustedEncoder(wire.Encoder):
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
         """Reuse the array if the same object was sent before; its positions are then marked as shared."""
         before = self._sent.get(id(value))
+        # Complex arrays travel as pairs of floats, which this tag does not say: they are sent again.
         if before is not None and value.dtype.kind != "c":
             before["shared"] = True
             return {**tag, "k": before["k"], "shared": True}
@@ -147,6 +148,7 @@ def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     _only(reply, _OF_END)
     _only(answer, _OF_ANSWER)
     asks = reply.get("asks")
+    # Exact types, because True is an int as well; it means box 1.
     return answer, asks if type(asks) is int and asks > 0 else int(asks is True)
 
 

@@ -56,6 +56,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ProtocolError(f"the constant {name} is not JSON")
 
 
+# By default Python also reads NaN and Infinity, which are not JSON.
 _JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
 _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
@@ -124,10 +125,12 @@ class Encoder:
 
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
         """Collect an array; ``tag`` says how the other side rebuilds its value from it."""
+        # The format has no complex numbers: they travel as pairs of floats.
         if value.dtype.kind == "c" and value.dtype.itemsize <= 16:
             parts = np.float32 if value.dtype.itemsize == 8 else np.float64
             pairs = np.ascontiguousarray(value).view(parts)
             value, tag = pairs.reshape(*value.shape, 2), {**tag, "complex": True}
+        # Objects, texts and long doubles have no representation in the format either.
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             return self.other(value, 0)
         key = str(len(self.arrays))
@@ -172,7 +175,7 @@ class Decoder:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("the reply is nested too deeply or has too many parts")
-        kind = type(tree)  # in the order in which they are frequent
+        kind = type(tree)  # most frequent kinds first
         if kind is str:
             return tree if tree.isascii() else well_formed(tree)
         if kind is dict:
@@ -208,6 +211,7 @@ class Decoder:
             return tuple(self.decode(part, depth + 1) for part in inner)
         if tag == "dict" and isinstance(inner, list):
             return self._dictionary(inner, depth)
+        # Four bits per digit, and room for a sign and "0x".
         if tag == "int" and isinstance(inner, str) and len(inner) <= MAX_INTEGER_BITS // 4 + 3:
             return _integer(inner)
         if tag == "float" and inner in ("nan", "inf", "-inf"):
@@ -225,7 +229,7 @@ class Decoder:
                 if max(alike.values()) > MOST_ALIKE:
                     raise ProtocolError(f"more than {MOST_ALIKE} keys of a dictionary have the same hash")
             return dict(entries)
-        except TypeError as error:  # a tuple that holds a list is no key
+        except TypeError as error:  # a tuple that contains a list is not hashable
             raise ProtocolError(str(error)) from None
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
@@ -255,6 +259,7 @@ def well_formed(text: str) -> str:
     """Replace lone surrogates, so that the text can be written as UTF-8 anywhere."""
     if text.isascii():
         return text
+    # In UTF-16 both halves of a pair become one character, and only lone ones are replaced.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -308,6 +313,7 @@ def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
 
 def _frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:
     length = sum(len(part) for part in numbers)
+    # The first buffer is usually the short description of the arrays: joining it saves a write.
     return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
 
 
@@ -329,6 +335,7 @@ def _read(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarray]]:
     if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
         raise ProtocolError("the message has too many parts")
     try:
+        # Lone surrogates are accepted here, and replaced when the tree is decoded.
         return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
@@ -382,6 +389,7 @@ class FrameReader:
         magic, json_length, tensor_length = HEADER.unpack_from(self._ahead)
         if magic != MAGIC:
             raise ProtocolError("the bytes do not begin like a frame")
+        # Checked before memory is reserved for the frame.
         if json_length > max_json or tensor_length > max_tensors:
             raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
         self._ahead = self._ahead[HEADER.size :]
@@ -395,6 +403,7 @@ class FrameReader:
         view = memoryview(buffer)
         while filled < length:
             if _ready(deadline, wait):
+                # In chunks, so that the deadline is checked in between.
                 count = os.readv(self._descriptor, [view[filled : filled + _CHUNK]])
                 filled += len(_some(view[:count]))
         return buffer

@@ -122,6 +122,7 @@ def _taken_over(kind: type, name: str) -> bool:
     for base in type.mro(kind):
         if name in vars(base):
             found = type(vars(base)[name])
+            # Python consults data descriptors before the object's own attributes.
             return hasattr(found, "__set__") or hasattr(found, "__delete__")
     return False
 
@@ -165,6 +166,7 @@ def _parts(one: Any) -> list[Any]:
     """List everything that decides which attributes an object has."""
     kind, own = type(one), {}
     with contextlib.suppress(AttributeError):
+        # Not by `one.__dict__`, which the class could answer.
         own = object.__getattribute__(one, "__dict__")
     inner = own.get("_modules")
     inner = inner if type(inner) is dict else {}
@@ -175,6 +177,7 @@ def _parts(one: Any) -> list[Any]:
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
+    # By identity: comparing by value would run methods of the student's classes.
     return len(now) == len(before) and all(map(operator.is_, now, before))
 
 

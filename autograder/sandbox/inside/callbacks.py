@@ -64,6 +64,7 @@ class OwnFunctions:
         key = self._keys.get(id(value))
         if key is None:
             key = self._keys[id(value)] = f"own-{next(self._number)}"
+            # Kept alive by this, so that its id is not assigned to another object.
             self._functions[key] = value
         names = {one: getattr(value, one, None) for one in sorted(_TEXT)}
         texts = [[one, text] for one, text in names.items() if type(text) is str]
@@ -86,7 +87,7 @@ class OwnFunctions:
         function = self._functions[str(key)]
         if how not in (("call",) if isinstance(function, _FUNCTIONS) else _STEPS):
             raise CannotJudge("has a function or an iterator of its own asked for something else")
-        if self.open >= MOST_OPEN:  # Python itself goes deeper, so this is no fault of the student's
+        if self.open >= MOST_OPEN:  # Python's own limit is higher: not the student's fault
             raise CannotJudge(f"it calls its own functions more than {MOST_OPEN} deep")
         self.open += 1
         try:
@@ -165,10 +166,12 @@ class Callbacks:
         except TypeError:
             made = kind.__new__(kind)
             made.args = (text,)
+        # With the exception itself, so that its id is not assigned to another object.
         self._thrown[id(made)] = made, key
         return made
 
     def _asked(self, key: str, how: str, /, *args: Any, **kwargs: Any) -> Any:
+        # Threads of the student's code may call at the same time, but there is one pair of pipes.
         with self._lock:
             if not self._serving or self._process != os.getpid():
                 raise RuntimeError("a function of a test can be called only while the test waits for it")

@@ -7,8 +7,8 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
-from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
+from autograder.checking import models as _models  # noqa: F401 - runs next to the student's objects
+from autograder.checking import transformers as _transformers  # noqa: F401 - files of checks import it
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
@@ -135,6 +135,7 @@ class Checks:
                 shows = bool(call.get("show_values"))
                 outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
                 told = _told(outcome)
+                # Only a definite result can change if functions are forbidden.
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
                     limited = _names_of(box.open_again(call["forbidden"]), box, call["forbidden"])
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)

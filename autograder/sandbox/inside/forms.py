@@ -76,7 +76,7 @@ MOST_FLAT = 50_000
 def flat_parts(value: Any) -> list[Any]:
     """Return nested lists, tuples and dictionaries as one list of their kinds and the positions of parts."""
     nodes: list[Any] = [value]
-    for at, one in enumerate(nodes):  # grows meanwhile
+    for at, one in enumerate(nodes):  # the list grows during the loop
         if len(nodes) > MOST_FLAT:
             raise TypeError(f"a value of more than {MOST_FLAT:,} parts")
         if type(one) is dict:
@@ -91,6 +91,7 @@ def flat_parts(value: Any) -> list[Any]:
 
 
 def _from_flat(nodes: list[Any]) -> Any:
+    # From the end, because parts come after the containers that hold them.
     for at in range(len(nodes) - 1, -1, -1):
         kind, told = nodes[at]
         if kind == "d":
@@ -114,6 +115,7 @@ def named_parts(value: Any) -> Parts | None:
 
 def named(module: str, name: str) -> Any:
     """Return the object that a loaded library has under this name; None if there is none."""
+    # Loaded modules only: a name from outside must not import anything.
     found: Any = sys.modules.get(module)
     for one in name.split("."):
         found = getattr(found, one, None)
@@ -172,8 +174,10 @@ def _array_parts(array: np.ndarray) -> list[Any]:
     if kind in "US":
         texts = [one.decode("latin-1") if kind == "S" else str(one) for one in array.ravel().tolist()]
         return [array.dtype.str, texts, list(array.shape)]
+    # Each object travels in its own form.
     if kind == "O":
         return ["O", array.ravel().tolist(), list(array.shape)]
+    # Records travel as their bytes.
     if kind == "V" and not array.dtype.hasobject:
         return [_dtype_parts(array.dtype), np.frombuffer(array.tobytes(), np.uint8), list(array.shape)]
     if kind in "biufc" and array.dtype.itemsize <= (16 if kind == "c" else 8):
@@ -184,6 +188,7 @@ def _array_parts(array: np.ndarray) -> list[Any]:
 def _array_of(told: Any) -> np.ndarray:
     dtype, numbers, *shape = told
     if dtype == "O":
+        # np.array would turn lists among the objects into further dimensions.
         made = np.empty(len(numbers), object)
         made[:] = numbers
         return made.reshape(shape[0])
@@ -260,6 +265,7 @@ def _of_pandas(name: str, told: Any) -> Any:
     if name == "frame":
         columns, heads, index = told
         rows = _index_of(pandas, index)
+        # By position first, because names of columns may repeat.
         made = pandas.DataFrame(
             {at: _series_of(pandas, one, rows) for at, one in enumerate(columns)}, index=rows
         )

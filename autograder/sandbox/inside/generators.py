@@ -74,6 +74,7 @@ class Generators:
         if "torch" in told:
             torch = sys.modules["torch"]
             torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))
+        # The other box knows these states, so they must not count as moved.
         if told:
             self.moved()
 

@@ -80,6 +80,7 @@ class GradientsBetween:
         return made
 
     def _back(self, handle: Any, grad: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
+        # In `backward()` the gradients of leaves arrive as changes to them.
         if self._wanted is None:
             return None, *self._ask("backward", handle, grad, keys)
         of_keys, of_wanted = self._ask("gradients", handle, grad, keys, self._wanted)
@@ -173,7 +174,7 @@ def is_transformed(value: Any) -> bool:
     torch = sys.modules.get("torch")
     if torch is None or not instance_of(value, torch.Tensor):
         return False
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - not told otherwise
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - no public way
 
 
 def on_the_students_side(tensor: Any, grad: Any, leaves: Mapping[str, Any], wanted: tuple[Any, ...]) -> Any:

@@ -183,6 +183,7 @@ class Guest:
             value = self._value(call, wire.Decoder(arrays, own_array, _refuse_tag))
             _end_fork(process)
             tree = encoder.encode(value)
+            # Arrays of an answer that is refused must not be sent with the refusal.
             if _bytes(encoder.arrays) > room:
                 encoder.arrays.clear()
                 return self._too_large()
@@ -210,12 +211,12 @@ class Guest:
                 observed = self._too_large()
         except Abandoned:
             return
-        except BaseException as error:  # noqa: BLE001 - as in `_call`
+        except BaseException as error:  # noqa: BLE001 - as in `_evaluate_call`
             _end_fork(process, error)
             observed = _of_error(error)
         if MEMORY in observed.get("met", ()):
             gc.collect()
-        if not self._pipes.waiting:  # student code has caught it
+        if not self._pipes.waiting:  # otherwise student code has caught `AbandonedTest`
             yield self._telling(observed, told, asks=0)
 
     def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: int) -> list[Buffer]:
@@ -223,6 +224,7 @@ class Guest:
         if "v" not in observed:
             return wire.pack(message)
         written = wire.telling(*told)
+        # Leaves room for the message around it in a frame of 4 MB.
         if len(written.tree) <= wire.MAX_TEXT:
             return wire.pack_told(message, written)
         if asks:
@@ -265,6 +267,7 @@ class Guest:
         if request.get("target") == name and not request["begin"]:
             self._now = request["id"]
             tree, arrays = wire.read_told(request["told"])
+            # Another depth belongs to an outer call: then this call was abandoned.
             if not depth or tree[-1] == depth:
                 return tree, arrays
         self._pipes.put_back((request, beside))

@@ -58,7 +58,7 @@ def reported_limits(error: BaseException | None) -> list[str]:
             if word and word not in words:
                 words.append(word)
             error = error.__cause__ or error.__context__
-    except BaseException:  # noqa: BLE001 - an exception class of the student's may do anything when it is looked at
+    except BaseException:  # noqa: BLE001 - an exception class of the student's may run any code here
         return words
     return words
 

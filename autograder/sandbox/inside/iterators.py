@@ -66,6 +66,7 @@ class OpenIterators:
             name_of: returns its handle.
             put: replaces an object that has a handle by another one.
         """
+        # Compared with the object itself, because its id may have been assigned again.
         if self._torchs.pop(id(found), None) is found:
             items, error = _taken_out(found)
             seen, whole = iter(items), error is None and len(items) < MOST_AHEAD
@@ -170,7 +171,7 @@ def _taken_out(one: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
     items: list[Any] = []
     try:
         items.extend(itertools.islice(one, MOST_AHEAD))
-    except Exception as error:  # noqa: BLE001 - raised again where the test comes to it
+    except Exception as error:  # noqa: BLE001 - raised again when the test reaches it
         return items, error
     return items, None
 
@@ -187,7 +188,7 @@ def _coming(one: Any) -> list[Any] | None:
     try:
         # `__reduce__` gives a sequence and the position in it, or the remaining items of a dictionary.
         _, (held,), *place = one.__reduce__()
-    except RuntimeError:  # a dictionary has changed its size
+    except RuntimeError:  # the dictionary has changed its size
         return None
     begin = place[0] if place else 0
     return [*_OF_SEQUENCES.get(type(one), list).__getitem__(held, slice(begin, begin + MOST_AHEAD))]

@@ -109,7 +109,7 @@ class Jail:
     def begin(self, request: dict[str, Any]) -> None:
         """Map an identity in the new user namespace, and die with the zygote."""
         write_id_maps(self.proc, *self._ids)
-        if request["uid"] is not None:  # until here in effect alone; what is charged goes by the real one
+        if request["uid"] is not None:  # so far only the effective id; the kernel charges the real one
             os.setresgid(INNER_ID, INNER_ID, INNER_ID)
             os.setresuid(INNER_ID, INNER_ID, INNER_ID)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -132,6 +132,7 @@ class Jail:
 def wait_for(pid: int) -> dict[str, Any]:
     """Wait for a child and report its wait status, processor seconds and peak bytes of memory."""
     _, status, usage = os.wait4(pid, 0)
+    # The kernel reports the memory in kilobytes.
     return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
 
 
@@ -200,7 +201,7 @@ def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
             said = ours.recv(4096)
         os.waitpid(pid, 0)
         if not said:
-            os._exit(1)  # the helper was killed, which says nothing about the machine: end as silently
+            os._exit(1)  # the helper was killed, which is no missing layer: exit silently
         if said != b"held":
             raise OSError(0, said.decode(errors="replace"))
 
@@ -219,6 +220,7 @@ def _build_root(config: Mapping[str, Any]) -> None:
     """Build a tmpfs root with read-only views of the files that a box needs, and pivot into it."""
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
     moved = config["moved"]
+    # Taken before anything is mounted that could hide them.
     trees = _clone_views(config["readable"], moved)
     files, large = _large_views(contents(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
@@ -237,6 +239,7 @@ def _build_root(config: Mapping[str, Any]) -> None:
     models.lay_out(new_root, DATA)
     _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
+    # At last the root itself becomes read-only.
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("none", "/", None, flags)
 
@@ -290,6 +293,7 @@ def _large_views(
     views: list[tuple[str, int | str]] = []
     for path, file in files:
         status = file.stat()
+        # A file that is not readable for others could not be read through a view.
         if status.st_size < LARGE or (as_other and not status.st_mode & stat.S_IROTH):
             copied.append((path, file.read_bytes()))
         else:
@@ -369,6 +373,7 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
         # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
         Path("/w", folder).mkdir()
         linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
+    # Otherwise student code would see the name of the machine.
     linux.set_host_name(b"sandbox")
     os.chdir("/w")
     for name in files:

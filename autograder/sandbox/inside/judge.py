@@ -113,7 +113,7 @@ class JudgeEncoder(HandleEncoder):
     def _leaf(self, torch: Any, value: Any) -> Any:
         """Encode a result of the student's computation as itself, with everything that it depends on."""
         handle, version = getattr(value, "student", (None, 0))
-        is_unchanged = value._version == version  # noqa: SLF001 - tells of changes in place
+        is_unchanged = value._version == version  # noqa: SLF001 - shows changes in place
         if handle is not None and is_unchanged and table_of(handle) is self._proxies:
             return {"$": "ref", "v": name_of(handle)}
         if value.requires_grad and not value.is_leaf:
@@ -162,7 +162,7 @@ class Namespace(dict[str, Any]):
         return True
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a value as a dictionary does, with the student's names; doctest's look-ups find nothing."""
+        """Return a value as a dictionary does; `__future__` features, which doctest looks up, are absent."""
         if name in __future__.all_feature_names:
             return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
@@ -262,7 +262,7 @@ class Judge:
 
     def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
         self._namespace = self._namespace if test["shared"] else self._new_namespace()
-        for name in self._students:  # also one that an earlier test bound, and `type`
+        for name in self._students:  # includes names bound by earlier tests, and `type`
             self._namespace.pop(name, None)
         if not test.get("watched"):
             self._bound: dict[str, Any] = {}
@@ -279,7 +279,7 @@ class Judge:
         self._proxies.disputed = ""
         self._be_strict("check" in test)
         if not test.get("watched"):
-            with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
+            with contextlib.suppress(CannotJudge):  # on failure the names are requested one by one
                 self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
@@ -290,6 +290,7 @@ class Judge:
             self._take_doubts(other)
         if self._malformed:
             return {"malformed": self._malformed}
+        # A test that fails because a module is missing says nothing about the answer.
         for absent in self._namespace.absent:
             if absent in found.get("message", ""):
                 found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
@@ -297,7 +298,7 @@ class Judge:
         words = list(self._proxies.own_words)
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
-        if doubt:  # of what a later check takes from this one it would be said no more
+        if doubt:  # a later check that reuses the answer would not show the doubt
             self._checks.forget_answer()
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
 
@@ -342,7 +343,7 @@ class Judge:
         other._is_limited = bool(forbidden)
         usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
         other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
-        self._fresh_boxes += 1  # a box that other checks have used forgets by the token what it held for them
+        self._fresh_boxes += 1  # a new token: a reused box drops handles of other checks
         other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
@@ -354,6 +355,7 @@ class Judge:
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
+        # The student's code may call functions of the test any number of times before it returns.
         while "back" in told:
             told = self._exchanged(self._called_back(told["back"]))
         if "hooked" in told:
@@ -437,12 +439,12 @@ class Judge:
             ahead = (told.get(part, ()) for part in ("classes", "attributes", "hidden"))
             self._proxies.told(*ahead)
             self._proxies.coming.told(told.get("iterators", ()))
-        except wire.ProtocolError as error:  # nobody has looked at it before
+        except wire.ProtocolError as error:  # this is the first time it is inspected
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
         except (wire.ClosedError, BrokenPipeError, CannotJudge):
             raise
-        except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
+        except Exception as error:  # noqa: BLE001 - malformed parts come from the student's box
             self._proxies.forget()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in told and not self._is_silent:
@@ -498,6 +500,7 @@ class Judge:
         made = kind if instance_of(kind, type) else self._proxies.exception(kind)
         if not issubclass(made, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
+        # Raised as themselves, these would pass every `except Exception` of a test.
         if issubclass(made, SystemExit | KeyboardInterrupt | GeneratorExit):
             return StudentExit(f"{name}: {text}")
         given = args or ([text] if text else [])
@@ -522,7 +525,7 @@ class Judge:
             raise KeyError(name)
         if name in self._students:
             return self.look_up(name)
-        if name in self._imports:  # before Python's own: `from numpy import sum` hides that
+        if name in self._imports:  # before builtins: `from numpy import sum` hides one
             module, attribute = self._imports[name]
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)

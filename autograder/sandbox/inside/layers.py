@@ -24,6 +24,7 @@ def is_layer(value: Any) -> bool:
     if "torch" not in sys.modules or not str(kind.__module__).startswith(_OWN):
         return False
     own: dict[str, Any] = vars(value)
+    # Hooks would not be called when the other side uses its copy.
     return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
 
 
@@ -87,6 +88,7 @@ def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
         value: the module.
         mark: returns the value that is sent instead of a tensor.
     """
+    # The attributes of an empty module exist on the other side as well.
     base = vars(sys.modules["torch"].nn.Module())
     plain = [[name, one] for name, one in vars(value).items() if name not in base]
     children = [[name, one] for name, one in value._modules.items()]  # noqa: SLF001

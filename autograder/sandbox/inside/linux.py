@@ -247,6 +247,7 @@ def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence
         handled |= right if version >= since else 0
     network = 3 if version >= 4 else 0  # bind and connect of TCP: handled, and never allowed
     scoped = 3 if version >= 6 else 0  # abstract UNIX sockets and signals
+    # The kernel's structure has grown with its versions.
     size = 8 if version < 4 else 16 if version < 6 else 24
     attributes = struct.pack("QQQ", handled, network, scoped)[:size]
     ruleset = syscall(_LANDLOCK_CREATE, attributes, size, 0, what="landlock_create_ruleset")

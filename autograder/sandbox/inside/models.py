@@ -49,6 +49,7 @@ def lay_out(root: str, data: str, *, seen_below: str = "") -> None:
             place = hub / f"models--{name.replace('/', '--')}"
             if place.exists():
                 continue
+            # The layout of the library's cache: refs/main names a revision, and snapshots holds it.
             (place / "refs").mkdir(parents=True)
             (place / "refs/main").write_text(_REVISION)
             (place / "snapshots").mkdir()

@@ -57,6 +57,7 @@ class GuestEncoder(wire.Encoder):
         return {"$": "opaque", "type": type(value).__name__[:80], "text": _text_instead(value)[:MAX_TEXT]}
 
     def _tensor(self, torch: Any, value: Any) -> Any:
+        # A subclass of the student's could otherwise answer in place of torch.
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
             plain = value.detach()
             dtype = str(plain.dtype).removeprefix("torch.")
@@ -65,6 +66,7 @@ class GuestEncoder(wire.Encoder):
             if plain.is_sparse or plain.is_quantized or plain.layout is not torch.strided:
                 plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
             plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
+            # numpy has no such type (bfloat16, for example); the tag keeps its name.
             if plain.dtype not in _numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
             return self.array(plain.contiguous().numpy(), tag)

@@ -94,7 +94,7 @@ class Handle:
             return table.stand_in(self)
         if name.startswith(_NO_PROTOCOLS):
             raise AttributeError(name)
-        if name in ("__copy__", "__deepcopy__"):  # copy looks for them in the object itself
+        if name in ("__copy__", "__deepcopy__"):  # the copy module looks them up in the object
             return object.__getattribute__(self, name)
         if name == "__dict__":
             return table.ask("call", table.attribute(self, "__dict__").copy)  # of a class: a read-only view
@@ -443,7 +443,7 @@ class Proxies:
         if instance_of(value, Handle):
             return bool(self.truth("contains", handle, value))
         held = self.ask("plain", handle)
-        if held is Ellipsis or value not in held:  # a subclass may have a `__contains__` of its own
+        if held is Ellipsis or value not in held:  # a subclass may override `__contains__`
             self.refuse_own_word("contains", handle, value)
         return True
 
@@ -460,9 +460,7 @@ class Proxies:
             return bool(held == other)
         if self.is_strict:
             self.refuse_own_word("eq", handle, other)
-        elif (
-            self.ask("eq", handle, _NOTHING_EQUALS) is True
-        ):  # what is expected is not shown to the student's code
+        elif self.ask("eq", handle, _NOTHING_EQUALS) is True:  # never shows the expected value
             self.disputed = f"{self.title(handle)}.__eq__ says equal to anything"
         return False
 
@@ -487,7 +485,7 @@ class Proxies:
         """Refuse arithmetic and comparisons of a student's object with a value of the test.
 
         A class with a ``__sub__`` that returns 0, or a ``__lt__`` that returns True, meets every tolerance.
-        The value is not sent to the student's code either, which would learn the values that the next test expects.
+        The value is not sent to the student's code either, which would learn the value that a test expects.
         """
         if not instance_of(other, Handle):
             name = operation.strip("_")

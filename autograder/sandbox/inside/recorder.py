@@ -30,7 +30,7 @@ _KEYS = (
 )
 """Dispatch keys under which an operator may have a kernel that runs here."""
 _REFUSAL = "forbidden here"
-_function = types.FunctionType  # as it is before student code runs, as the next two
+_function = types.FunctionType  # saved before student code runs, like the next two
 _own_id, _send = os.getpid, os.kill
 
 
@@ -51,7 +51,7 @@ class Recorder:
             The number of them.
         """
         self._prepare()
-        if self._forbidden:  # in the same box, for the call before
+        if self._forbidden:  # by an earlier call in the same box
             return self._forbidden
         _end_other_processes()
         sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])" for one in patterns))
@@ -74,7 +74,7 @@ class Recorder:
         if not names:
             return 0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of kernels that are replaced, which is what is wanted
+            warnings.simplefilter("ignore")  # about replaced kernels, which is intended
             for key in _KEYS:
                 library = self._library("IMPL", "aten", key, "", 0)
                 self._kept.append(library)
@@ -124,6 +124,6 @@ def _fail_functions(names: Sequence[str]) -> int:
                 try:
                     one.__code__ = code
                 except ValueError:
-                    continue  # it has variables of a function around it
+                    continue  # a closure: its code has free variables
                 found += 1
     return found

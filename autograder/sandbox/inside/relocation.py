@@ -56,7 +56,7 @@ def _relocate_module(module: ModuleType, moved: Mapping[str, str]) -> None:
 
 def _relocate_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
     for name in names:
-        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse to be assigned to
+        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse assignment
         value = attributes.get(name)
         if isinstance(value, str):
             attributes[name] = moved_path(value, moved)

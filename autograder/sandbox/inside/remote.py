@@ -177,6 +177,7 @@ def _numbers(values: list[Any]) -> np.ndarray | None:
     kinds = set(map(type, values))
     if kinds == {float}:
         return np.array(values)
+    # Within the range of int64, with a margin.
     if kinds == {int} and max(map(abs, values)) < 1 << 62:
         return np.array(values, np.int64)
     return None
@@ -252,6 +253,7 @@ class Remote:
     def _follows(self, tensor: Any) -> list[str]:
         """Return the keys of the test's tensors that this tensor depends on."""
         wanted = {id(leaf): key for key, leaf in self._leaves.items()}
+        # Walks the graph from results to leaves, which hold their tensor as `variable`.
         seen, waiting, found = set(), [tensor.grad_fn] if wanted else [], []
         while waiting:
             node = waiting.pop()
@@ -272,7 +274,7 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             self._leaves[told[1]] = leaf = told[0].detach().requires_grad_()
-            return leaf.clone()  # as in the test it is no leaf, and may be changed in place
+            return leaf.clone()  # as in the test: no leaf, so it may be changed in place
         if name == "own":
             return self._callbacks.stub(*told)
         if name == "thrown":
@@ -332,13 +334,13 @@ class Remote:
             with contextlib.redirect_stdout(self._printed), _usual_torch(beside):
                 value = self._table[operation](*args, **kwargs)
                 told = {"v": value if operation == "beside" else self.shared.marked(value)}
-                if operation in ("call_by_name", "beside"):  # which leave the generators as they were
+                if operation in ("call_by_name", "beside"):  # both restore the generators
                     beside = {**beside, "kept": True}
                 shown.append(value)
         except (TooManyObjects, Abandoned):
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
-            if isinstance(error, MemoryError):  # what the failed computation had gathered is needed again
+            if isinstance(error, MemoryError):  # frees the memory of the failed computation
                 error.__traceback__ = error.__context__ = None
                 gc.collect()
             told = {"raised": self._raised(error)}
@@ -373,7 +375,7 @@ class Remote:
         newest = self.shared.newest
         try:
             return self._encoded(told | self._ahead(shown))
-        except Exception:  # noqa: BLE001 - what was to be sent ahead will be asked for, if it is used
+        except Exception:  # noqa: BLE001 - values not sent in advance are requested when used
             self.shared.forget_since(newest)
             told |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
             return self._encoded(told | {"iterators": self._iterators.give_up()})
@@ -505,6 +507,7 @@ class Remote:
         tree = encoder.encode(value)
         if type(value) is dict and self._unseen:
             classes = []
+            # Describing a class may bring up further ones.
             while self._unseen:
                 kind, one = self._unseen.popitem()
                 classes.append([self._handle(kind), [*self._describe(kind), ahead.methods(kind, one)]])
@@ -522,6 +525,7 @@ class Remote:
             if len(self._objects) >= MOST_HANDLES:
                 raise TooManyObjects("too many objects are held for a test")
             name = self._names[id(value)] = f"{self._token}-{next(self._number)}"
+            # Kept alive by this, so that its id is not assigned to another object.
             self._objects[name] = value
         return name
 

@@ -65,10 +65,11 @@ def _is_shown(end: ast.Expr, code: str) -> bool:
     """Return whether a last expression can be credit: not after a semicolon, and not a plain remark."""
     if isinstance(end.value, ast.Constant) and isinstance(end.value.value, str):
         try:
+            # A text that holds a number can be credit; any other text is a remark.
             float(end.value.value)
         except ValueError:
             return False
-    lines = code.encode().splitlines()[(end.end_lineno or 1) - 1 :]  # offsets of the tree count bytes
+    lines = code.encode().splitlines()[(end.end_lineno or 1) - 1 :]  # the offsets of the tree are in bytes
     behind = b"\n".join([lines[0][end.end_col_offset or 0 :], *lines[1:]])
     return not behind.lstrip().startswith(b";")
 
@@ -81,6 +82,7 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
     """
     report = io.StringIO()
     found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
+    # doctest works on a copy of the names by default.
     found.globs = namespace
     runner = _Session(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
     runner.run(found, out=report.write, clear_globs=False)

@@ -137,6 +137,7 @@ class SharedValues:
 
     def _hold(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._digest(value)]
+        # The entry keeps the value alive, so that its id is not assigned to another object.
         self._keys[id(value)] = key
 
     def _by_key(self, value: Any) -> Any:
@@ -153,7 +154,7 @@ class SharedValues:
             return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=16).digest()
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
-        except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
+        except Exception:  # noqa: BLE001 - a value that cannot travel counts as unchanged
             return b""
         digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
         for array in arrays.values():
@@ -173,12 +174,13 @@ def _plain_content(value: Any) -> bytes | None:
     if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
         kind in (list, set) and _all_flat(value)
     ):
+        # Exact types only, so that no method of a student's class runs.
         return repr(value).encode("utf-8", "surrogatepass")
     torch = sys.modules.get("torch")
     if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
         try:
             parts = [value.detach().numpy()] + ([] if value.grad is None else [value.grad.detach().numpy()])
-        except (RuntimeError, TypeError):  # it has no such form
+        except (RuntimeError, TypeError):  # it has no numpy form
             return None
         told = f"{value.requires_grad}{[(one.dtype.str, one.shape) for one in parts]}"
         return b"".join((told.encode(), *(one.tobytes() for one in parts)))

@@ -247,7 +247,7 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
         """Parse a cell, unless the transformer has done so."""
         tree = self.plain.parsed(source) if self.plain and symbol == "exec" else None
         # The flags differ once a cell has imported from `__future__`: then the tree must be parsed with them.
-        usual = self.flags == _PARSED  # no cell has asked for another form of the language
+        usual = self.flags == _PARSED  # no cell has imported from `__future__`
         found: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
         return found
 
@@ -255,7 +255,7 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
         """Return the name of a cell's code, by which tracebacks find its lines."""
         name: str = super().cache(transformed_code, number, raw_code)
         inspect.modulesbyfile[name] = "__main__"
-        with contextlib.suppress(OSError):  # a cell may have removed the folder that it stands in
+        with contextlib.suppress(OSError):  # a cell may have removed its working directory
             inspect.modulesbyfile[f"{os.getcwd()}/{name}"] = "__main__"  # noqa: PTH109 - takes a tenth
         return name
 
@@ -304,7 +304,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 
     def _plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
         """Return the text and tree of a cell that can take the shorter path; otherwise None."""
-        with contextlib.suppress(Exception):  # where a cell has changed the shell, IPython says what is wrong
+        with contextlib.suppress(Exception):  # if a cell broke the shell, IPython reports it
             if self._is_usual() and raw_cell and not raw_cell.isspace():
                 cell = self.transform_cell(raw_cell)
                 tree = self.input_transformer_manager.parsed(cell)
@@ -340,7 +340,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         except BaseException as error:  # noqa: BLE001 - student code has changed the shell
             result.error_in_exec = error
             with contextlib.suppress(BaseException):
-                self.showtraceback(exception_only=True)  # where our code lies is nobody's business
+                self.showtraceback(exception_only=True)  # hides the paths of our code
         finally:
             self.events.trigger("post_execute")
             self.events.trigger("post_run_cell", result)
@@ -392,7 +392,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         for alias in statement.names if len(statement.names) > 1 else ():
             alone = copy.copy(statement)
             alone.names = [alias]
-            with contextlib.suppress(Exception):  # the first error is shown already
+            with contextlib.suppress(Exception):  # the first error has been shown
                 exec(compile(ast.Module([alone], []), "<import>", "exec"), self.user_global_ns, self.user_ns)
         return False
 
@@ -463,6 +463,7 @@ def _library_folders() -> tuple[tuple[str, str], ...]:
         place: "site-packages" for place in sys.path if place.endswith(("site-packages", "dist-packages"))
     }
     known |= {paths[name]: "site-packages" for name in ("purelib", "platlib")}
+    # The longest first, because one folder may contain another.
     return tuple(sorted(known.items(), key=lambda one: -len(one[0])))
 
 
@@ -485,6 +486,7 @@ def make_shell() -> NotebookShell:
     """Create the shell in advance and warm it up: with a displayed value and a traceback."""
     _order_statements()
     config = Config()
+    # Neither a database of inputs nor a cache of outputs, which would keep displayed values alive.
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.cache_size = 0

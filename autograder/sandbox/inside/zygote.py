@@ -85,16 +85,17 @@ def _serve(control: socket.socket) -> None:
     # All of our own modules are imported before the jail is entered: our files are not visible inside.
     from autograder.sandbox.inside import bare, guest, huge_pages, jail, linux, models, processes, warming
 
+    # The descriptor of our package's folder: boxes must not inherit it.
     os.close(int(sys.argv[2].rpartition("/")[2]))
     message = control.recv(CONTROL_MESSAGE)
     if not message:
-        os._exit(0)  # nothing was to be done after all
+        os._exit(0)  # no box was needed
     config = json.loads(message)
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.Bare)(config)
     way.enter(control)
     _signals_as_usual()
     _scrub_environment(way.home, models.variables(way.hub))
-    gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
+    gc.disable()  # imports leave little garbage, and collecting is a tenth of torch's
     processes.avoid_programs()
     _preload(config["preload"])
     if "torch" in sys.modules:
@@ -102,17 +103,19 @@ def _serve(control: socket.socket) -> None:
     shell = guest.make_shell()
     if config["tests"]:
         warming.warm_tests()
+    # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
     sys.path.remove(sys.argv[2])
     for place in [place for place in sys.path_importer_cache if place.startswith(sys.argv[2])]:
         del sys.path_importer_cache[place]
-    sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
+    sys.path.insert(0, "")  # as in Jupyter: imports from the notebook's folder
+    # Student code can read these.
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
     config["address_base"] = huge_pages.address_space(way.proc)
-    gc.freeze()  # without a look before: it takes a third of a second and finds next to nothing
+    gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
     huge_pages.gather(way.proc)
-    linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # for a few kilobytes a box would clear two megabytes
+    linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, way, shell).listen()
 
@@ -155,6 +158,7 @@ class Zygote:
         except OSError as error:
             with contextlib.suppress(OSError):
                 status.send(json.dumps({"error": str(error)}).encode())
+        # Only the box keeps these ends, so that they close when it ends.
         for pipe in pipes:
             os.close(pipe)
 
@@ -165,14 +169,16 @@ class Zygote:
         limits, output = request["limits"], pipes[-1]
         try:
             self._way.begin(request)
+            # If the kernel divides processor time by session, each box gets its share.
             os.setsid()
             _place_descriptors(*pipes)
+            # The descriptors have been rearranged: messages go to standard error from here on.
             output = 2
             if request["bound_address_space"]:
                 limits["address_space"] = self._config["address_base"] + (limits["memory_mb"] << 20)
             self._way.confine(request)
             _seed(request["seed"])
-        except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
+        except BaseException as error:  # noqa: BLE001 - our failure must not count as the student's
             os.write(output, f"{type(error).__name__}: {error}".encode())
             os._exit(jail.EXIT_NOT_CONFINED)
         try:
@@ -180,7 +186,7 @@ class Zygote:
         except MemoryError:
             os._exit(jail.EXIT_NO_MEMORY)
         finally:
-            os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
+            os._exit(0)  # even a broken guest must never become a second zygote
 
     def _report(self, pidfd: int) -> None:
         """Collect a box that has ended and report how; the broker may be gone by then."""
@@ -204,7 +210,7 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.update(
         HOME=home,
         IPYTHONDIR=f"{home}/.ipython",
-        JOBLIB_MULTIPROCESSING="0",  # it starts programs as workers; without, it computes one after the other
+        JOBLIB_MULTIPROCESSING="0",  # otherwise joblib starts programs; without them it runs serially
         LANG="C.UTF-8",
         LOGNAME="student",
         MKL_NUM_THREADS="1",
@@ -261,6 +267,7 @@ def _place_descriptors(requests: int, replies: int, output: int) -> None:
 
 def _seed(seed: int) -> None:
     random.seed(seed)
+    # numpy accepts 32-bit seeds only.
     sys.modules["numpy"].random.seed(seed % 2**32)
     if "torch" in sys.modules:
         # torch.manual_seed formats a stack trace at every call, for devices that are not here.

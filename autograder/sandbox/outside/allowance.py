@@ -67,6 +67,7 @@ class Allowance:
         if now < self._next_look:
             return False
         used, delayed = self._used(), self._delayed()
+        # Use before the first check is not counted.
         if self._before is None:
             self._before = used, delayed or 0.0
         computed, passed = used - self._before[0], now - self._started
@@ -75,6 +76,7 @@ class Allowance:
             return True
         kept = 0.0 if delayed is None else max(0.0, delayed - self._before[1])
         waiting = self._by_the_clock - (passed - kept)
+        # The time by the clock is up, and the box could have computed: it waited by itself.
         if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
             return True
         latest = self._by_the_clock * (UNKNOWN_WAIT_FACTOR if delayed is None else MAX_CLOCK_FACTOR)

@@ -103,8 +103,9 @@ class NamespaceBox:
             raise SandboxFault(f"no pipes could be made for a box: {error}") from error
         requests, self._requests, self._replies, replies, self._output, output = pipes
         for pipe in (self._requests, self._replies):
-            with contextlib.suppress(OSError):  # over the user's share of pipe memory: the default size does
+            with contextlib.suppress(OSError):  # beyond the user's quota: the default size will do
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        # Student code may stop reading requests, or write output without end: neither may block us.
         os.set_blocking(self._requests, False)
         os.set_blocking(self._output, False)
         try:
@@ -113,6 +114,7 @@ class NamespaceBox:
             self.close()
             raise
         finally:
+            # The box has its own copies. Ours would keep the pipes open after its end.
             for descriptor in (requests, replies, output):
                 os.close(descriptor)
             status.close()
@@ -141,7 +143,7 @@ class NamespaceBox:
             try:
                 self._group.add(self.pid)
             except OSError as error:
-                self._drain_output()  # when it has ended already, it says why
+                self._drain_output()  # if it has already ended, its output says why
                 said = self._printed.decode(errors="replace")
                 what = f"confined: {said}" if said else f"put under its control group: {error}"
                 raise SandboxFault(f"the box could not be {what}") from error
@@ -175,6 +177,7 @@ class NamespaceBox:
                 self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                 run, told, follows = self._ran(request_id, len(left) - 1)
                 full = len(self._printed) >= self._limits.output_kb << 10
+                # Limits are attributed while the box waits, before the next cell can meet others.
                 if full or not follows:
                     run = self._watch.mark(run, told, printed=full)
                     if unmarked and any(one.seen and not one.told for one in run.met):
@@ -253,6 +256,7 @@ class NamespaceBox:
             for number in range(len(calls)):
                 self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                 answer, told = self._answer(request_id, number, room)
+                # A limit is attributed to the next failed answer, or else to the last one.
                 if number == len(calls) - 1 or not answer.ok:
                     answer = self._watch.confirm(answer, told)
                 results.append(answer)
@@ -263,13 +267,13 @@ class NamespaceBox:
     def hand_on(
         self, target: str, told: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
-        """See `autograder.sandbox.base.Box.hand_on`."""
+        """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
         request_id = self._request({"op": "hand", "target": target, "begin": begin}, told, seconds)
         self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
         body, tensors = self._frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
-            values.weight(body, tensors)  # refuses what has too many parts
+            values.weight(body, tensors)  # refuses payloads with too many parts
             reply, found = wire.unpack_told(body, tensors)
             self._answers(reply, request_id)
             answer, asks = values.told_of_end(reply)
@@ -290,7 +294,7 @@ class NamespaceBox:
             number: of the call.
             room: budget that the answer counts against.
         """
-        self._printed_total = 0  # what is printed past the shell is counted for each answer
+        self._printed_total = 0  # output without the shell is counted per answer
         started = time.monotonic()
         most = [MAX_JSON, self._limits.reply_mb << 20]
         reply, arrays = self._reply(request_id, most=most, room=room)
@@ -306,13 +310,13 @@ class NamespaceBox:
         return answer, told
 
     def computed(self) -> float:
-        """See `autograder.sandbox.base.Box.computed`."""
+        """See `autograder.sandbox.base.Box.measure_processor_time`."""
         if self._usage:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
 
     def delayed(self) -> float:
-        """See `autograder.sandbox.base.Box.delayed`."""
+        """See `autograder.sandbox.base.Box.measure_delay`."""
         return max(0.0, self._watch.delayed - self._delayed_before)
 
     def _delays(self) -> float | None:
@@ -334,7 +338,7 @@ class NamespaceBox:
             raise BoxEnded(self._why)
         if self._usage:
             raise SandboxFault("the box is closed")
-        self._end_when_over()  # what ran on since the last reply
+        self._end_when_over()  # processes may have run on since the last reply
         # All replies to earlier requests have been read: bytes that wait here are unsolicited.
         if self._frames.ahead or self._there():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
@@ -414,7 +418,7 @@ class NamespaceBox:
         pauses = (seconds, self._watch.pause(), *(one.pause() for one in self._allowances))
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         arriving = self._replies in events
-        if not arriving:  # first: what was answered before a flood of output is not lost to it
+        if not arriving:  # replies first: a flood of output must not lose them
             if self._output in events:
                 self._drain_output()
             if self._pidfd in events:
@@ -469,6 +473,7 @@ class NamespaceBox:
         return self._usage is None and not ended.poll(0)
 
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
+        # The first ending counts: later ones follow from it.
         if self._why is None:
             self._why = ending
             self.look_for_crowding()
@@ -481,7 +486,7 @@ class NamespaceBox:
         Raises:
             SandboxFault: it was ended from outside.
         """
-        self._drain_output()  # its last words
+        self._drain_output()  # its last output
         # Must be decided before we kill the process ourselves.
         by_itself = exit_cause.ends_by_itself(self._pidfd, self.pid)
         self._kill()

@@ -46,7 +46,7 @@ def _is_ending(pid: int, proc: Path) -> bool:
         fields = (proc / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         return bool(int(fields[6]) & _PF_EXITING)
     except (OSError, IndexError, ValueError):
-        return True  # not there any more
+        return True  # the process is gone
 
 
 def check(
@@ -73,6 +73,7 @@ def check(
     status = report.get("status")
     if ending is Ending.MEMORY:
         used, limit = memory
+        # Killed for memory while below its own limit: the machine as a whole had none left.
         if 0 < used < NEAR * limit:
             raise BoxLost("the machine ran out of memory and the kernel ended a box within its limit")
         return

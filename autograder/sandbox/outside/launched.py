@@ -55,7 +55,7 @@ class Launched:
         except BaseException:
             self.control.close()
             raise
-        with contextlib.suppress(OSError):  # it has ended by itself, which is met when it is configured
+        with contextlib.suppress(OSError):  # it has ended; configuring it will report that
             self.control.send(json.dumps(self.runtime.sys_path).encode())
 
     def last_words(self) -> str:
@@ -69,6 +69,7 @@ class Launched:
     def end(self) -> None:
         """End the program and all of its boxes."""
         with contextlib.suppress(OSError):
+            # The zygote ends itself and its boxes when its socket closes.
             self.control.shutdown(socket.SHUT_RDWR)
         self.control.close()
         try:
@@ -88,6 +89,7 @@ def _started(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes
     """
     package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     root = f"/proc/self/fd/{package}"
+    # Imports nothing from user, site or current folders (-s -S -P), and writes no bytecode (-B).
     program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
     try:
         return subprocess.Popen(

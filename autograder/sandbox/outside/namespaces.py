@@ -80,6 +80,7 @@ class ZygoteSandbox:
 
     def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
         """Start the program, and register every resource it needs for release with ``held``."""
+        # Each resource is registered as soon as it exists, so that a failure in a later step releases it.
         self._identity = self._claim_identity()
         if self._identity:
             held.callback(self._identity.release)
@@ -90,7 +91,7 @@ class ZygoteSandbox:
         held.callback(self._program.end)
         self._control, self._process = self._program.control, self._program.process
         self._crowding = None
-        if self.own_users and self._identity is None:  # the boxes share the user of whoever grades
+        if self.own_users and self._identity is None:  # the boxes share the grader's user
             self._crowding = CrowdingMonitor(Limits().descriptors)
             held.callback(self._crowding.close)
         self._prefork = prefork.PreforkPool(self._open, prefork.depth())
@@ -123,7 +124,7 @@ class ZygoteSandbox:
 
     def _configure(self, environment: Environment) -> None:
         for _, path in environment.files:
-            if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+            if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
                 raise SandboxUnavailable(
                     f"{path}: not a regular file or a folder; boxes are given nothing else"
                 )
@@ -151,7 +152,7 @@ class ZygoteSandbox:
         self._control.settimeout(None)
         if not report.get("ready"):
             said = report.get("error") or self._program.last_words()
-            if not said:  # a missing layer has a name; what is silent was killed
+            if not said:  # a missing layer is named; silence means it was killed
                 raise SandboxFault("the zygote was ended while it started")
             missing = preload_missing(str(report.get("missing", "")), environment.preload)
             raise missing or SandboxUnavailable(explain_failure(said))
@@ -234,7 +235,7 @@ class ZygoteSandbox:
         if self._process.poll() is not None or self._control.fileno() < 0:
             return False
         ended = select.poll()
-        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        ended.register(self._control, 0)  # a hang-up is always reported
         return not ended.poll(0)
 
     def close(self) -> None:
@@ -294,6 +295,7 @@ def _open_claims() -> Iterator[int]:
             f"able to write to {CLAIMS.parent} (in a container mount a tmpfs there)"
         ) from error
     try:
+        # Checked by descriptor, so that the folder cannot be exchanged in between.
         status = os.fstat(claims)
         if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SandboxUnavailable(

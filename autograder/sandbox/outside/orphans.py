@@ -75,6 +75,7 @@ def _is_orphan(name: str, root: Path) -> bool:
     try:
         fields = (root / "proc" / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         started, state = int(fields[19]), fields[0]
+    # The owner is gone.
     except FileNotFoundError:
         return True
     except (OSError, IndexError, ValueError):

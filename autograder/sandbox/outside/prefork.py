@@ -46,10 +46,11 @@ class PreforkPool:
         unfit: list[Future[NamespaceBox]] = []
         with self._lock:
             known, ready = kind in self._ready, self._ready.pop(kind, deque())
-            self._ready[kind] = ready  # the last of them now
+            self._ready[kind] = ready  # moves it to the end: most recently used
             if len(self._ready) > KINDS:
                 unfit = list(self._ready.pop(next(iter(self._ready))))
             ready_box = ready.popleft() if ready else None
+            # A kind that was requested only once may never be requested again.
             while known and not self._closed and len(ready) < self._most:
                 ready.append(self._ahead.submit(self._open, limits, seed))
         # Outside of the lock: closing and waiting take time, and other threads need boxes.
@@ -82,5 +83,5 @@ def _opened(ready_box: Future[NamespaceBox]) -> NamespaceBox | None:
     """Return the ready box, or None if opening it failed: the caller then opens one and sees the error."""
     try:
         return ready_box.result()
-    except Exception:  # noqa: BLE001 - whatever it was, see above
+    except Exception:  # noqa: BLE001 - any failure, see above
         return None

@@ -114,6 +114,7 @@ class Watch:
                 self._tree.look(enough=sys.maxsize)
                 used = self._tree.processor_seconds
             return used, 0
+        # Below the limit an upper bound is enough, and much cheaper.
         memory = self._tree.look(enough=self._most_bytes).memory_bytes
         return self._tree.processor_seconds, memory
 
@@ -185,7 +186,7 @@ class Watch:
         # A space that was full before counts again only if the reply reports it.
         seen |= full - self._full
         if words & _SPACE and full:
-            words = words - _SPACE | full  # one error number says either; the kernel knows which
+            words = words - _SPACE | full  # one error number means either; the kernel knows which
             seen |= full
         self._full = full
         if LimitKind.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
@@ -214,6 +215,7 @@ class Watch:
         if asked:
             self._tree.look(enough=sys.maxsize)
         crowded = self._tree.most_tasks >= self._limits.processes
+        # The maximum never falls: it is reported once, and again only on suspicion.
         new = crowded and (asked or not self._crowded)
         self._crowded = crowded
         return {LimitKind.PROCESSES} if new else set()

@@ -31,7 +31,7 @@ class Tree(Struct, frozen=True):
     tasks: int = 0
     """Processes and threads."""
     processor_seconds: float = 0.0
-    """Of running processes, and of ended ones that were waited for."""
+    """Processor time of running processes, and of ended ones that were waited for."""
 
 
 class Watchdog:
@@ -63,6 +63,7 @@ class Watchdog:
             processes.append(process)
             seconds += self._seconds(pid, process)
             tasks += len(threads)
+        # The cheap upper bound first.
         memory = sum(_kilobytes(f"{process}/status", _AT_MOST) for process in processes) << 10
         if memory > enough:
             memory = sum(_kilobytes(f"{process}/smaps_rollup", _OWN_PAGES) for process in processes) << 10
@@ -78,7 +79,7 @@ class Watchdog:
             pid = open_ids.pop()
             tasks, threads = f"{self._proc}/{pid}/task", list[str]()
             with contextlib.suppress(OSError):  # it may end while we look
-                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - looked at all the time
+                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - a hot path
             yield pid, threads
             for thread in threads:
                 with contextlib.suppress(OSError):
@@ -96,7 +97,7 @@ class Watchdog:
             for thread in threads:
                 with contextlib.suppress(OSError, ValueError):
                     ran, waited, _ = map(int, _text(f"{thread}/schedstat").split())
-                    if ran or waited:  # zeros are all that a kernel gives that does not count
+                    if ran or waited:  # a kernel that does not count reports zeros
                         delays[thread] = waited
         passed = now - self._delays_read
         longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)

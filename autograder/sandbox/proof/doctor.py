@@ -65,7 +65,7 @@ def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> l
                     continue
                 layers.append(_try_once(sandbox, names, canary))
                 if not layers[-1].finished and not sandbox.alive():
-                    break  # the others would say the same
+                    break  # the others would fail in the same way
     finally:
         sandbox.close()
     return layers
@@ -114,6 +114,7 @@ def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
 def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
     """Run one canary in its own box; it must return None or end the box in one of the ways it names."""
     with contextlib.ExitStack() as boxes:
+        # The neighbour stays open until the canary has run.
         if canary.neighbour:
             beside = _open(sandbox, boxes)
             left = beside.run_cell(names + canary.neighbour, seconds=20)

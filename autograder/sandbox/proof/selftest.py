@@ -73,7 +73,7 @@ def ensure(
     layers = _layers(_only(start, isolation), environment)
     _refuse(layers)
     proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
-    with contextlib.suppress(OSError):  # not kept: then it is tested again next time
+    with contextlib.suppress(OSError):  # if it cannot be stored, the next run tests again
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
     return proof
@@ -90,7 +90,7 @@ def _layers(start: Start, environment: Environment) -> list[Layer]:
         if unfinished and not holes:
             raise SandboxFault(f"not finished: {', '.join(unfinished)}")
 
-    with contextlib.suppress(SandboxFault):  # the layers say it, and are refused like those that are missing
+    with contextlib.suppress(SandboxFault):  # the unfinished layers are in the list, and refused later
         retry_infrastructure(examine)
     return layers
 
@@ -122,6 +122,7 @@ def _refuse(layers: list[Layer]) -> None:
 def last_proof(private: Path) -> Proof | None:
     """Read the stored proof; None if there is none, or if others could have written it."""
     try:
+        # If others can write to the folder, they can place a proof in it.
         owned = stat.S_IMODE(private.lstat().st_mode) & 0o022 == 0 and private.lstat().st_uid == os.geteuid()
         if not owned or not stat.S_ISDIR(private.lstat().st_mode):
             return None

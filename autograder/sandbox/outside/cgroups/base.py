@@ -96,6 +96,7 @@ class KeptFile:
         """
         if self._descriptor < 0:
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        # From the start each time: the kernel produces the content anew.
         return os.pread(self._descriptor, _MOST, 0).decode()
 
     def close(self) -> None:

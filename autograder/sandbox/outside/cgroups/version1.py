@@ -29,6 +29,7 @@ def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
         if mounts[name] in places:  # mounted together, as cpu and cpuacct often are: one folder serves both
             folders[name] = folders[places[mounts[name]]]
             continue
+        # Our own group first, then the top of the hierarchy.
         for parent in dict.fromkeys((mounts[name] / own.get(name, ""), mounts[name])):
             with contextlib.suppress(OSError):
                 folders[name] = base.make(parent)
@@ -57,6 +58,7 @@ class Version1:
         for folder in set(folders.values()):
             folder.mkdir()
         memory, pids = (folders[controller] for controller in CONTROLLERS)
+        # In this order: the kernel refuses a limit of memory with swap below that of memory alone.
         (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
         with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
             (memory / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))

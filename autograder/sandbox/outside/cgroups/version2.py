@@ -43,7 +43,7 @@ def find(mount: Path | None, own: str) -> Driver | None:
 def _parents(mount: Path, own: str) -> Iterator[Path]:
     """Iterate over our own group and those above it, as far as they are mounted."""
     group = mount / own
-    if ".." in group.parts or not group.is_dir():  # /proc names groups outside of what is mounted so
+    if ".." in group.parts or not group.is_dir():  # a group outside of the mounted part
         group = mount
     yield group
     while group != mount:
