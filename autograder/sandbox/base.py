@@ -1,7 +1,8 @@
-"""What any sandbox promises. One contract suite (tests/sandbox/contract.py) is run on every one.
+"""The interface of every sandbox. One contract suite (tests/sandbox/contract.py) runs on all of them.
 
 A `Sandbox` is an environment that is ready to open boxes quickly; a `Box` is one confined process tree
-in which one submission's code runs. Whatever a box answers is the student's word and is judged as such.
+in which one submission's code runs. Whatever a box answers is under the student's control and is judged as
+such.
 """
 
 from __future__ import annotations
@@ -20,49 +21,49 @@ from autograder.stopwatch import StepTime
 
 
 class Environment(Struct, frozen=True):
-    """What a box contains before any student code runs. One zygote serves one environment."""
+    """The contents of a box before any student code runs. One zygote serves one environment."""
 
     preload: tuple[str, ...] = ()
     """Modules imported ahead, e.g. ``("torch",)``."""
     files: tuple[tuple[str, Path], ...] = ()
-    """Files and folders visible read-only in the working directory: path there → path here.
+    """Files and folders visible read-only in the working directory: path in the box → path on this machine.
 
-    Of two for one path the later counts: a file may stand for one of a folder.
+    If two entries name the same path, the later one counts: a file may replace a file of a folder.
     """
     packages: tuple[tuple[str, Path], ...] = ()
-    """Importable packages: name → folder. The reference solutions, and nothing else, come this way.
+    """Importable packages: name → folder. Only the reference solutions are passed this way.
 
-    The zygote has none of them, but each box that is opened for this environment.
+    The zygote has none of them; each box that is opened for this environment gets them.
     """
     tests: bool = False
-    """Test cells will run: what they do first is done before boxes are forked."""
+    """Whether test cells will run: if so, their first-use work is done before boxes are forked."""
 
 
 class Reply(NamedTuple):
-    """What one of our own ends in a box gives, for the other box."""
+    """The reply of one of our own endpoints in a box, for the other box."""
 
     told: Told
-    """As it came: nobody has looked at it."""
+    """The payload as it arrived, not inspected."""
     asks: int
-    """The number of the box that it asks, whose answer it waits for: 1 is the student's; 0: no question."""
+    """The number of the box that this reply is a question to (1 is the student's box); 0: no question."""
 
 
 class Usage(Struct, frozen=True):
-    """What a box used: processor seconds, largest memory in bytes, and wall seconds."""
+    """The resources that a box used: processor seconds, peak memory in bytes, and wall-clock seconds."""
 
     processor_seconds: float = 0.0
     memory_bytes: int = 0
     open_seconds: float = 0.0
     call_seconds: float = 0.0
-    """Of the longest call."""
+    """Duration of the longest call."""
     delayed_seconds: float = 0.0
-    """For how long other programs kept the box from computing, as far as it was counted."""
+    """How long other programs kept the box from computing, as far as this was measured."""
     system_seconds: float = 0.0
-    """Of the processor seconds those in the kernel, as far as it tells."""
+    """Processor seconds spent in the kernel, as far as it reports them."""
 
     @property
     def time(self) -> StepTime:
-        """The processor seconds, for a stopwatch; the clock's are told by whoever waits."""
+        """The processor seconds for a stopwatch; wall-clock time is measured by the caller that waits."""
         return StepTime(0.0, max(0.0, self.processor_seconds - self.system_seconds), self.system_seconds)
 
 
@@ -70,16 +71,15 @@ class Box(Protocol):
     """One confined process tree. Not thread safe; one owner."""
 
     crowded: bool
-    """Whether something was raised in it or it ended, and since it was opened a quota that it shares with
-    other programs of its user had been used up. Measured outside."""
+    """Whether an exception was raised in the box or it ended, and a quota that it shares with other programs
+    of its user had been used up since it was opened. Measured from outside."""
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.
 
         Args:
-            source: of the cell.
-            seconds: of processor time; it may take `autograder.limits.CLOCK_FACTOR` times as long by the
-                clock.
+            source: source code of the cell.
+            seconds: processor time; wall-clock time may be `autograder.limits.CLOCK_FACTOR` times as long.
 
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.
@@ -87,19 +87,20 @@ class Box(Protocol):
         """
 
     def run_cells(self, sources: Sequence[str], *, seconds: float, total: float) -> Iterator[CellRun]:
-        """Run cells one after another; what came of each, as soon as it is known.
+        """Run cells in order and yield the result of each as soon as it is known.
 
-        The box goes on by itself meanwhile: there is no other request until all have run.
+        The box runs the cells without waiting for the caller: no other request is allowed until all have run.
 
         Args:
-            sources: of the cells.
-            seconds: of each; see `run_cell`.
-            total: of all together, likewise.
+            sources: source code of the cells.
+            seconds: limit for each cell; see `run_cell`.
+            total: limit for all cells together; see `run_cell`.
 
         Raises:
-            BoxEnded: see `run_cell`; by the cell after those that were given.
+            BoxEnded: see `run_cell`; raised by the cell after the last one that was yielded.
             SandboxFault: see `run_cell`.
-            Unplaced: a limit was met that none of them tells of, in one of those since the last that does.
+            Unplaced: a limit was met that cannot be attributed to one of the cells since the last one that
+                reported its limits.
         """
 
     def ask(
@@ -110,38 +111,39 @@ class Box(Protocol):
         total: float = math.inf,
         room: MemoryBudget | None = None,
     ) -> list[Observation]:
-        """Make calls in order; one entry per call.
+        """Make calls in order and return one entry per call.
 
-        If student code ends the box in one of them, its entry is the last one and carries the ending, and the
-        box is closed.
+        If student code ends the box during a call, the entry of that call is the last one and carries the
+        ending, and the box is closed.
 
         Args:
-            calls: what to ask.
-            seconds: of each call; see `run_cell`.
-            total: of all calls together, likewise.
-            room: what the answers count against; what does not fit ends the box. Default: nothing is
-                counted.
+            calls: the calls to make.
+            seconds: limit for each call; see `run_cell`.
+            total: limit for all calls together; see `run_cell`.
+            room: budget that the answers count against; an answer that does not fit ends the box. Default: no
+                budget.
 
         Raises:
             SandboxFault: see `run_cell`.
         """
 
     def look_for_crowding(self) -> None:
-        """Set `crowded` after student code raised something that only another box has seen."""
+        """Set `crowded` after student code raised an exception that only another box has seen."""
 
     def hand_on(
         self, target: str, told: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
-        """Give one of our own ends in the box what another box has told.
+        """Forward the message of another box to one of our own endpoints in this box.
 
         Args:
-            target: the end.
-            told: is not looked at.
+            target: the endpoint.
+            payload: the message; it is not inspected.
             seconds: as in `run_cell`.
-            begin: what it begins with this, in plain values of our own; see `inside.judge.Judge.do`.
+            begin: plain values of our own that start a test with this message; see
+                `inside.judge.Judge.judge_test`.
 
         Returns:
-            What it gave; or the exception that came out.
+            The reply of the endpoint, or the exception that it raised.
 
         Raises:
             BoxEnded: see `run_cell`.
@@ -149,30 +151,30 @@ class Box(Protocol):
         """
 
     def computed(self) -> float:
-        """Processor seconds of all that has run in the box."""
+        """Return the processor seconds of everything that has run in the box."""
 
     def delayed(self) -> float:
-        """See `Usage.delayed_seconds`."""
+        """Return the seconds of `Usage.delayed_seconds`."""
 
     def close(self) -> Usage:
-        """End everything in the box and remove what it left. Idempotent."""
+        """End every process in the box and remove what it left behind. Idempotent."""
 
 
 class Sandbox(Protocol):
-    """Opens boxes for one environment. Thread safe."""
+    """Opens boxes for one environment. Thread-safe."""
 
     isolation: str
     """``"namespaces"`` or ``"none"``; stamped on every result."""
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
-        """A fresh box with random generators seeded by ``seed``.
+        """Open a fresh box with random generators seeded by ``seed``.
 
         Args:
-            limits: what the box may use.
-            seed: of random, numpy and torch.
-            files: paths in the working directory → content; the box's own, so it may change them. One stands
-                in the place of a file of the environment. From one that is called
-                `autograder.sandbox.packages.NAME` modules can be imported.
+            limits: resources that the box may use.
+            seed: seed of random, numpy and torch.
+            files: paths in the working directory → content; they belong to the box, which may change them.
+                Such a file replaces a file of the environment at the same path. Modules can be imported from
+                a file called `autograder.sandbox.packages.NAME`.
 
         Raises:
             SandboxFault: it could not be opened.
@@ -180,7 +182,7 @@ class Sandbox(Protocol):
         """
 
     def alive(self) -> bool:
-        """Whether boxes can still be opened."""
+        """Decide whether boxes can still be opened."""
 
     def close(self) -> None:
-        """End every box and release everything. Idempotent."""
+        """End every box and release all resources. Idempotent."""

@@ -1,7 +1,7 @@
-"""The levels of isolation: what they are called, and what the weaker one gives up.
+"""The levels of isolation: their names, and the protection that the weaker one gives up.
 
-The weaker one is for trying things out. It is chosen by name and never fallen back to, printed when a run
-starts and ends, and stamped on every result.
+The weaker one is for experiments. It must be requested by name and is never a fallback; it is printed when a
+run starts and ends, and stamped on every result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Isolation(enum.StrEnum):
 
 
 def warning(isolation: Isolation) -> str:
-    """What to say before and after a run; empty for full isolation."""
+    """Return the text to print before and after a run; empty for full isolation."""
     if isolation is Isolation.NAMESPACES:
         return ""
     return (
@@ -28,16 +28,17 @@ def warning(isolation: Isolation) -> str:
 
 
 def at_least(isolation: Isolation) -> tuple[Isolation, ...]:
-    """The levels that are no weaker, the strongest first."""
+    """Return the levels that are at least as strong, strongest first."""
+    # The members are declared from strong to weak, so that their order is the comparison.
     every = tuple(Isolation)
     return every[: every.index(isolation) + 1]
 
 
 def environment_digest(environment: str, isolation: Isolation) -> str:
-    """The digest of an environment at one level, so that no result passes for one of a stronger level.
+    """Return the digest of an environment at one level, so that no result counts for a stronger level.
 
     Args:
-        environment: the digest of everything else; that of full isolation is this one unchanged.
+        environment: the digest of everything except the level; returned unchanged for full isolation.
         isolation: the level.
     """
     if isolation is Isolation.NAMESPACES:

@@ -35,30 +35,36 @@ def with_limit(observation: Observation, limits: Limits) -> Observation:
 
 
 def out_of_time(observation: Observation) -> Observation:
-    """The observation of a call that was stopped because the whole submission had no time left."""
+    """Mark the observation of a call that was stopped because the whole submission had no time left."""
     is_late = observation.ending is Ending.CALL_TIME
     return msgspec.structs.replace(observation, ending=Ending.SUBMISSION_TIME) if is_late else observation
 
 
 def ended(ending: Ending, limits: Limits) -> str:
-    """An ending in words for staff, with how much was allowed."""
+    """Describe an ending for staff, with how much was allowed."""
     amount = allowed.amount(ending, limits)
     return f"{ending.value}, allowed: {amount}" if amount else ending.value
 
 
 def cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[Note]:
-    """Notes on the limits that a cell met, counted from 0."""
+    """List notes on the limits that a cell met.
+
+    Args:
+        number: of the cell, counted from 0.
+        met: the limits.
+        limits: of the submission.
+    """
     return [_note(encounter, limits, f"cell {number + 1}") for encounter in met]
 
 
 def call_notes(name: str, observation: Observation, limits: Limits, place: str) -> list[Note]:
-    """Notes on the limits that a call met.
+    """List notes on the limits that a call met.
 
     Args:
-        name: that was asked for.
+        name: the name that was called.
         observation: the answer.
         limits: of the submission.
-        place: the question that asked.
+        place: the question that made the call.
     """
     notes = [_note(encounter, limits, place) for encounter in observation.met]
     ending = observation.ending
@@ -70,7 +76,7 @@ def call_notes(name: str, observation: Observation, limits: Limits, place: str) 
 
 
 def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
-    """Notes on cells that compile with torch: a box has no compiler, so what they compile runs as it is."""
+    """List notes on cells that compile with torch: a box has no compiler, so their code runs uncompiled."""
     text = "torch.compile: the code was run as it is written, since a box has no compiler"
     return [
         Note(UNCOMPILED, text, f"cell {number}")
@@ -82,6 +88,7 @@ def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
 def _compiles(source: str) -> bool:
     if _COMPILES.search(source):
         return True
+    # The cheap test first: most cells never mention the word.
     if "compile" not in source:
         return False
     imports = ((line, _IMPORT.search(line)) for line in source.split("\n"))

@@ -11,17 +11,17 @@ from autograder.errors import SandboxUnavailable
 from autograder.paths import is_regular
 
 NAME = ".packages.zip"
-"""In the working directory of a box."""
+"""Name of the file in the working directory of a box."""
 
 
 def packed(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
-    """A file with the modules of packages; none where there are no packages. Links are not followed.
+    """Pack the modules of packages into a file; no packages, no file. Links are not followed.
 
     Args:
         packages: name → folder.
 
     Raises:
-        SandboxUnavailable: one cannot be read.
+        SandboxUnavailable: a module cannot be read.
     """
     if not packages:
         return {}
@@ -30,7 +30,7 @@ def packed(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
         for name, folder in packages:
             modules = [path for path in sorted(folder.rglob("*.py")) if is_regular(path)]
             inner = [PurePosixPath(name, path.relative_to(folder)) for path in modules]
-            # Without an entry of its own a folder that has no __init__.py is no package.
+            # Without its own entry, a folder that has no __init__.py is not a package.
             for place in sorted({above for one in inner for above in one.parents} - {PurePosixPath()}):
                 archive.writestr(zipfile.ZipInfo(f"{place}/"), b"")
             for one, path in zip(inner, modules, strict=True):

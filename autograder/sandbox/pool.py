@@ -1,4 +1,4 @@
-"""The sandboxes of one run: one per environment, started when first needed, replaced when they die."""
+"""The sandboxes of one run: one per environment, started on first use, replaced when they die."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def start_sandbox(
     environment: Environment,
     isolation: Isolation = Isolation.NAMESPACES,
 ) -> ZygoteSandbox:
-    """The real sandbox for an environment, at exactly this level of isolation.
+    """Start the real sandbox for an environment, at exactly this level of isolation.
 
     Args:
-        environment: what its boxes contain.
+        environment: contents of its boxes.
         isolation: the level.
 
     Raises:
-        SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+        SandboxUnavailable: not Linux, or a layer of confinement is missing; names the layer and the remedy.
         SandboxFault: it did not start.
     """
     refuse_other_systems()
@@ -43,7 +43,8 @@ def start_sandbox(
 
 
 def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
-    """The sandbox of a level."""
+    """Return the sandbox class of a level."""
+    # Imported here: these modules need Linux, and this module is imported on every system.
     from autograder.sandbox.outside.bare import BareSandbox
     from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
@@ -51,15 +52,15 @@ def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
 
 
 class PersistentSandbox:
-    """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
+    """A `Sandbox` that is never dead: it uses whichever sandbox of the pool runs for its environment."""
 
     def __init__(self, pool: Pool, environment: Environment, packages: Mapping[str, bytes]) -> None:
-        """Start it.
+        """Start the sandbox.
 
         Args:
-            pool: keeps it.
-            environment: without packages.
-            packages: the file that each box gets besides, if any; see `packed`.
+            pool: the pool that keeps it.
+            environment: the environment without packages.
+            packages: the additional file for each box, if any; see `pack_packages`.
         """
         self._pool = pool
         self._environment = environment
@@ -67,14 +68,15 @@ class PersistentSandbox:
         self.isolation = pool.sandbox(environment).isolation
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
-        """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
+        """Open a box in the running sandbox; failing to restart a sandbox during a run is our fault."""
         sandbox, files = self._running(), {**(files or {}), **self._packages}
         try:
             return sandbox.open(limits, seed=seed, files=files)
         except SandboxFault:
             if sandbox.alive():
                 raise
-        return self._running().open(limits, seed=seed, files=files)  # it died in between
+        # The zygote died between the look-up and the request: the pool starts another one, once.
+        return self._running().open(limits, seed=seed, files=files)  # the sandbox died after the look-up
 
     def _running(self) -> Sandbox:
         try:
@@ -83,19 +85,19 @@ class PersistentSandbox:
             raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
 
     def alive(self) -> bool:
-        """Always: what has died is replaced."""
+        """Return True: a dead sandbox is replaced."""
         return True
 
     def close(self) -> None:
-        """Nothing: the pool closes its own."""
+        """Do nothing: the pool closes its sandboxes."""
 
 
 class Pool:
-    """Keeps a sandbox ready for every environment that was asked for. Thread safe.
+    """Keeps a sandbox ready for every environment that was requested. Thread-safe.
 
     Args:
-        start: how to start one; by default `start_sandbox` at the level of isolation.
-        isolation: the level that all of them have.
+        start: function that starts a sandbox; by default `start_sandbox` at the level of isolation.
+        isolation: the level of all its sandboxes.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class Pool:
         self.close()
 
     def sandbox(self, environment: Environment) -> Sandbox:
-        """The sandbox for an environment but for its packages, started now if there is none or it has died.
+        """Return the sandbox for an environment without its packages; start it if none is alive.
 
         Raises:
             SandboxUnavailable: this machine lacks a layer of confinement.
@@ -136,6 +138,7 @@ class Pool:
                 self._asked.add(environment)
             environment = replace(environment, packages=())
             starting = self._starting.setdefault(environment, threading.Lock())
+        # One lock per environment: starting takes seconds, and other environments must not wait for it.
         with starting:
             with self._lock:
                 running = self._running.get(environment)
@@ -146,12 +149,13 @@ class Pool:
             return retry_infrastructure(lambda: self._started(environment))
 
     def _started(self, environment: Environment) -> Sandbox:
-        """A new sandbox, which the pool keeps; closed again where the pool was closed meanwhile."""
+        """Start a sandbox and register it; close it again if the pool was closed in the meantime."""
         with self._lock:
             self._refuse_if_closed()
         started = self._start(environment)
         try:
             with self._lock:
+                # If the pool was closed in the meantime, `close` has not seen this sandbox.
                 self._refuse_if_closed()
                 self._running[environment] = started
         except SandboxFault:
@@ -164,7 +168,7 @@ class Pool:
             raise SandboxFault("the pool of sandboxes is closed")
 
     def persistent(self, environment: Environment) -> PersistentSandbox:
-        """A sandbox that outlives its zygote: every box comes from the one that runs by then.
+        """Return a sandbox that outlives its zygote: each box comes from the zygote that is running then.
 
         Raises:
             SandboxUnavailable: this machine lacks a layer of confinement, or a package cannot be read.
@@ -176,30 +180,31 @@ class Pool:
         return PersistentSandbox(self, bare, self._packed[environment])
 
     def start_apart(self, environment: Environment) -> Sandbox:
-        """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""
+        """Start one more sandbox of the same kind that the pool does not keep; the caller closes it."""
         return self._start(environment)
 
     def warm(self, environments: Iterable[Environment]) -> None:
-        """Start several at the same time; importing torch takes seconds, and there are several cores."""
+        """Start several sandboxes in parallel; importing torch takes seconds, and there are several cores."""
         with ThreadPoolExecutor() as threads:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
     def end(self, environment: Environment) -> None:
-        """End the sandbox of an environment that is not needed any more; not where others have it too."""
+        """End the sandbox of an environment that is no longer needed, unless others share it."""
         bare = replace(environment, packages=())
         with self._lock:
             self._packed.pop(environment, None)
+            # Environments that differ only in packages share one sandbox.
             shared = environment.packages and bare in self._asked
             running = None if shared else self._running.pop(bare, None)
         if running is not None:
             running.close()
 
     def close(self) -> None:
-        """End them all, and start no more. One that is starting just now is ended by whoever starts it."""
+        """End all sandboxes and start no more. The thread that is starting one at this moment closes it."""
         with self._lock:
             self._closed = True
             ending, self._running = self._running, {}
-        with contextlib.ExitStack() as every:  # also those after one that cannot be closed
+        with contextlib.ExitStack() as every:  # closes the others if one fails
             for running in ending.values():
                 every.callback(running.close)

@@ -11,19 +11,19 @@ from autograder.errors import SandboxFault
 T = TypeVar("T")
 
 MAX_FAULTS = 3
-"""So many failures of ours in a row, or within one submission, are retried."""
+"""Number of our own failures, in a row or within one submission, that are retried."""
 MAX_LOST_BOXES = 2
-"""So many boxes of one submission that were lost (`errors.BoxLost`) are enough: it waits for a person as a
-whole. One is what an operator or a full machine does; two look deliberate."""
+"""Number of lost boxes (`errors.BoxLost`) after which a whole submission needs manual review. An operator
+or a full machine can cause one; two look deliberate."""
 SECONDS = 60.0
-"""What has failed for so long is not tried again: it hangs, nobody kills it."""
+"""Seconds after which a failing action is not retried: it hangs, it is not being killed."""
 
 
 def retry_infrastructure(action: Callable[[], T]) -> T:
-    """Do something that a killed process of ours may interrupt, and do it again when one did.
+    """Run an action and repeat it if the death of one of our processes interrupted it.
 
     Raises:
-        SandboxFault: it failed once more than `MAX_FAULTS` times, or for too long.
+        SandboxFault: it failed more than `MAX_FAULTS` times, or for too long.
     """
     started = time.monotonic()
     for _ in range(MAX_FAULTS):

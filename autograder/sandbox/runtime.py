@@ -1,4 +1,4 @@
-"""What a box sees of this machine: interpreter and libraries, nothing else; and which systems have boxes."""
+"""The parts of this machine that a box sees (interpreter and libraries), and the supported systems."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ class Runtime(Struct, frozen=True):
 
     executable: str
     sys_path: tuple[str, ...]
-    """Standard library and installed packages; where modules are imported from in a box."""
+    """Standard library and installed packages: the import path in a box."""
     readable: tuple[str, ...]
-    """Folders and files that are visible, read-only, at the same place."""
+    """Folders and files that are visible, read-only, at the same path."""
     masked: tuple[str, ...]
-    """Folders below them that are hidden: the grader's own code, where it is installed as a package."""
+    """Folders below them that are hidden: the grader's own code, if it is installed as a package."""
     package_root: str
-    """The folder that holds this package; the zygote imports its own modules from it before the jail."""
+    """The folder that holds this package; the zygote imports its modules from it before the jail."""
 
 
 def current_runtime() -> Runtime:
-    """The installation that runs the grader; students' code uses the same one."""
+    """Return the installation that runs the grader; student code uses the same one."""
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED") or ""}
     installed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     modules = [path for path in [*sorted(standard), *installed] if path and Path(path).is_dir()]
     libraries = [sysconfig.get_config_var("LIBDIR") or ""]
     candidates = [*SYSTEM_LIBRARIES, *SYSTEM_FILES, *libraries, *modules]
+    # `exists` follows links; a link whose target is missing here is passed on as it is.
     readable = [path for path in candidates if path and (Path(path).exists() or Path(path).is_symlink())]
+    # The grader may be installed among the packages; a checkout is not visible at all.
     masked = [
         str(Path(folder, name))
         for folder in installed
@@ -54,7 +56,7 @@ def current_runtime() -> Runtime:
 
 
 def _without_nested(paths: list[str]) -> tuple[str, ...]:
-    """The paths that do not lie below another one of them (a link covers nothing)."""
+    """Drop the paths that are below another path of the list (a link covers nothing)."""
     unique = list(dict.fromkeys(paths))
     covering = [Path(path) for path in unique if not Path(path).is_symlink()]
     return tuple(
@@ -63,7 +65,7 @@ def _without_nested(paths: list[str]) -> tuple[str, ...]:
 
 
 def refuse_other_systems() -> None:
-    """Say what to do where there are no Linux namespaces.
+    """Refuse to run on systems without Linux namespaces; the message names the alternatives.
 
     Raises:
         SandboxUnavailable: this is not Linux.

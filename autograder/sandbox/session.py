@@ -1,11 +1,11 @@
 """One submission's run over as many boxes as it needs.
 
-Cells run in order; an exception in one does not stop the next. When a cell or a call ends the box, a
-new box is opened, the cells are run again without the offending one, and the rest goes on: only what
-needed the lost part is lost. How often, and for how long altogether, is bounded.
+Cells run in order; an exception in one does not stop the next. If a cell or a call ends the box, a new box is
+opened, the cells are run again without the offending one, and the run continues: only the results that needed
+the lost part are lost. The number of restarts and the total time are bounded.
 
-A failure of ours costs no restart, and it makes the time no longer: what a failure took is gone, and a
-submission that is short of time for it waits for a person instead of losing points.
+Our own failures cost no restart, but they do not extend the time limit either: the time of a failure is gone,
+and a submission that runs out of time because of it needs manual review instead of losing points.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 
 LEFT_OUT = "left-out"
-"""The code of a note about a file that was handed in and is not in the box, which has no room for it."""
+"""The code of a note about a submitted file that is not in the box, because the box has no room for it."""
 _OF_FILES = 0.9
-"""Share of the names in a box that files which were handed in may have."""
+"""Share of the file names in a box that submitted files may use."""
 _PAGE = 4096
 _SPARE = 0.01
-"""Share of a submission's time that is as good as none: a box does not measure just like its submission."""
+"""Share of a submission's time that counts as none: a box and its submission do not measure alike."""
 ENDINGS_PER_QUESTION = 2
-"""After so many endings within one question its remaining calls and tests are not tried."""
+"""Number of endings within one question after which its remaining calls and tests are not tried."""
 Visit = Callable[[Box, float, Collection[int]], None]
-"""What is done when the notebook stands before a cell, with the box, the seconds that are left and the cells
-that did not run there. It may run again in another box, and raises `BoxEnded` where it ended this one."""
+"""Called when the run reaches a cell, with the box, the seconds that are left and the cells that did not run
+in it. May run again in another box; raises `BoxEnded` if it ended this one."""
 
 
 class Session:
-    """Runs the cells of one submission and answers calls about what they defined."""
+    """Runs the cells of one submission and answers calls about the names they defined."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Session:
         self._stopwatch = stopwatch or Stopwatch()
         self._visits = visits or {}
         self._timeouts = timeouts or Timeouts()
-        self._recalled = 0.0  # seconds that known time-outs would have used up
+        self._recalled = 0.0  # seconds that known timeouts would have used up
         self._asked: list[Call] = []  # of the open box
         self._sandbox = sandbox
         self._cells = cells
@@ -88,9 +88,9 @@ class Session:
             for name in sorted({*(files or {})} - {*self._files})
         ]
         self.crowded = False
-        """Whether a box that is closed was short of what boxes of one user share; see `Box.crowded`."""
+        """Whether a closed box was short of resources that boxes of one user share; see `Box.crowded`."""
         self.seconds_in_sandbox = 0.0
-        """In which boxes were opened, ran and were closed."""
+        """Seconds in which boxes were opened, ran and were closed."""
         self._used = Usage()
         self._budgets = budgets(limits)
         self._altogether = MemoryBudget(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
@@ -118,16 +118,16 @@ class Session:
         return self.runs
 
     def ask(self, calls: Sequence[Call], *, place: str = "") -> list[Observation]:
-        """One entry per call, as `Box.ask`; opens new boxes as needed.
+        """Return one entry per call, as `Box.ask`; opens new boxes as needed.
 
         Args:
-            calls: what to ask.
-            place: the question that asks, for the notes.
+            calls: the calls to make.
+            place: the question that makes them, for the notes.
 
         Raises:
             SandboxFault: see `run`.
         """
-        if place != self._asked_by or not place:  # what one question was answered is held until it is judged
+        if place != self._asked_by or not place:  # answers to a question are held until it is judged
             self._room = MemoryBudget(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
             self._asked_by = place
         results = [limit_notes.with_limit(one, self._limits) for one in self._ask(calls)]
@@ -137,10 +137,10 @@ class Session:
         return results
 
     def hand_over(self) -> Box:
-        """The box in which the cells ran. It is the caller's from here on, who closes it.
+        """Return the box in which the cells ran. The caller owns it from here on and closes it.
 
         Raises:
-            BoxEnded: there is none, and there will be none any more.
+            BoxEnded: there is none, and no further one will be opened.
             SandboxFault: see `run`.
         """
         if not self._ensure_box():
@@ -168,11 +168,12 @@ class Session:
         return results
 
     def _ask_together(self, calls: Sequence[Call]) -> list[Observation]:
-        """Make calls in one box, as `Box.ask`, without those that are known to run out of time.
+        """Make calls in one box, as `Box.ask`, except those that are known to time out.
 
-        A known time-out is answered, and counts against the submission's time, as it was when it was met.
+        A known timeout is answered, and counts against the submission's time, as it was when it was met.
         """
         known = self._first_known(calls)
+        # If the first call is a known timeout, it is answered alone and never reaches the box.
         calls = calls[: known or 1]
         if known:
             answers = self._ask_box(calls)
@@ -185,10 +186,10 @@ class Session:
         return answers
 
     def _first_known(self, calls: Sequence[Call]) -> int:
-        """Return the place of the first call that is known to run out of time.
+        """Return the position of the first call that is known to time out.
 
-        If there is none, it is behind the last. Tests that run between the cells may change what calls meet,
-        so nothing is known of calls then.
+        If there is none, return the number of calls. Tests that run between the cells may change the results
+        of calls, so nothing is known about calls in that case.
         """
         if not self._visits and self._left() >= self._limits.call_seconds:
             for number in range(len(calls)):
@@ -197,19 +198,20 @@ class Session:
         return len(calls)
 
     def _skip_known_cells(self) -> None:
-        """Leave out the cells that are known to run out of time, as if each had just ended a box."""
+        """Leave out the cells that are known to time out, as if each had just ended a box."""
         while self._left() >= self._limits.cell_seconds:
             runnable = (number for number, _ in self._runnable())
             known = next((one for one in runnable if self._timeouts.recall_cell(one, self._skipped)), None)
             if known is None:
                 return
             self._skipped.add(known)
+            # Charged as when it was met: its time, one restart, and the cell itself.
             self._end_cell(known, Ending.CELL_TIME)
             self._recalled += self._limits.cell_seconds
             self._restarts_left -= 1
 
     def _runnable(self) -> Iterator[tuple[int, Cell]]:
-        """The code cells with their numbers, without those that ended a box."""
+        """Iterate over the code cells with their numbers, without those that ended a box."""
         for number, cell in enumerate(self._cells):
             if isinstance(cell, Cell) and number not in self._skipped and cell.source.strip():
                 yield number, cell
@@ -219,7 +221,7 @@ class Session:
         self._lose_box()
 
     def spent(self) -> Spent:
-        """What was used until now, of boxes that are closed."""
+        """Return the resources used until now, by boxes that are closed."""
         return Spent(
             cell_seconds=max((run.seconds for run in self.runs if run is not None), default=0.0),
             call_seconds=self._used.call_seconds,
@@ -235,12 +237,12 @@ class Session:
 
     @property
     def given_up(self) -> Ending | None:
-        """Why no box is opened any more."""
+        """The reason why no further box is opened."""
         return self._given_up
 
     @property
     def computed(self) -> float:
-        """Processor seconds of all boxes that are closed, lost ones included."""
+        """Processor seconds of all boxes that are closed, including lost ones."""
         return self._computed
 
     # ------------------------------------------------------------ boxes
@@ -261,17 +263,19 @@ class Session:
         return answers
 
     def _ensure_box(self) -> bool:
-        """A box in which every runnable cell has run; False when there will be none any more."""
+        """Ensure a box in which every runnable cell has run; return False if none will be opened any more."""
         while self._box is None and self._given_up is None:
             if self._over:
                 raise self._over
             self._skip_known_cells()
+            # The first opening counts too: with n restarts, n + 1 boxes may be opened.
             if self._restarts_left < 0:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
             self._left_at_opening = self._left()
             self._in_sandbox_at_opening = self.seconds_in_sandbox
+            # Kept for a run that is repeated only to attribute limits: it costs nothing.
             before = self._passed, self._computed, self._delayed
             self._asked = []
             try:
@@ -279,7 +283,7 @@ class Session:
                 self._run_cells(self._box)
             except BoxEnded:
                 self._lose_box()
-            except Unplaced:  # once, and at nobody's cost
+            except Unplaced:  # happens once, and is not charged
                 self._lose_box()
                 self._restarts_left += 1
                 self._passed, self._computed, self._delayed = before
@@ -293,7 +297,7 @@ class Session:
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        """Something is done in a box, or to one."""
+        """Measure the time of an operation in a box or on one."""
         started = time.monotonic()
         try:
             yield
@@ -302,7 +306,7 @@ class Session:
 
     @contextlib.contextmanager
     def _passing(self) -> Iterator[None]:
-        """The clock of the submission runs: not while a box is opened, nor while answers are judged."""
+        """Run the clock of the submission: it stops while a box is opened and while answers are judged."""
         started = time.monotonic()
         try:
             with self._inside():
@@ -322,6 +326,7 @@ class Session:
                 self._run_together(box, group)
                 group.clear()
         self._run_together(box, group)
+        # The remaining visits come after the last code cell.
         for place in visits:
             self._visit(box, place)
 
@@ -338,7 +343,7 @@ class Session:
             raise
 
     def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
-        """Run cells that follow one another: the box goes on by itself from one to the next."""
+        """Run consecutive cells in one request: the box continues from one to the next without waiting."""
         if not numbers:
             return
         seconds = min(self._limits.cell_seconds, self._left())
@@ -354,6 +359,7 @@ class Session:
                 for run in box.run_cells(sources, seconds=seconds, total=self._left()):
                     self._note_run(waiting.pop(0), run)
         except BoxEnded as ended:
+            # If the cell had less than its full time, the submission's limit was the one that it met.
             late = ended.ending is Ending.CELL_TIME and (
                 seconds < self._limits.cell_seconds or self._left() <= 0
             )
@@ -371,12 +377,13 @@ class Session:
             raise
 
     def _run_apart(self, numbers: Sequence[int]) -> None:
-        """What limits these cells have met is told when they run again, one by one."""
+        """Run these cells one by one the next time, so that the limits they meet can be attributed."""
         self._together = False
         self._unmarked.update(numbers)
 
     def _note_run(self, number: int, run: CellRun) -> None:
         limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
+        # The first run of a cell counts, unless its limits could not be attributed.
         if self.runs[number] is None or number in self._unmarked:
             self.runs[number] = run
             self._unmarked.discard(number)
@@ -388,7 +395,7 @@ class Session:
         self.notes.append(Note(limit_notes.CELL_ENDED, text, place=f"cell {number + 1}"))
 
     def _lose_box(self) -> None:
-        """End and forget the open box, if any, adding up what it cost."""
+        """Close and forget the open box, if any, and add up its cost."""
         if self._box is not None:
             with self._stopwatch.step("close the box"), self._inside():
                 usage = self._box.close()
@@ -412,16 +419,17 @@ class Session:
         )
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Run again after our own failure, without costing a restart, within the time that is left.
+        """Prepare a new run after our own failure, without costing a restart, within the time that is left.
 
         Raises:
             EndedItself: `MAX_LOST_BOXES` boxes were lost.
-            SandboxFault: there were more than `MAX_FAULTS` failures, or they took longer by the clock than
+            SandboxFault: there were more than `MAX_FAULTS` failures, or they took more wall-clock time than
                 the submission may. Nothing is run or asked after that.
         """
         self._lose_box()
         if self._over:
             raise self._over
+        # The time of the lost box is used up, but not by the student.
         self._taken += max(0.0, self._left_at_opening - self._left())
         self._in_lost_boxes += self.seconds_in_sandbox - self._in_sandbox_at_opening
         self._lost += isinstance(fault, BoxLost)
@@ -431,7 +439,7 @@ class Session:
                 "perhaps on purpose"
             )
             raise self._over
-        # What fails again and again fails for the other questions too, and may take long each time.
+        # A failure that repeats affects the other questions too, and may take long each time.
         too_long = self._in_lost_boxes > CLOCK_FACTOR * self._limits.submission_seconds
         if self._faults_left == 0 or too_long:
             self._over = fault
@@ -446,7 +454,7 @@ class Session:
         self.notes.append(Note("gave-up", text))
 
     def _out_of_time(self) -> None:
-        """To be called before the end of a submission's time is booked as its own.
+        """Check whether our failures used up the time; call before a timeout is charged to the submission.
 
         Raises:
             SandboxFault: failures of ours took time that would have been enough.
@@ -458,19 +466,20 @@ class Session:
             raise self._over
 
     def _left(self) -> float:
-        """Seconds that the submission may still compute; none where it is too little to be worth a box."""
+        """Return the seconds that the submission may still compute; 0 if too few to be worth a box."""
         rest = self._rest()
         return rest if rest > _SPARE * self._limits.submission_seconds else 0.0
 
     def _rest(self) -> float:
-        """Seconds that the submission may still compute; see `autograder.limits.CLOCK_FACTOR`.
+        """Return the seconds that the submission may still compute; see `autograder.limits.CLOCK_FACTOR`.
 
-        The clock stands still while a box waits for a processor, as it does for a cell or a call: but not
-        for longer than `autograder.limits.MAX_CLOCK_FACTOR` lets it.
+        The clock stops while a box waits for a processor, as it does for a cell or a call, but at most for as
+        long as `autograder.limits.MAX_CLOCK_FACTOR` allows.
         """
         limit, box = self._limits.submission_seconds, self._box
         computed = self._computed + (box.computed() if box is not None else 0.0)
         delayed = self._delayed + (box.delayed() if box is not None else 0.0)
+        # Waiting for a processor does not count, up to a maximum.
         by_the_clock = (
             limit
             - (self._passed - min(delayed, (MAX_CLOCK_FACTOR - 1) * CLOCK_FACTOR * limit)) / CLOCK_FACTOR
@@ -479,13 +488,14 @@ class Session:
 
 
 def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
-    """The files that fit into a box, the smallest first; the others are as if they had not been handed in.
+    """Select the files that fit into a box, smallest first; the others are treated as not submitted.
 
-    How large they are is the student's doing, and no fault of the box that has no room for them.
+    Their size is the student's choice, and not a fault of the box that has no room for them.
     """
     room = room_for_files(limits)
     kept: dict[str, bytes] = {}
     for name in sorted(files, key=lambda name: (len(files[name]), name)):
+        # A file takes whole pages of the scratch space.
         room -= -(-len(files[name]) // _PAGE) * _PAGE
         if room >= 0 and len(kept) < _OF_FILES * limits.scratch_files - 8:
             kept[name] = files[name]

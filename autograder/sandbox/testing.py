@@ -1,8 +1,8 @@
-"""Test cells of one submission: run in a box without student code, which asks the student's box through here.
+"""Test cells of one submission: they run in a box without student code and query the student's box from it.
 
-What one box tells the other is handed on as it came. The box that gets it looks at each part before anything
-is built from it (`wire.Decoder`), and says where it is no value. Read here is what came of a test, and where
-a test is a student's, what it asks for.
+Messages between the two boxes are forwarded as they arrived. The receiving box checks each part before
+anything is built from it (`wire.Decoder`), and reports values that it refuses. This side reads only the
+outcome of a test and, if the test is the student's, its requests.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from autograder.syntax import UNREADABLE, parsed
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
-"""Names that are a library's own, whatever the student's box says: name, module, attribute or nothing."""
+"""Names that belong to a library, whatever the student's box says: name, module, attribute or nothing."""
 Refuses = Callable[[Sequence[Any]], str]
-"""Looks at one operation that the judge's box asks for: its name, operands, keywords, what has changed."""
+"""Checks one operation that the judge's box requests: its name, operands, keywords and changes."""
 TIMED_OUT = "the test itself took longer than it may"
 TOO_DEEP = "a value is nested too deeply to go from one box to the other"
 MOST_OPERATIONS = 100_000
-"""Of one test."""
+"""Limit for one test."""
 _MOST_TEXT = 4000
 _MOST_LANGUAGES = 20
 MOST_VALUES = 200
-"""Lines of one check about what was drawn and compared."""
+"""Number of lines about drawn and compared values that one check may report."""
 _LEAST_SECONDS = 0.01
 
 
 class _Clock:
-    """How long the student's code may take by the clock for all that one test asks of it."""
+    """The wall-clock time that student code may use for all requests of one test."""
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds
 
     @contextlib.contextmanager
     def running(self, box: Box) -> Iterator[None]:
-        """Meanwhile it runs; not while it waits for a processor."""
+        """Count the time of the block, except while the box waits for a processor."""
         began, waited = time.monotonic(), box.delayed()
         try:
             yield
@@ -64,30 +64,30 @@ class _Clock:
 
 
 MOST_FURTHER_BOXES = 100
-"""Of one test."""
+"""Limit for one test."""
 MOST_AT_ONCE = 4
-"""Further boxes of one test that are open; the oldest ends when one more is opened. So many wait besides."""
+"""Number of open further boxes of one test; opening another one ends the oldest. As many may be waiting."""
 
 
 class _FreshBoxes:
-    """Boxes in which the student's cells have run, each fresh for all files of checks but those that used it.
+    """Boxes in which the student's cells have run, each fresh for every file of checks that has not used it.
 
-    A property such as that an output does not depend on an input holds calls in such a box against calls that
-    it must not know of. What it knows of another question's calls is no help with that.
+    A property such as "an output does not depend on an input" compares calls in such a box with calls that it
+    must not know about. Knowledge of another question's calls does not help with that.
     """
 
     def __init__(self, open_again: Callable[[], Box] | None) -> None:
         self._open_again = open_again
         self._waiting: list[Box] = []
         self._used: dict[int, tuple[frozenset[str], Collection[str]]] = {}
-        """Box → the files that used it, and what was made to fail there."""
+        """Id of the box → the files that used it, and the functions that were made to fail there."""
 
     def take(self, file: str, forbidden: Collection[str] = ()) -> Box:
-        """Return a box that is fresh for a file of checks, or one in which the same fails.
+        """Return a box that is fresh for a file of checks, or one in which the same functions fail.
 
         Args:
-            file: its digest.
-            forbidden: what will fail there, and has failed since it was opened.
+            file: digest of the file.
+            forbidden: functions that will fail there, and have failed since it was opened.
 
         Raises:
             BoxEnded: it ended while the cells ran, or there are none.
@@ -96,7 +96,7 @@ class _FreshBoxes:
             raise BoxEnded(Ending.NOT_ASKED)
         for box in self._waiting:
             files, failing = self._used[id(box)]
-            # Where functions fail, all checks run once more in one box: to open one takes longer.
+            # If functions are made to fail, all checks run again in one box: opening one takes longer.
             if failing == forbidden and (forbidden or file not in files):
                 self._waiting.remove(box)
                 self._used[id(box)] = files | {file}, forbidden
@@ -112,7 +112,7 @@ class _FreshBoxes:
             self._end(self._waiting[0])
 
     def close(self) -> None:
-        """End those that wait."""
+        """Close the boxes that are waiting."""
         for box in [*self._waiting]:
             self._end(box)
 
@@ -123,7 +123,7 @@ class _FreshBoxes:
 
 
 class _FurtherBoxes:
-    """The student's boxes of one test by number; further ones are opened when they are first asked."""
+    """The student's boxes of one test by number; further ones are opened on first use."""
 
     def __init__(self, student: Box, fresh: _FreshBoxes, check: CheckCall | None) -> None:
         self._boxes = [student]
@@ -140,24 +140,27 @@ class _FurtherBoxes:
         """Return a box.
 
         Raises:
-            BoxEnded: there are too many, it gave its place to a newer one, or it ended while the cells ran.
+            BoxEnded: there are too many, it was replaced by a newer one, or it ended while the cells ran.
         """
         if number == LIMITED_BOX:
             self._limited = self._limited or self._fresh.take(self._file, self._forbidden)
             return self._limited
+        # Numbers are positions in the list: the boxes before it are opened as well.
         while len(self._boxes) < number:
             if len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
             box = self._fresh.take(self._file)
+            # The oldest open box goes back but keeps its position, so that numbers remain valid.
             if len(self._boxes) > MOST_AT_ONCE:
                 self._give_back(self._boxes[-MOST_AT_ONCE])
             self._boxes.append(box)
+        # This box has been given back above, and may be another check's by now.
         if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
             raise BoxEnded(Ending.NOT_ASKED)
         return self._boxes[number - 1]
 
     def note_end(self, box: Box) -> None:
-        """A box has ended; no other check gets it."""
+        """Record that a box has ended, so that no other check gets it."""
         self._ended.append(box)
 
     def _give_back(self, box: Box) -> None:
@@ -171,7 +174,7 @@ class _FurtherBoxes:
 
 
 class CellTester:
-    """Runs the tests of one submission; opens the judge's box when it is first needed."""
+    """Runs the tests of one submission; opens the judge's box on first use."""
 
     def __init__(
         self,
@@ -183,15 +186,15 @@ class CellTester:
         *,
         call_seconds: float = math.inf,
     ) -> None:
-        """Nothing is opened yet.
+        """Prepare without opening a box.
 
         Args:
             open_box: opens a judge's box.
-            imports: what a library's names stand for.
-            refuses: why a test may not ask for something of the student's box; empty where it may.
-            stopwatch: is told what the judge's boxes computed.
+            imports: the library names that tests import, with what they refer to.
+            refuses: returns why a test may not request something of the student's box; empty if it may.
+            stopwatch: receives the processor time of the judge's boxes.
             open_again: opens a fresh box in which the student's cells have run.
-            call_seconds: that one operation in a fresh box may take.
+            call_seconds: limit for one operation in a fresh box.
         """
         self._fresh = _FreshBoxes(open_again)
         self._call_seconds = call_seconds
@@ -201,22 +204,22 @@ class CellTester:
         self._imports = [list(one) for one in imports]
         self._judge: Box | None = None
         self._watched: tuple[str, ...] = ()
-        """Names of the student's box of which the judge's box knows what they stand for."""
+        """Names of the student's box whose values the judge's box knows."""
         self._unpacked: set[str] = set()
         """Digests of the files of checks that the judge's box has."""
         self._student: Box | None = None
         self._token = ""
 
     def begin_visit(self) -> None:
-        """Cells have run since the last test: names may stand for something else."""
+        """Note that cells have run since the last test: names may have new values."""
         self._watched = ()
 
     def run(self, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
-        """Run one test; the student's box may have ended then, which the outcome says.
+        """Run one test; if it ended the student's box, the outcome says so.
 
         Args:
-            test: what to run.
-            student: the box in which the notebook stands at the test's place.
+            test: the test.
+            student: the box, in which the notebook has run up to the test.
             left: processor seconds that the submission still has.
 
         Raises:
@@ -227,11 +230,13 @@ class CellTester:
         outcome = self._outside(test, student, left)
         if not outcome.passed:
             student.look_for_crowding()
+        # An ending of the box counts as it is; any other outcome of a doubtful test is refused.
         doubted = test.doubtful and outcome.ending is None
         return replace(outcome, refused=outcome.refused or test.doubtful) if doubted else outcome
 
     def _outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         if self._student is not student:
+            # Another box, other objects: the token tells the judge to forget its handles.
             self._fresh.close()
             self._student, self._token = student, secrets.token_hex(8)
             self._watched = ()
@@ -253,6 +258,7 @@ class CellTester:
         asking = None
         if names and not is_watched:
             asking = written(["watch", watched, {}, {}, self._token, 0])
+        # The student's box is charged twice: for processor time and for time by the clock.
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._fresh, test.check) as boxes:
             for _ in range(MOST_OPERATIONS):
@@ -262,7 +268,7 @@ class CellTester:
                     answer = self._asked_of_student(asking, box, min(left, clock.left, most), clock)
                     if isinstance(answer, CellOutcome) and answer.ending and box is not student:
                         boxes.note_end(box)
-                        answer = written({"ended": answer.ending.value})  # the check decides what it costs
+                        answer = written({"ended": answer.ending.value})  # the check decides the deduction
                     if isinstance(answer, CellOutcome):
                         self.close()
                         return answer
@@ -283,7 +289,7 @@ class CellTester:
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
     def _check_call(self, call: CheckCall) -> dict[str, Any]:
-        """What the judge's box is told of a check; see `autograder.sandbox.inside.checks`."""
+        """Describe a check for the judge's box; see `autograder.sandbox.inside.checks`."""
         told: dict[str, Any] = {
             "digest": call.digest,
             "check": call.check,
@@ -292,12 +298,13 @@ class CellTester:
             "forbidden": list(call.forbidden),
             "show_values": call.show_values,
         }
+        # The program is large, so each judge's box gets it once.
         if self._judge is None or call.digest not in self._unpacked:
             told["program"] = call.program
         return told
 
     def _names(self, test: CellTest) -> tuple[str, ...]:
-        """What of a test's names is the student's, as far as can be said before it runs."""
+        """Find the names of a test that the student defines, as far as can be known before it runs."""
         if test.check:
             return test.students
         imported = {name for name, *_ in self._imports}
@@ -311,13 +318,13 @@ class CellTester:
     def _asked_of_student(
         self, asking: Told, student: Box, seconds: float, clock: _Clock
     ) -> Told | CellOutcome:
-        """What the student's box replies, or why the test ends here."""
+        """Return the reply of the student's box, or the outcome if the test ends here."""
         try:
             if self._refuses:
                 asked = list(values.replied_value(asking))
                 if why := self._refuses(asked):
                     return CellOutcome(refused=why)
-                asking = written(asked)  # what was looked at, and nothing else
+                asking = written(asked)  # exactly the values that were checked
             with clock.running(student):
                 answer = student.hand_on(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
         except ProtocolError:
@@ -331,7 +338,7 @@ class CellTester:
     def _asked_of_judge(
         self, request: Told, seconds: float, begin: Mapping[str, Any] | None
     ) -> Reply | CellOutcome:
-        """What the test asks for next, or what came of it."""
+        """Return the next request of the test, or its outcome."""
         if self._judge is None:
             self._judge = self._open()
         if begin and "check" in begin:
@@ -356,14 +363,14 @@ class CellTester:
         return self._no_value() if malformed else outcome_of(found)
 
     def _no_value(self) -> CellOutcome:
-        """What the student's box replied cannot be read: it breaks the protocol, which ends it."""
+        """End the student's box after an unreadable reply: it has broken the protocol."""
         if self._student is not None:
             self._student.close()
         self.close()
         return CellOutcome(ending=Ending.PROTOCOL)
 
     def _inside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
-        """In the student's box, and where it passes with the forms that must not."""
+        """Run a test in the student's box; if it passes, run the variants that must not pass as well."""
         until = student.computed() + min(test.seconds, left)
         found = _told_inside(test.code, test, student, until)
         if found.passed:
@@ -378,7 +385,7 @@ class CellTester:
         return found
 
     def close(self) -> None:
-        """End the judge's box and fresh ones; the next test gets others."""
+        """Close the judge's box and the fresh ones; the next test opens others."""
         judge, self._judge, self._student = self._judge, None, None
         self._unpacked.clear()
         self._watched = ()
@@ -407,6 +414,7 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
     except ProtocolError:
         student.close()
         return CellOutcome(ending=Ending.PROTOCOL, inside=True)
+    # Written by student code: anything but pairs of a dictionary counts as no outcome.
     pairs = told.get("v") if isinstance(told, dict) else None
     if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
         pairs = ()
@@ -414,9 +422,11 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
 
 
 def outcome_of(told: object) -> CellOutcome:
-    """The outcome as a box states it; one that states none could not be judged."""
+    """Read the outcome that a box reports; if it reports none, the test could not be judged."""
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
+    # If the test ran in the student's box, every field is under the student's control: types are checked and
+    # sizes are capped.
     value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
     share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
     return CellOutcome(
@@ -444,7 +454,7 @@ def _text(told: Mapping[str, Any], name: str) -> str:
 
 
 def _texts(told: object) -> dict[str, str]:
-    """Return a text by language, as far as a box has stated one."""
+    """Return a text by language, as far as a box has reported one."""
     pairs = list(told.items())[:_MOST_LANGUAGES] if isinstance(told, dict) else []
     return {
         language[:_MOST_TEXT]: text[:_MOST_TEXT]
@@ -454,24 +464,25 @@ def _texts(told: object) -> dict[str, str]:
 
 
 def written(told: Any) -> Told:
-    """Of our own values what a box reads."""
+    """Encode our own values for a box."""
     encoder = values.TrustedEncoder()
     return telling(encoder.encode(told), encoder.arrays)
 
 
+# Cached because the same tests run for every submission.
 @functools.lru_cache(maxsize=512)
 def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
-    """Names that a test uses and does not bind; none where it is no Python.
+    """Find the names that a test uses and does not bind; none if it is not valid Python.
 
     Args:
-        code: of the test.
-        doctests: it is an interactive session.
+        code: source code of the test.
+        doctests: whether it is an interactive session.
     """
     used: set[str] = set()
     bound: set[str] = set()
     try:
         if doctests:
-            import doctest  # takes longer than all that most tests need
+            import doctest  # a slow import that most tests do not need
 
             code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
         tree = parsed(code)
@@ -507,14 +518,14 @@ def visit(
     timeouts: Timeouts,
     basis: bytes = b"",
 ) -> Callable[[Box, float, Collection[int]], None]:
-    """What a `Session` does at one place: run the tests that have no outcome yet.
+    """Create the visit of a `Session` at one cell: it runs the tests that have no outcome yet.
 
     Args:
         runner: of the submission.
-        tests: that belong there.
-        found: gets the outcomes.
-        timeouts: of the notebook; a test that is known to run out of time is not run.
-        basis: names all tests of the notebook and what they import.
+        tests: the tests at this cell.
+        outcomes: receives the outcomes.
+        timeouts: of the notebook; a test that is known to time out is not run.
+        basis: identifies all tests of the notebook and their imports.
     """
 
     def run(student: Box, left: float, skipped: Collection[int]) -> None:
@@ -524,11 +535,12 @@ def visit(
             if key in found:
                 continue
             if not test.shared and _count_endings(found, key[0]) >= ENDINGS_PER_QUESTION:
-                # Otherwise one function that never ends takes the time of all other questions.
+                # Otherwise one function that never ends would take the time of all other questions.
                 found[key] = CellOutcome(ending=Ending.NOT_ASKED)
                 continue
             left = until - student.computed()
-            has_full_time = left >= test.seconds  # otherwise it is the submission whose time is used up
+            has_full_time = left >= test.seconds  # otherwise the submission's time is the limit
+            # The set of earlier tests in this box is part of the name: they may have changed its state.
             name = repr((key, sorted(found))).encode() + basis
             if has_full_time and timeouts.recall_test(name, skipped):
                 found[key] = CellOutcome(ending=Ending.CALL_TIME, inside=test.inside)

@@ -1,8 +1,8 @@
-"""Remembers which cells, calls and tests of a submission ran out of time, so that no endless loop runs again.
+"""Remembers which cells, calls and tests of a submission timed out, so that no endless loop runs twice.
 
-A time-out is named by everything that decides it: installed software, the notebook's cells, files and limits,
-and what had been asked of the box before. Whatever else has changed, such as points or accepted answers, the
-same code would only use up the same time again.
+A timeout is identified by everything that decides it: installed software, the notebook's cells, files and
+limits, and the earlier requests to the box. Other changes, such as points or accepted answers, do not matter:
+the same code would only use up the same time again.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from autograder.sandbox.exchange import values, wire
 
 
 class KnownTimeout(BoxEnded):
-    """A test is known to run out of time: it was not run, and the box ends as it did when it ran."""
+    """A test is known to time out: it was not run, and the box ends as it did when the test ran."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(Ending.CALL_TIME)
         self.seconds = seconds
-        """Of the submission's time, which the test would use up."""
+        """Seconds of the submission's time that the test would use up."""
 
 
 class NewTimeout(BaseException):
-    """A run that was to stop at its first new time-out met one.
+    """A run that stops at its first new timeout met one.
 
-    Not an `Exception`: whatever handles the errors of one question must not take it for one.
+    Not an `Exception`: code that handles the errors of one question must not catch it.
     """
 
 
 class Timeouts:
-    """The time-outs of one notebook of a submission: those of earlier runs, and those met in this one.
+    """The timeouts of one notebook of a submission: those of earlier runs, and those met in this run.
 
     Attributes:
-        met: the names of those that this run met or was spared. Stores keep a number with each, which is 0.
+        met: the names of the timeouts that this run met or avoided. Stores keep a number with each; it is 0.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Timeouts:
         *,
         stop_at_new: bool = False,
     ) -> None:
-        """Start with what is known.
+        """Start with the timeouts of earlier runs.
 
         Args:
-            basis: returns a digest of all that decides what the code does, except what it is asked. Called at
-                most once, when it is needed.
-            known: as `met` of earlier runs; what belongs to other code matches nothing.
-            stop_at_new: raise `NewTimeout` as soon as one is remembered that was not known.
+            basis: returns a digest of everything that decides how the code behaves, except its requests.
+                Called at most once, on first use.
+            earlier: `met` of earlier runs; names that belong to other code match nothing.
+            stop_at_new: raise `NewTimeout` as soon as an unknown timeout is recorded.
         """
         self._basis = basis
         self._digest = b""
@@ -61,37 +61,37 @@ class Timeouts:
         self.met: dict[str, int] = {}
 
     def remember_cell(self, number: int, skipped: Collection[int]) -> None:
-        """Remember that a cell ran out of time in a box in which the skipped ones did not run."""
+        """Record that a cell timed out in a box in which the skipped cells did not run."""
         self._remember(self._name_cell(number, skipped))
 
     def remember_call(self, asked: Sequence[Call], skipped: Collection[int]) -> None:
-        """Remember that the last of these calls ran out of time, after the others in the same box.
+        """Record that the last of these calls timed out, after the others in the same box.
 
         Args:
-            asked: the calls.
-            skipped: the cells that did not run there.
+            calls: the calls.
+            skipped: the cells that did not run in that box.
         """
         self._remember(self._name_call(asked, skipped))
 
     def recall_cell(self, number: int, skipped: Collection[int]) -> bool:
-        """Return whether a cell is known to run out of time."""
+        """Return whether a cell is known to time out."""
         return bool(self._known) and self._recall(self._name_cell(number, skipped))
 
     def recall_call(self, asked: Sequence[Call], skipped: Collection[int]) -> bool:
-        """Return whether the last of these calls is known to run out of time."""
+        """Return whether the last of these calls is known to time out."""
         return bool(self._known) and self._recall(self._name_call(asked, skipped))
 
     def remember_test(self, test: bytes, skipped: Collection[int]) -> None:
-        """Remember that a test ran out of time in a box in which the skipped cells did not run.
+        """Record that a test timed out in a box in which the skipped cells did not run.
 
         Args:
-            test: names the test, all other tests of the notebook, and which of them ran in the box before.
-            skipped: the cells that did not run there.
+            test: identifies the test, all other tests of the notebook, and those that ran in the box before.
+            skipped: the cells that did not run in that box.
         """
         self._remember(self._name_test(test, skipped))
 
     def recall_test(self, test: bytes, skipped: Collection[int]) -> bool:
-        """Return whether a test is known to run out of time; see `remember_test`."""
+        """Return whether a test is known to time out; see `record_test`."""
         return bool(self._known) and self._recall(self._name_test(test, skipped))
 
     def _remember(self, name: str) -> None:
@@ -100,7 +100,7 @@ class Timeouts:
             raise NewTimeout
 
     def _recall(self, name: str) -> bool:
-        if name in self._known:  # it stays known for the run after this one
+        if name in self._known:  # keeps it known for the next run
             self.met[name] = 0
         return name in self._known
 
@@ -115,10 +115,12 @@ class Timeouts:
 
     def _name(self, parts: Sequence[bytes]) -> str:
         self._digest = self._digest or self._basis()
+        # The lengths keep the concatenation unambiguous.
         lengths = str([len(part) for part in parts]).encode()
         return hashlib.sha256(b"".join((self._digest, lengths, *parts))).hexdigest()[:32]
 
     def _digest_call(self, call: Call) -> bytes:
+        # Each call is named again together with all calls after it, and its arrays may be large.
         if call not in self._digests:
             encoder = values.TrustedEncoder()
             told = wire.pack({"call": values.call_tree(call, encoder)}, encoder.arrays)
@@ -127,18 +129,18 @@ class Timeouts:
 
 
 class SubmissionTimeouts:
-    """The time-outs of all notebooks of a submission.
+    """The timeouts of all notebooks of a submission.
 
     Attributes:
-        known: as `met` of earlier runs.
-        met: those of this run that may be concluded from, as `Timeouts.met`.
+        known: `met` of earlier runs.
+        met: those of this run from which conclusions may be drawn, as `Timeouts.met`.
     """
 
     def __init__(self, known: Mapping[str, int] | None = None, *, stop_at_new: bool = False) -> None:
-        """Start with what is known.
+        """Start with the timeouts of earlier runs.
 
         Args:
-            known: as `met` of earlier runs.
+            earlier: `met` of earlier runs.
             stop_at_new: raise `NewTimeout` at the first one that is not known.
         """
         self.known = dict(known or {})

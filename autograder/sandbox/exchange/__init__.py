@@ -1,1 +1,1 @@
-"""What crosses the pipes between the two sides, and what is made of it."""
+"""The data that crosses the pipes between the two sides: its format, and how it is read."""

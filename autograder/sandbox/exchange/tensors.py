@@ -1,12 +1,12 @@
-"""Arrays beside one another in the safetensors format, written and read without a copy.
+"""Arrays in the safetensors format, written and read without a copy.
 
     u64 length of the description | description (JSON) | the numbers, array after array, little-endian
 
 The library of that name builds whole files in memory and copies each array twice on either side, which is
-most of what a large tensor costs on a pipe. Here `parts` gives the arrays' own memory to be written, and
-`read` gives views into the buffer that was received. The format stays: what one side of this module or the
-library writes, the other reads. What is read may be hostile: every claim of the description is checked
-against the bytes before anything is built.
+most of the cost of a large tensor on a pipe. Here `parts` returns the arrays' own memory for writing, and
+`read_arrays` returns views into the buffer that was received. The format is compatible: this module and the
+library read each other's output. Input may be hostile: every claim of the description is checked against the
+bytes before anything is built.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 
 
 class MisdescribedError(ValueError):
-    """The bytes are not tensors in this format, or not those that their description tells of."""
+    """The bytes are not tensors in this format, or do not match their description."""
 
 
 def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
-    """What is to be written, in order; nothing for no arrays. The arrays must not change until it is.
+    """Return the buffers to write, in order; none for no arrays. The arrays must not change until written.
 
     Args:
         arrays: C-contiguous, of booleans, integers or floats of at most 8 bytes.
@@ -46,7 +46,7 @@ def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
     if not arrays:
         return []
     description, numbers, end = {}, [], 0
-    # Wide numbers first: so each array begins at a multiple of its item size.
+    # Wide numbers first, so that each array begins at a multiple of its item size.
     for key, given in sorted(arrays.items(), key=lambda item: -item[1].itemsize):
         array = given.astype(given.dtype.newbyteorder("<"), copy=False)
         begin, end = end, end + array.nbytes
@@ -55,15 +55,16 @@ def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
         if array.nbytes:
             numbers.append(array.reshape(-1).view(np.uint8).data)
     text = json.dumps(description, separators=(",", ":")).encode()
+    # Padded so that the numbers after it begin at a multiple of 8 bytes.
     text += b" " * (-len(text) % _LENGTH_BYTES)
     return [len(text).to_bytes(_LENGTH_BYTES, "little") + text, *numbers]
 
 
 def read(buffer: Buffer) -> dict[str, np.ndarray]:
-    """The arrays, by key; views into the buffer where they lie evenly.
+    """Return the arrays by key, as views into the buffer if they are aligned.
 
     Raises:
-        ValueError: the bytes are not as described, in whatever way (`MisdescribedError`, or not JSON).
+        ValueError: the bytes do not match their description in any way (`MisdescribedError`, or not JSON).
     """
     if not buffer:
         return {}
@@ -79,12 +80,14 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
         raise MisdescribedError("the description of the tensors is nested too deeply") from None
     if not isinstance(description, dict):
         raise MisdescribedError("the description of the tensors is not an object")
+    # The arrays must follow one another without gaps or overlaps: each byte belongs to exactly one of them.
     arrays, end = {}, 0
     for key, entry in sorted(description.items(), key=_begin):
         dtype, shape, begin, last = _entry(entry)
         if begin != end or last - begin != dtype.itemsize * math.prod(shape):
             raise MisdescribedError("a tensor does not lie where its description says")
         end = last
+        # The lengths differ, which is refused below.
         if end > len(buffer) - first:
             break
         arrays[key] = _array(buffer, dtype, shape, first + begin)
@@ -94,7 +97,7 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
 
 
 def described(buffer: Buffer) -> int:
-    """How many bytes the description claims to have."""
+    """Return the number of bytes that the description claims to have."""
     return int.from_bytes(buffer[:_LENGTH_BYTES], "little")
 
 
@@ -104,7 +107,7 @@ def _begin(item: tuple[str, Any]) -> tuple[int, int]:
 
 
 def _entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
-    """The dtype, the shape and the place of one tensor."""
+    """Return the dtype, the shape and the two offsets of one tensor."""
     if not isinstance(entry, dict):
         raise MisdescribedError("a tensor is not described by an object")
     if entry.keys() != _ENTRY:
@@ -129,7 +132,8 @@ def _sizes(told: object) -> tuple[int, ...]:
 def _array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
     count = math.prod(shape)
     array: np.ndarray = np.frombuffer(buffer, np.uint8 if dtype.kind == "b" else dtype, count, begin)
-    if dtype.kind == "b":  # a byte that is neither 0 nor 1 would be a truth value unlike every other
+    if dtype.kind == "b":  # other bytes than 0 and 1 would make invalid truth values
         array = array != 0
     array = array.reshape(shape)
+    # Code that gets the array may rely on aligned numbers.
     return array if array.flags.aligned else array.copy()

@@ -1,6 +1,6 @@
-"""Values on the trusted side: what is sent into a box, and what is made of its replies.
+"""Values on the trusted side: encoding for a box, and decoding of its replies.
 
-Replies become plain records, capped, and are refused where they have another shape.
+Replies become plain records of bounded size and are refused if they have another shape.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 
 MAX_TEXT = 20_000
-"""Characters that are kept of an expression's text."""
+"""Number of characters that are kept of an expression's text."""
 MAX_OUTPUTS = 2000
 MAX_VALUES = 1_010_000
-"""In one reply: five for each part that a value may have, as a tensor of one number takes; and as many for
-what is told along."""
+"""Number of values in one reply: five for each part that a value may have, which is the cost of a tensor with
+one number; the rest is for additional information."""
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
@@ -32,15 +32,16 @@ _OF_ANSWER = frozenset(("v", "error", "message", "met"))
 
 
 class TrustedEncoder(wire.Encoder):
-    """Adds the records that stand for tensors and handles; one array sent often travels once."""
+    """Adds the records that represent tensors and handles; a repeated array may travel only once."""
 
     def __init__(self) -> None:
         super().__init__()
         self._sent: dict[int, dict[str, Any]] = {}
 
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
-        """Reuse the array when the same object was sent before; then its places are marked as shared."""
+        """Reuse the array if the same object was sent before; its positions are then marked as shared."""
         before = self._sent.get(id(value))
+        # Complex arrays travel as pairs of floats, which this tag does not say: they are sent again.
         if before is not None and value.dtype.kind != "c":
             before["shared"] = True
             return {**tag, "k": before["k"], "shared": True}
@@ -48,7 +49,7 @@ class TrustedEncoder(wire.Encoder):
         return tree
 
     def other(self, value: Any, depth: int) -> dict[str, Any]:
-        """Tensors, handles and values in parts; anything else is a fault of the plan."""
+        """Encode tensors, handles and values in parts; any other type is an error in the plan."""
         if isinstance(value, Tensor):
             tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
             return self.array(value.array, tag)
@@ -62,14 +63,14 @@ class TrustedEncoder(wire.Encoder):
 
 
 def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
-    """One call as a tree, without what it does not say; its arrays are collected by the encoder."""
+    """Encode one call as a tree without its empty fields; the encoder collects its arrays."""
     args = encoder.encode(list(call.args)) if call.args else None
     words = {"target": call.target, "args": args, "read": call.read}
     return {name: word for name, word in words.items() if word}
 
 
 def bounded_text(told: object, most: int) -> str:
-    """A text out of a reply, well formed and of bounded length; empty where something else stands."""
+    """Return a text from a reply, well formed and of bounded length; empty if the value is not a text."""
     return wire.well_formed(told[:most]) if isinstance(told, str) else ""
 
 
@@ -91,32 +92,32 @@ def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
 
 
 def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
-    """Builds plain values and records, whatever the tree says."""
+    """Create a decoder that builds only plain values and records, whatever the tree contains."""
     return wire.Decoder(arrays, _tensor, _opaque)
 
 
 def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
-    """One observation from its tree.
+    """Decode one observation from its tree.
 
     Raises:
         wire.ProtocolError: the tree is malformed.
-        KeyError: neither a value nor an error is there.
+        KeyError: it has neither a value nor an error.
     """
     return Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else raised(answer)
 
 
 def raised(answer: Mapping[str, Any]) -> Observation:
-    """The exception that an answer tells of.
+    """Decode the exception that an answer reports.
 
     Raises:
-        KeyError: it tells of none.
+        KeyError: it reports none.
     """
     error = bounded_text(answer["error"], 80) or "Exception"
     return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600))
 
 
 def weight(body: Buffer, tensors: Buffer) -> int:
-    """How much memory a reply takes when it is read, in bytes; counted before anything is built from it.
+    """Estimate the bytes of memory that reading a reply takes, before anything is built from it.
 
     Raises:
         ProtocolError: it has more values than any answer may have.
@@ -124,6 +125,7 @@ def weight(body: Buffer, tensors: Buffer) -> int:
     number = wire.values_in(body)
     if number > MAX_VALUES:
         raise wire.ProtocolError("the reply has too many parts")
+    # The described length is the box's claim, so it is bounded by the bytes that arrived.
     described = min(layout.described(tensors), len(tensors))
     return (
         len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
@@ -131,13 +133,13 @@ def weight(body: Buffer, tensors: Buffer) -> int:
 
 
 def _only(table: object, known: frozenset[str]) -> None:
-    """Refuse what nobody reads: it would only cost time."""
+    """Refuse keys that are never read: they would only cost time."""
     if not isinstance(table, dict) or not table.keys() <= known:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
 def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
-    """What one of our own ends says of itself beside what it tells, and which box that is a question to.
+    """Return the answer of one of our own endpoints, and the number of the box that it asks (0: no question).
 
     Raises:
         ProtocolError: the reply has another shape.
@@ -146,11 +148,12 @@ def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     _only(reply, _OF_END)
     _only(answer, _OF_ANSWER)
     asks = reply.get("asks")
+    # Exact types, because True is an int as well; it means box 1.
     return answer, asks if type(asks) is int and asks > 0 else int(asks is True)
 
 
 def replied_value(told: wire.Told) -> Any:
-    """The value that a box has told, read on this side.
+    """Decode the value in a box's payload on this side.
 
     Raises:
         ProtocolError: it cannot be decoded.
@@ -163,9 +166,9 @@ def observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], numb
     """Return the answer to a call.
 
     Args:
-        reply: the guest's.
-        arrays: beside it.
-        number: of the call.
+        reply: the guest's reply.
+        arrays: the arrays of the reply.
+        number: index of the call.
 
     Raises:
         ProtocolError: the reply answers another call.
@@ -179,22 +182,22 @@ def observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], numb
 
 
 def reported_limits(answer: object) -> tuple[str, ...]:
-    """What an answer says of limits it met: a few short words, or none where something else stands."""
+    """Return the limits that an answer says it met, as a few short words; none if the field is malformed."""
     words = answer.get("met") if isinstance(answer, dict) else None
     return tuple(bounded_text(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
 
 
 def believable_seconds(told: object) -> float:
-    """What a reply says it took, where that is believable."""
+    """Return the duration that a reply claims; 0 if it is not believable."""
     return float(told) if isinstance(told, int | float) and 0 <= told < 1e6 else 0.0
 
 
 def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
-    """What a cell gave.
+    """Decode the result of a cell.
 
     Args:
-        reply: the guest's.
-        printed: what arrived on the raw output pipe meanwhile.
+        reply: the guest's reply.
+        printed: bytes that arrived on the raw output pipe in the meantime.
     """
     outputs = []
     _only(reply, _OF_CELL)
@@ -203,7 +206,7 @@ def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
         data = {bounded_text(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
         outputs.append(CellOutput(kind=bounded_text(output["kind"], 20), data=data))
     if printed:
-        # Printed past the shell, by C code or a forked process.
+        # Printed without the shell, by C code or a forked process.
         outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
     return CellRun(
         outputs=tuple(outputs),

@@ -2,12 +2,12 @@
 
     frame = magic "AG" | u32 length of the JSON | u64 length of the tensors | JSON | safetensors
 
-The JSON is an object with the request's id; values inside it are a tagged tree. Where one box has told
-another something, it stands in a line of its own below the object, so that it can be handed on unread: an
-object is written in one line, and whoever reads takes all that follows for the tree. Both sides use this
-module, the trusted one and the guest, so it imports nothing of ours and no torch. Whatever arrives on
-the trusted side was written by student code: lengths, depth and node counts are capped before anything
-is built from it, and every other defect is a `ProtocolError`.
+The JSON is an object with the request's id; values inside it are a tagged tree. A payload from another box
+follows in its own line below the object, so that it can be forwarded unread: an object is written in one
+line, and the reader takes everything after it as the tree. Both sides use this module, the trusted one and
+the guest, so it imports only our own `tensors` and no torch. Everything that arrives on the trusted side was
+written by student code: lengths, depth and node counts are capped before anything is built from it, and
+every other defect is a `ProtocolError`.
 """
 
 from __future__ import annotations
@@ -33,33 +33,35 @@ HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000
 MAX_TEXT = (4 << 20) - (1 << 16)
-"""Bytes of JSON that a box may tell of one value; a frame has 4 MB for it and the message around it."""
+"""Bytes of JSON that a box may send for one value; a frame has 4 MB for it and the surrounding message."""
 MAX_INTEGER_BITS = 65_536
 MAX_CONTAINERS = 2_000_000
-"""Lists and objects in a reply, by its brackets (those in texts count too): more would take memory and
+"""Lists and objects in a reply, counted by brackets (including those in texts): more would take memory and
 seconds to build before they could be refused."""
 MOST_ALIKE = 8
-"""Keys of one dictionary with the same hash. Python does not salt the hashes of numbers and tuples, so keys
-can be made that all have the same one; then each is compared with all before it."""
+"""Keys of one dictionary with the same hash. Python does not salt the hashes of numbers and tuples, so an
+attacker can choose keys that all collide; each is then compared with all before it."""
+# Larger integers travel as hexadecimal text: they are not exact as doubles.
 MAX_EXACT_FLOAT = 2**53
 _CHUNK = 1 << 20
 _AHEAD = 1 << 16
-"""Bytes that are read for a header: most frames are whole then."""
+"""Bytes that are read for a header: most frames are complete then."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A text of JSON; the quote at the end is optional, so that the search never starts over again."""
+"""A JSON text; the quote at the end is optional, so that the search never starts over."""
 _KEYS = frozenset(("$", "v", "k", "dtype", "device", "grad", "complex", "shared", "type", "text"))
-"""What an object in a tree may have."""
+"""Keys that an object in a tree may have."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ProtocolError(f"the constant {name} is not JSON")
 
 
+# By default Python also reads NaN and Infinity, which are not JSON.
 _JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
 _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 LIMITED_BOX = 1000
-"""The number of the box in which what a check forbids fails; further boxes are numbered from 2."""
+"""The number of the box in which forbidden functions fail for a check; further boxes are numbered from 2."""
 
 ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
 OtherMaker = Callable[[str, Mapping[str, Any]], Any]
@@ -82,9 +84,9 @@ class OversizeError(ProtocolError):
 
 
 class Encoder:
-    """Turns values into a tagged tree and collects the arrays beside it.
+    """Turns values into a tagged tree and collects their arrays separately.
 
-    Subclasses add types by overriding `other`; it returns a dict with a ``"$"`` tag.
+    Subclasses add types by overriding `encode_other`; it returns a dict with a ``"$"`` tag.
     """
 
     def __init__(self) -> None:
@@ -92,7 +94,7 @@ class Encoder:
         self.nodes = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """The tagged tree of one value.
+        """Return the tagged tree of one value.
 
         Raises:
             ProtocolError: it is nested too deeply or has too many parts.
@@ -100,6 +102,7 @@ class Encoder:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError(f"the value is nested deeper than {MAX_DEPTH} or has over {MAX_NODES} parts")
+        # Exact types only: a subclass may override what is read here.
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
@@ -121,11 +124,13 @@ class Encoder:
         return self.other(value, depth)
 
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
-        """Put an array beside the tree; ``tag`` says how the other side makes its value from it."""
+        """Collect an array; ``tag`` says how the other side rebuilds its value from it."""
+        # The format has no complex numbers: they travel as pairs of floats.
         if value.dtype.kind == "c" and value.dtype.itemsize <= 16:
             parts = np.float32 if value.dtype.itemsize == 8 else np.float64
             pairs = np.ascontiguousarray(value).view(parts)
             value, tag = pairs.reshape(*value.shape, 2), {**tag, "complex": True}
+        # Objects, texts and long doubles have no representation in the format either.
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             return self.other(value, 0)
         key = str(len(self.arrays))
@@ -133,7 +138,7 @@ class Encoder:
         return {**tag, "k": key}
 
     def other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
-        """A type that is not plain; the base class keeps only the type's name."""
+        """Encode a type that is not plain; the base class keeps only the name of the type."""
         return {"$": "opaque", "type": type(value).__name__[:80], "text": ""}
 
     def _integer(self, value: int) -> Any:
@@ -145,10 +150,10 @@ class Encoder:
 
 
 class SingleUseArrays(dict[str, np.ndarray]):
-    """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
+    """The arrays of a reply. Each may be used once: otherwise a large one could be judged many times."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The array, which is then not there any more."""
+        """Return the array and remove it."""
         return self.pop(key, default)
 
 
@@ -162,7 +167,7 @@ class Decoder:
         self.nodes = 0
 
     def decode(self, tree: Any, depth: int = 0) -> Any:
-        """The value of one tree.
+        """Return the value of one tree.
 
         Raises:
             ProtocolError: it is too deep, too large, or has an unknown tag or a missing array.
@@ -170,7 +175,7 @@ class Decoder:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("the reply is nested too deeply or has too many parts")
-        kind = type(tree)  # in the order in which they are frequent
+        kind = type(tree)  # most frequent kinds first
         if kind is str:
             return tree if tree.isascii() else well_formed(tree)
         if kind is dict:
@@ -206,6 +211,7 @@ class Decoder:
             return tuple(self.decode(part, depth + 1) for part in inner)
         if tag == "dict" and isinstance(inner, list):
             return self._dictionary(inner, depth)
+        # Four bits per digit, and room for a sign and "0x".
         if tag == "int" and isinstance(inner, str) and len(inner) <= MAX_INTEGER_BITS // 4 + 3:
             return _integer(inner)
         if tag == "float" and inner in ("nan", "inf", "-inf"):
@@ -223,7 +229,7 @@ class Decoder:
                 if max(alike.values()) > MOST_ALIKE:
                     raise ProtocolError(f"more than {MOST_ALIKE} keys of a dictionary have the same hash")
             return dict(entries)
-        except TypeError as error:  # a tuple that holds a list is no key
+        except TypeError as error:  # a tuple that contains a list is not hashable
             raise ProtocolError(str(error)) from None
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
@@ -250,26 +256,27 @@ def _complex(array: np.ndarray) -> np.ndarray:
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates replaced, so that it can be written as UTF-8 anywhere."""
+    """Replace lone surrogates, so that the text can be written as UTF-8 anywhere."""
     if text.isascii():
         return text
+    # In UTF-16 both halves of a pair become one character, and only lone ones are replaced.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
-    """One frame, in parts; the arrays' own memory is among them, so they must not change until it is sent."""
+    """Return one frame in parts, including the arrays' own memory: they must not change until it is sent."""
     return _frame(_JSON_OUT.encode(message).encode(), layout.parts(arrays or {}))
 
 
 class Told(NamedTuple):
-    """What a box tells another one, as it travels: the JSON of a tagged tree, and the arrays beside it."""
+    """A payload from one box to another, in transit: the JSON of a tagged tree, and its arrays."""
 
     tree: Buffer
     numbers: Sequence[Buffer]
 
 
 def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
-    """In the form in which it travels; the arrays must not change until it is sent.
+    """Encode a payload for transit; the arrays must not change until it is sent.
 
     Raises:
         ProtocolError: it cannot be written.
@@ -281,7 +288,7 @@ def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
 
 
 def read_told(told: Told) -> tuple[Any, dict[str, np.ndarray]]:
-    """The tagged tree, and the arrays beside it.
+    """Return the tagged tree and its arrays.
 
     Raises:
         ProtocolError: not JSON, or not safetensors.
@@ -290,12 +297,12 @@ def read_told(told: Told) -> tuple[Any, dict[str, np.ndarray]]:
 
 
 def pack_told(message: Mapping[str, Any], told: Told) -> list[Buffer]:
-    """One frame with what is told, as `pack`."""
+    """Return one frame with a payload, as `pack`."""
     return _frame(b"%s\n%s" % (_JSON_OUT.encode(message).encode(), told.tree), told.numbers)
 
 
 def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
-    """The message, and what is told, which nobody has looked at; nothing where the frame has but a message.
+    """Return the message and its payload, which is not inspected; it is empty if there is only a message.
 
     Raises:
         ProtocolError: the message is not JSON, or not an object.
@@ -306,11 +313,12 @@ def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
 
 def _frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:
     length = sum(len(part) for part in numbers)
+    # The first buffer is usually the short description of the arrays: joining it saves a write.
     return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
 
 
 def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The message and its arrays; values in the message are still tagged trees, arrays are views.
+    """Return the message and its arrays; values in the message are still tagged trees, arrays are views.
 
     Raises:
         ProtocolError: not JSON, not an object, or not safetensors.
@@ -323,22 +331,24 @@ def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.
 
 def _read(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarray]]:
     text = bytes(body)
+    # Counted before parsing: the parser would build all of them first.
     if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
         raise ProtocolError("the message has too many parts")
     try:
+        # Lone surrogates are accepted here, and replaced when the tree is decoded.
         return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
 
 
 def values_in(body: Buffer) -> int:
-    """At least as many as the values of a JSON text, counted without building them."""
+    """Return an upper bound of the number of values in a JSON text, counted without building them."""
     most = _separators(body)
     return most if most <= _FEW else _separators(_STRING.sub(b"", body))
 
 
 _FEW = 4096
-"""So many separators need not be looked at more closely: some may stand in texts."""
+"""Number of separators that is small enough to skip the exact count: some of them may be inside texts."""
 
 
 def _separators(text: Buffer) -> int:
@@ -347,11 +357,11 @@ def _separators(text: Buffer) -> int:
 
 
 Waiter = Callable[[float], bool]
-"""Waits at most so many seconds; True when the pipe has something to read."""
+"""Waits at most the given seconds; True if the pipe has something to read."""
 
 
 class FrameReader:
-    """Reads frames from a pipe. What has arrived beyond one is kept for the next."""
+    """Reads frames from a pipe. Bytes that arrived beyond one frame are kept for the next."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -359,13 +369,13 @@ class FrameReader:
 
     @property
     def ahead(self) -> bool:
-        """Whether something is here that no frame was read for."""
+        """Whether bytes have arrived that no frame was read for."""
         return bool(self._ahead)
 
     def read(
         self, *, max_json: int, max_tensors: int, deadline: float = math.inf, wait: Waiter | None = None
     ) -> tuple[Buffer, Buffer]:
-        """The two parts of the next frame, read within a deadline on the monotonic clock.
+        """Read the two parts of the next frame within a deadline on the monotonic clock.
 
         Raises:
             DeadlineError: not complete in time.
@@ -379,6 +389,7 @@ class FrameReader:
         magic, json_length, tensor_length = HEADER.unpack_from(self._ahead)
         if magic != MAGIC:
             raise ProtocolError("the bytes do not begin like a frame")
+        # Checked before memory is reserved for the frame.
         if json_length > max_json or tensor_length > max_tensors:
             raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
         self._ahead = self._ahead[HEADER.size :]
@@ -392,13 +403,14 @@ class FrameReader:
         view = memoryview(buffer)
         while filled < length:
             if _ready(deadline, wait):
+                # In chunks, so that the deadline is checked in between.
                 count = os.readv(self._descriptor, [view[filled : filled + _CHUNK]])
                 filled += len(_some(view[:count]))
         return buffer
 
 
 def _ready(deadline: float, wait: Waiter | None) -> bool:
-    """Whether there is something to read now; without a waiter, reading waits by itself."""
+    """Return whether there is something to read now; without a waiter, the read itself blocks."""
     if wait is None:
         return True
     left = deadline - time.monotonic()
@@ -414,7 +426,7 @@ def _some(read: Buffer) -> Buffer:
 
 
 def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = math.inf) -> None:
-    """Write a frame within a deadline; the descriptor is non-blocking when a deadline is given.
+    """Write a frame within a deadline; the descriptor is non-blocking if a deadline is given.
 
     Raises:
         DeadlineError: the other side did not read in time.

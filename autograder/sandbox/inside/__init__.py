@@ -1,1 +1,1 @@
-"""What runs on the side of student code: confinement, the zygote, and what answers in a box."""
+"""The side of student code: confinement, the zygote, and the code that answers requests in a box."""

@@ -1,7 +1,7 @@
-"""What a student's box tells a test before it asks: names that the test uses, and attributes of an object.
+"""Values that a student's box sends in advance: names that the test uses, and attributes of objects.
 
-Runs in the student's box. Sent ahead is what is small and cannot become another thing without anybody being
-told: numbers, texts, functions, objects by handle, and containers and arrays that both sides share.
+Runs in the student's box. A value is sent in advance if it is small and cannot change unnoticed: numbers,
+texts, functions, objects by handle, and containers and arrays that both sides share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_PARTS = 2000
 MOST_ATTRIBUTES = 64
 MOST_METHODS = 300
 MOST_SHOWN = 32
-"""Objects whose attributes are looked at after each operation."""
+"""Number of objects with attributes that are examined after each operation."""
 _NUMBERS = frozenset((int, float, bool, complex, type(None)))
 _FLAT = _NUMBERS | {str, bytes}
 _OBJECTS = types.FunctionType | types.ModuleType | types.BuiltinFunctionType | types.MethodType | type
@@ -32,7 +32,7 @@ ABSENT = object()
 
 
 def is_steady(value: Any) -> bool:
-    """Whether a value may be sent ahead."""
+    """Return whether a value may be sent in advance."""
     kind = type(value)
     if kind in _FLAT or isinstance(value, _OBJECTS):
         return kind in _NUMBERS or kind not in (str, bytes) or len(value) <= MOST_BYTES
@@ -57,7 +57,7 @@ def is_steady(value: Any) -> bool:
 
 
 def _is_named_tensor(value: tuple[Any, ...]) -> bool:
-    """Whether it is what ``named_parameters()`` gives."""
+    """Return whether it is an item of ``named_parameters()``."""
     torch = sys.modules.get("torch")
     return (
         torch is not None
@@ -68,7 +68,7 @@ def _is_named_tensor(value: tuple[Any, ...]) -> bool:
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """What an object itself holds under its names, where its class leaves that to Python."""
+    """Return the attributes that an object itself holds, if its class leaves attribute access to Python."""
     kind = type(value)
     if not _is_usual(kind) or isinstance(value, _OBJECTS):
         return {}
@@ -83,7 +83,7 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def _children(kind: type, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The modules within one of torch's: found where neither the object nor its class has the name."""
+    """Return the children of a torch module: found if neither the object nor its class has the name."""
     torch = sys.modules.get("torch")
     module = None if torch is None else torch.nn.Module
     if module not in type.mro(kind) or kind.__getattr__ is not module.__getattr__:  # type: ignore[attr-defined]
@@ -96,7 +96,7 @@ def _children(kind: type, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def methods(kind: type, one: Any) -> list[str]:
-    """Names of the functions in a class, which an object of it has as its methods."""
+    """Return the names of the functions in a class, which an instance has as its methods."""
     if not _is_usual(kind):
         return []
     own = getattr(one, "__dict__", {})
@@ -113,33 +113,34 @@ def methods(kind: type, one: Any) -> list[str]:
 
 
 def _is_usual(kind: Any) -> bool:
-    """Whether a class leaves it to Python how attributes are found."""
+    """Return whether a class leaves attribute access to Python."""
     return bool(kind.__getattribute__ is object.__getattribute__)
 
 
 def _taken_over(kind: type, name: str) -> bool:
-    """Whether a property or the like of the class answers in the place of what the object holds."""
+    """Return whether a data descriptor of the class, such as a property, hides the object's attribute."""
     for base in type.mro(kind):
         if name in vars(base):
             found = type(vars(base)[name])
+            # Python consults data descriptors before the object's own attributes.
             return hasattr(found, "__set__") or hasattr(found, "__delete__")
     return False
 
 
 class Shown:
-    """Objects that a test has seen: their attributes are told, and told again when they are others."""
+    """Objects that a test has seen: their attributes are sent, and sent again when they change."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Any, list[Any]]] = {}
         self._new: dict[str, Any] = {}
 
     def show(self, name: str, one: Any) -> None:
-        """An object goes out under this name; the oldest of too many are told no more."""
+        """Track an object that goes out under this name; if there are too many, drop the oldest ones."""
         if name not in self._known:
             self._new[name] = one
 
     def news(self) -> tuple[dict[str, dict[str, Any]], list[str]]:
-        """Name → attributes, of all that were not told so; and of whom none can be told any more."""
+        """Return name → attributes of changed objects, and names of objects that are no longer sent."""
         told: dict[str, dict[str, Any]] = {}
         changed = {name: one for name, (one, before) in self._known.items() if not _same(_parts(one), before)}
         for name, one in (changed | self._new).items():
@@ -155,16 +156,17 @@ class Shown:
         return told, gone
 
     def give_up(self) -> list[str]:
-        """Tell nothing any more of those that were told."""
+        """Stop sending the attributes of all objects, and return their names."""
         gone = [*self._known]
         self._known, self._new = {}, {}
         return gone
 
 
 def _parts(one: Any) -> list[Any]:
-    """All that decides what an object's attributes are."""
+    """List everything that decides which attributes an object has."""
     kind, own = type(one), {}
     with contextlib.suppress(AttributeError):
+        # Not by `one.__dict__`, which the class could answer.
         own = object.__getattribute__(one, "__dict__")
     inner = own.get("_modules")
     inner = inner if type(inner) is dict else {}
@@ -175,27 +177,28 @@ def _parts(one: Any) -> list[Any]:
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
+    # By identity: comparing by value would run methods of the student's classes.
     return len(now) == len(before) and all(map(operator.is_, now, before))
 
 
 class Watched:
-    """Names of the notebook that a test uses, and what they stood for when it was last told."""
+    """Names of the notebook that a test uses, with the values that were last sent."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
         self._told: dict[str, Any] = {}
 
     def begin(self, wanted: list[str]) -> None:
-        """Watch these from now on, none of which is told yet."""
+        """Watch these names from now on; no value has been sent yet."""
         self._told = dict.fromkeys(wanted, ABSENT)
 
     @property
     def names(self) -> list[str]:
-        """All of them, to be asked for again."""
+        """All of them, to be requested again."""
         return [*self._told]
 
     def news(self) -> tuple[dict[str, Any], list[str]]:
-        """What is bound otherwise than was told, and what cannot be told ahead any more."""
+        """Return names with new values, and names with values that cannot be sent in advance any more."""
         bound: dict[str, Any] = {}
         gone: list[str] = []
         for name, told in self._told.items():

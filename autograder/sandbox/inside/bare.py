@@ -1,6 +1,6 @@
-"""The level `none`: a forked process in a folder of its own, with resource limits and no protection.
+"""The level `none`: a forked process in its own folder, with resource limits and no protection.
 
-Runs in the zygote only. For trying out notebooks that the grader wrote; see docs/security.md.
+Runs in the zygote only. For trying out notebooks that you wrote yourself; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Bare:
         self.proc = jail.open_proc()
 
     def enter(self, control: socket.socket) -> None:
-        """Lay out the environment's files."""
+        """Write the environment's files to the folder."""
         del control
         Path(self.home).mkdir()
         jail.write_contents(self._folder, jail.contents(self._config))
@@ -56,6 +56,7 @@ class Bare:
         """Die with the zygote."""
         del request
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The zygote may have died before prctl: then the signal would never come.
         if os.getppid() != self._zygote:
             raise ProcessLookupError("the zygote is gone")
 
@@ -81,7 +82,7 @@ class Bare:
         jail.limit_resources({**request["limits"], "processes": processes})
 
     def leave(self) -> None:
-        """End every box and remove the folder: a broker that was killed cannot do it."""
+        """End every box and remove the folder: a killed broker cannot do it."""
         for pid in list(self._box_folders):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -90,7 +91,7 @@ class Bare:
 
     def collect(self, pid: int) -> dict[str, Any]:
         """End the process group of a box that has ended, and remove its folder."""
-        # Before waiting: while its leader is a zombie, the group's number is not given to anybody else.
+        # Before waiting: while its leader is a zombie, the id of the group is not assigned to another one.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         report = jail.wait_for(pid)

@@ -1,8 +1,7 @@
 """Functions of a test that the student's code calls: they run in the judge's box, on plain data and handles.
 
-Runs in boxes, on both sides. `OwnFunctions` keeps them where the test is; `Callbacks` makes what stands for
-them in the student's box. All that can be asked of one is that it is called, or, of an iterator, that it
-goes on.
+Runs in boxes, on both sides. `OwnFunctions` keeps them on the test's side; `Callbacks` makes their stand-ins
+in the student's box. The only requests to one are a call or, for an iterator, its next step.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from autograder.sandbox.inside import forms
 from autograder.sandbox.inside.proxies import CannotJudge
 
 MOST_OPEN = 150
-"""Calls of a test's functions, one inside the other: each takes some room on the stacks of both boxes."""
+"""Limit for nested calls of a test's functions: each takes some room on the stacks of both boxes."""
 _FUNCTIONS = (
     types.FunctionType,
     types.MethodType,
@@ -36,16 +35,16 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "send": lambda iterator, value: iterator.send(value),
     "close": lambda iterator: iterator.close(),
 }
-"""What can be asked of an iterator: a name from the student's box is never looked up in an object."""
+"""Requests to an iterator: a name from the student's box is never looked up in an object."""
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 
 
 class Abandoned(BaseException):
-    """The test is over, while a function of its own was still being called."""
+    """The test is over, while one of its functions was still being called."""
 
 
 class OwnFunctions:
-    """The test's side: functions and iterators by key, and what they raised."""
+    """The test's side: functions and iterators by key, and the exceptions they raised."""
 
     def __init__(self) -> None:
         self._number = itertools.count()
@@ -55,7 +54,7 @@ class OwnFunctions:
         self.open = 0
 
     def parts(self, value: Any) -> list[Any] | None:
-        """Key, what it is, its names and its parameters; None of what is neither function nor iterator."""
+        """Return key, kind, names and parameters; None for a value that is neither function nor iterator."""
         is_function = isinstance(value, _FUNCTIONS)
         kind = type(value)
         if not is_function and not (
@@ -65,6 +64,7 @@ class OwnFunctions:
         key = self._keys.get(id(value))
         if key is None:
             key = self._keys[id(value)] = f"own-{next(self._number)}"
+            # Kept alive by this, so that its id is not assigned to another object.
             self._functions[key] = value
         names = {one: getattr(value, one, None) for one in sorted(_TEXT)}
         texts = [[one, text] for one, text in names.items() if type(text) is str]
@@ -74,10 +74,11 @@ class OwnFunctions:
         return self._functions[key]
 
     def called(self, told: list[Any]) -> Any:
-        """Carry out what the student's code asks for.
+        """Carry out a request of the student's code.
 
         Args:
-            told: how (``call``; of an iterator ``next``, ``send`` or ``close``), key, arguments, keywords.
+            request: how (``call``; for an iterator ``next``, ``send`` or ``close``), key, arguments and
+                keywords.
 
         Raises:
             BaseException: as the function does.
@@ -86,7 +87,7 @@ class OwnFunctions:
         function = self._functions[str(key)]
         if how not in (("call",) if isinstance(function, _FUNCTIONS) else _STEPS):
             raise CannotJudge("has a function or an iterator of its own asked for something else")
-        if self.open >= MOST_OPEN:  # Python itself goes deeper, so this is no fault of the student's
+        if self.open >= MOST_OPEN:  # Python's own limit is higher: not the student's fault
             raise CannotJudge(f"it calls its own functions more than {MOST_OPEN} deep")
         self.open += 1
         try:
@@ -97,7 +98,7 @@ class OwnFunctions:
             self.open -= 1
 
     def threw(self, error: BaseException) -> list[Any]:
-        """What is told of an exception: the nearest known class, its own name, text, arguments, key."""
+        """Describe an exception: the nearest known class, its own name, text, arguments, key."""
         key = f"error-{next(self._number)}"
         self._thrown[key] = error
         known = next(one for one in type(error).__mro__ if forms.named_parts(one) is not None)
@@ -105,7 +106,7 @@ class OwnFunctions:
         return [known, type(error).__name__, str(error)[:600], list(plain), key]
 
     def raised(self, key: str) -> BaseException:
-        """The exception that came back."""
+        """Return the exception that came back."""
         return self._thrown[key]
 
 
@@ -113,10 +114,10 @@ class Callbacks:
     """The student's side."""
 
     def __init__(self, call: Callable[[str, str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-        """Of a test.
+        """Prepare the callbacks of a test.
 
         Args:
-            call: asks for a call: how, key, arguments and keywords.
+            call: requests a call: how, key, arguments and keywords.
         """
         self._call = call
         self._lock = threading.RLock()
@@ -128,7 +129,8 @@ class Callbacks:
 
     @contextlib.contextmanager
     def served(self) -> Iterator[None]:
-        """Meanwhile the test waits for what comes of an operation, and its functions can be called."""
+        """Accept calls of the test's functions, while the test waits for the result of an operation."""
+        # With the process id: a forked child must not use the pipes of its parent.
         self._process, self._serving, self.open = os.getpid(), True, 0
         try:
             yield
@@ -136,7 +138,7 @@ class Callbacks:
             self._serving = False
 
     def stub(self, key: str, how: str, texts: list[list[str]], parameters: list[list[Any]] | None) -> Any:
-        """What stands for a function or an iterator of the test's."""
+        """Create the stand-in for a function or an iterator of the test's."""
         if key not in self._stubs:
             if how == "next":
                 made: Any = _OwnIterator(functools.partial(self._asked, key))
@@ -149,25 +151,27 @@ class Callbacks:
         return self._stubs[key]
 
     def key_of(self, value: Any) -> str | None:
-        """The key of what a stub stands for."""
+        """Return the key of the object that a stub represents."""
         return self._keys.get(id(value))
 
     def thrown(self, error: BaseException) -> str | None:
-        """The key of an exception that a function of the test's raised."""
+        """Return the key of an exception that a function of the test's raised."""
         return self._thrown.get(id(error), (None, None))[1]
 
     def exception(self, known: Any, title: str, text: str, args: Any, key: str) -> BaseException:
-        """What stands for an exception of the test's."""
+        """Build the stand-in for an exception of the test's."""
         kind: Any = known if known.__name__ == title else type(title, (known,), {})
         try:
             made: BaseException = kind(*(args or ([text] if text else [])))
         except TypeError:
             made = kind.__new__(kind)
             made.args = (text,)
+        # With the exception itself, so that its id is not assigned to another object.
         self._thrown[id(made)] = made, key
         return made
 
     def _asked(self, key: str, how: str, /, *args: Any, **kwargs: Any) -> Any:
+        # Threads of the student's code may call at the same time, but there is one pair of pipes.
         with self._lock:
             if not self._serving or self._process != os.getpid():
                 raise RuntimeError("a function of a test can be called only while the test waits for it")
@@ -183,7 +187,7 @@ _ONLY_BY_PLACE, _STARRED, _ONLY_BY_NAME, _STARRED_TWICE = 0, 2, 3, 4
 
 
 def _parameters(function: Any) -> list[list[Any]] | None:
-    """Name, kind, whether there is a default, and the default; None where that is not known, or not plain."""
+    """Return name, kind, whether there is a default, and the default; None if unknown or not plain."""
     try:
         found = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
@@ -199,7 +203,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _function(asked: Callable[..., Any], parameters: list[list[Any]] | None) -> Any:
-    """A function with the parameters of another one, so that code which looks at them finds them."""
+    """Build a function with the parameters of another one, for code that inspects them."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return asked(*args, **kwargs)
@@ -216,6 +220,7 @@ def _function(asked: Callable[..., Any], parameters: list[list[Any]] | None) -> 
         passed.append(f"{name}={name}" if kind == _ONLY_BY_NAME else f"{sign}{name}")
     if places := sum(kind == _ONLY_BY_PLACE for _, kind, *_ in parameters):
         header.insert(places, "/")
+    # Names of parameters are identifiers, as checked above, so that no other code can get into the text.
     space: dict[str, Any] = {"asked": asked}
     exec(f"def function({', '.join(header)}):\n    return asked({', '.join(passed)})", space)
     made = space["function"]
@@ -226,7 +231,7 @@ def _function(asked: Callable[..., Any], parameters: list[list[Any]] | None) -> 
 
 
 class _OwnIterator:
-    """Goes on in the judge's box."""
+    """An iterator that continues in the judge's box."""
 
     def __init__(self, asked: Callable[..., Any]) -> None:
         self._asked = asked

@@ -7,8 +7,8 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
-from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
+from autograder.checking import models as _models  # noqa: F401 - runs next to the student's objects
+from autograder.checking import transformers as _transformers  # noqa: F401 - files of checks import it
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
@@ -18,33 +18,33 @@ from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, 
 from autograder.sandbox.inside.running import MOST_TEXT
 
 FORBIDDEN = "is forbidden here"
-"""What functions say that were made to fail; see `recorder`."""
+"""Part of the message of functions that were made to fail; see `recorder`."""
 
 
 class StudentBox(Protocol):
     """A box in which a student's cells have run."""
 
     def look_up(self, name: str) -> Any:
-        """Return what a name of the notebook stands for.
+        """Return the value of a name of the notebook.
 
         Raises:
             NameError: the notebook does not define it.
         """
 
     def define(self, source: str, names: Sequence[str] = ()) -> Any:
-        """Run a source there and return its module; names of it take the place of the notebook's."""
+        """Run a source there and return its module; names of it replace those of the notebook."""
 
     def seed_student(self, seed: int) -> None:
-        """Take note of a seed that was set in this box, and holds in the student's."""
+        """Record a seed that was set in this box, and applies to the student's as well."""
 
     def allow_changes(self, value: Any) -> None:
-        """Hand over a value itself from now on, so that changes in place by the student's code show."""
+        """Pass a value itself from now on, so that changes in place by the student's code are visible."""
 
     def open_again(self, forbidden: Sequence[str] = ()) -> StudentBox:
         """Return a fresh box in which the same cells ran.
 
         Args:
-            forbidden: functions of torch whose names hold one of these fail there.
+            forbidden: functions of torch fail there if their names contain one of these.
         """
 
 
@@ -122,7 +122,7 @@ class Checks:
 
         Args:
             call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and
-                ``program``, the packed file, the first time it is used here.
+                ``program``, the packed file, on its first use here.
             box: of the student.
         """
         printed = io.StringIO()
@@ -135,6 +135,7 @@ class Checks:
                 shows = bool(call.get("show_values"))
                 outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
                 told = _told(outcome)
+                # Only a definite result can change if functions are forbidden.
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
                     limited = _names_of(box.open_again(call["forbidden"]), box, call["forbidden"])
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
@@ -146,11 +147,11 @@ class Checks:
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
 
     def forget_answer(self) -> None:
-        """Forget what was found out about an answer: the next one is another's, or it is in doubt."""
+        """Forget the findings about an answer: the next one is another student's, or it is in doubt."""
         self._student = None
 
     def _names(self, box: StudentBox, digest: str) -> DefinedNames:
-        """Return the names of a box: one object for all checks of a file, which share by it what they saw."""
+        """Return the names of a box: one object for all checks of a file, which share what they saw."""
         if self._student is None or self._student[0] is not box:
             self._student = box, {}
         names = self._student[1]
@@ -165,7 +166,7 @@ class Checks:
 
 
 def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
-    """What it says of an answer that a check comes out otherwise where forbidden functions fail."""
+    """Describe how the result of a check differs if forbidden functions fail; empty if it does not."""
     if other.status == "raised" and FORBIDDEN in other.message:
         return other.message
     return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
@@ -174,7 +175,7 @@ def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
 def _names_of(
     box: StudentBox, first: StudentBox | None = None, forbidden: Sequence[str] = ()
 ) -> DefinedNames:
-    """Return the names of a box; further ones are opened by the first box, which numbers them."""
+    """Bind the names of a box; further ones are opened by the first box, which numbers them."""
     first = first or box
 
     def find(name: str) -> Any:

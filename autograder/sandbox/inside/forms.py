@@ -1,7 +1,7 @@
-"""Values of known types in plain parts, and back: what a test and a student's code hand to one another.
+"""Converts values of known types to plain parts and back, for the exchange between a test and student code.
 
-Runs in boxes, on both sides. A value is taken apart by what its exact type keeps, and built again as that
-type itself, never as a subclass: what a student's class would answer of itself does not travel.
+Runs in boxes, on both sides. A value is taken apart by the content of its exact type, and rebuilt as that
+type itself, never as a subclass: answers of a student's class do not travel.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SIMPLE: dict[type, tuple[str, Callable[[Any], Any]]] = {
 
 
 def parts_of(value: Any) -> Parts | None:
-    """The form of a value; None where it has none."""
+    """Return the form of a value; None if it has none."""
     kind = type(value)
     if kind in _SIMPLE:
         name, take = _SIMPLE[kind]
@@ -69,14 +69,14 @@ def parts_of(value: Any) -> Parts | None:
 
 
 DRAWN = "matplotlib"
-"""What a notebook has drawn is in its own box: there alone this library is asked."""
+"""A notebook's drawings are in its own box: this library is used there alone."""
 MOST_FLAT = 50_000
 
 
 def flat_parts(value: Any) -> list[Any]:
-    """Lists, tuples and dictionaries in one another as one list: what each is, and where its parts stand."""
+    """Return nested lists, tuples and dictionaries as one list of their kinds and the positions of parts."""
     nodes: list[Any] = [value]
-    for at, one in enumerate(nodes):  # grows meanwhile
+    for at, one in enumerate(nodes):  # the list grows during the loop
         if len(nodes) > MOST_FLAT:
             raise TypeError(f"a value of more than {MOST_FLAT:,} parts")
         if type(one) is dict:
@@ -91,6 +91,7 @@ def flat_parts(value: Any) -> list[Any]:
 
 
 def _from_flat(nodes: list[Any]) -> Any:
+    # From the end, because parts come after the containers that hold them.
     for at in range(len(nodes) - 1, -1, -1):
         kind, told = nodes[at]
         if kind == "d":
@@ -103,7 +104,7 @@ def _from_flat(nodes: list[Any]) -> Any:
 
 
 def named_parts(value: Any) -> Parts | None:
-    """A function or class of a loaded library, by its name; only a test sends this, never a student's box."""
+    """Return a function or class of a loaded library by name; only a test sends this, no student's box."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, np.ufunc):
         module, name = "numpy", value.__name__
@@ -113,7 +114,8 @@ def named_parts(value: Any) -> Parts | None:
 
 
 def named(module: str, name: str) -> Any:
-    """What a loaded library has under this name; None where there is nothing."""
+    """Return the object that a loaded library has under this name; None if there is none."""
+    # Loaded modules only: a name from outside must not import anything.
     found: Any = sys.modules.get(module)
     for one in name.split("."):
         found = getattr(found, one, None)
@@ -121,7 +123,7 @@ def named(module: str, name: str) -> Any:
 
 
 def _dtype_parts(dtype: np.dtype) -> Any:
-    """Its text; of one with fields what numpy's files have."""
+    """Return the text of a dtype; for one with fields the description that numpy's files have."""
     return np.lib.format.dtype_to_descr(dtype) if dtype.names else dtype.str
 
 
@@ -130,7 +132,7 @@ def _dtype_from(told: Any) -> np.dtype:
 
 
 def _generator_parts(value: Any) -> Parts | None:
-    """A generator of random numbers of the test's or the student's own."""
+    """Describe a generator of random numbers that belongs to the test or the student."""
     if type(value) is random.Random:
         version, numbers, spare = value.getstate()
         return "generator", ["Random", [version, np.array(numbers, np.int64), spare]]
@@ -172,8 +174,10 @@ def _array_parts(array: np.ndarray) -> list[Any]:
     if kind in "US":
         texts = [one.decode("latin-1") if kind == "S" else str(one) for one in array.ravel().tolist()]
         return [array.dtype.str, texts, list(array.shape)]
+    # Each object travels in its own form.
     if kind == "O":
         return ["O", array.ravel().tolist(), list(array.shape)]
+    # Records travel as their bytes.
     if kind == "V" and not array.dtype.hasobject:
         return [_dtype_parts(array.dtype), np.frombuffer(array.tobytes(), np.uint8), list(array.shape)]
     if kind in "biufc" and array.dtype.itemsize <= (16 if kind == "c" else 8):
@@ -184,6 +188,7 @@ def _array_parts(array: np.ndarray) -> list[Any]:
 def _array_of(told: Any) -> np.ndarray:
     dtype, numbers, *shape = told
     if dtype == "O":
+        # np.array would turn lists among the objects into further dimensions.
         made = np.empty(len(numbers), object)
         made[:] = numbers
         return made.reshape(shape[0])
@@ -218,7 +223,7 @@ def _pandas_parts(pandas: Any, value: Any) -> Parts | None:
 
 
 def _column(series: Any) -> list[Any]:
-    """The dtype in words, and the values as an array; categories as their codes."""
+    """Return the name of the dtype, and the values as an array; categories as their codes."""
     dtype = str(series.dtype)
     if dtype == "category":
         categories = series.cat.categories
@@ -260,6 +265,7 @@ def _of_pandas(name: str, told: Any) -> Any:
     if name == "frame":
         columns, heads, index = told
         rows = _index_of(pandas, index)
+        # By position first, because names of columns may repeat.
         made = pandas.DataFrame(
             {at: _series_of(pandas, one, rows) for at, one in enumerate(columns)}, index=rows
         )
@@ -275,7 +281,7 @@ def _of_pandas(name: str, told: Any) -> Any:
 
 
 def _tensor_of(told: Any, *, parameter: bool) -> Any:
-    """A leaf with its gradient."""
+    """Build a leaf with its gradient."""
     tensor, grad = told
     made = (
         sys.modules["torch"].nn.Parameter(tensor.detach()) if parameter else tensor.detach().requires_grad_()
@@ -292,7 +298,7 @@ def _torch(name: str, told: Any) -> Any:
 
 
 def _dtype_of(told: Any) -> Any:
-    """A dtype by its name, and nothing else that the library has under one."""
+    """Return a dtype by its name, and no other object that the library has under it."""
     torch = sys.modules["torch"]
     found = getattr(torch, told.removeprefix("torch."))
     if type(found) is not torch.dtype:
@@ -335,16 +341,16 @@ _BACK: dict[str, Callable[[Any], Any]] = {
 
 
 def from_parts(name: str, told: Any) -> Any:
-    """The value of a form.
+    """Return the value of a form.
 
     Raises:
-        Exception: of any type, where the parts do not fit: they may be the student's word.
+        Exception: of any type, if the parts do not fit: they may be under the student's control.
     """
     return _BACK[name](told) if name in _BACK else _of_pandas(name, told)
 
 
 def named_tuple_parts(value: Any) -> Parts | None:
-    """Of an object of a class that `collections.namedtuple` made; its fields, and nothing else it may do."""
+    """Describe an object of a class that `collections.namedtuple` made by its fields alone."""
     fields = getattr(type(value), "_fields", None)
     if type(value).__bases__ != (tuple,) or type(fields) is not tuple or len(fields) != len(value):
         return None

@@ -1,4 +1,4 @@
-"""The states of generators, so that a seed set by a test holds in the student's box. Runs in boxes."""
+"""The states of generators, so that a seed set by a test is valid in the student's box. Runs in boxes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 _WORDS = 625
-"""Of 32 bits: the state of a Mersenne twister, and its place in it; Python's and numpy's are alike."""
+"""32-bit words: the state of a Mersenne twister and its position; Python's and numpy's are alike."""
 _PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
-"""Python's global generator, whatever a notebook puts in its place."""
+"""Python's global generator, even if a notebook replaces it."""
 
 
 class Generators:
-    """The global generators of a box, and how they stood when the other box last knew."""
+    """The global generators of a box, and the states that the other box last knew."""
 
     def __init__(self) -> None:
         self._random: tuple[bytes, Any] = (b"", None)
@@ -28,7 +28,7 @@ class Generators:
         self.moved()
 
     def moved(self) -> dict[str, Any]:
-        """Those that have moved since this was last asked, as plain values and arrays."""
+        """Return the states that have moved since the last call, as plain values and arrays."""
         found: dict[str, Any] = {}
         now = (
             _pythons_words(_PYTHONS) if _LIES_AS_KNOWN else repr(_PYTHONS.getstate()).encode(),
@@ -39,7 +39,7 @@ class Generators:
             version, numbers, spare = _PYTHONS.getstate()
             found["random"] = [version, np.array(numbers, np.int64), spare]
         seen = _numpys_words()
-        # A second number of a pair is drawn without moving: with one in reserve the state is read in full.
+        # The second number of a pair is drawn without moving: with one in reserve the state is read in full.
         if seen != self._seen or self._numpy[3]:
             self._seen = seen
             kept: Any = np.random.get_state()
@@ -57,14 +57,14 @@ class Generators:
         return found
 
     def forget(self) -> None:
-        """Take it that the other box knows nothing of how they stand."""
+        """Assume that the other box knows none of the states."""
         self._random, self._numpy, self._seen, self._torch = (b"", None), None, b"", b""
 
     def restore(self, told: dict[str, Any]) -> None:
-        """Put them into these states, which the other box knows.
+        """Put the generators into these states, which the other box knows.
 
         Raises:
-            Exception: of any type, where they are none: they may be the student's word.
+            Exception: of any type, if they are no states: they may be under the student's control.
         """
         if "random" in told:
             version, numbers, spare = told["random"]
@@ -74,13 +74,14 @@ class Generators:
         if "torch" in told:
             torch = sys.modules["torch"]
             torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))
+        # The other box knows these states, so they must not count as moved.
         if told:
             self.moved()
 
 
 @contextlib.contextmanager
 def keep_states() -> Iterator[None]:
-    """Put the global generators back into their present states afterwards."""
+    """Restore the present states of the global generators afterwards."""
     pythons, numpys = _PYTHONS.getstate(), np.random.get_state()
     torch = sys.modules.get("torch")
     torchs = None if torch is None else torch.default_generator.get_state()
@@ -94,12 +95,12 @@ def keep_states() -> Iterator[None]:
 
 
 def _pythons_words(generator: random.Random) -> bytes:
-    """The state where it lies, behind the head of the object: to ask for it makes a number of each word."""
+    """Read the state from memory, behind the header of the object: `getstate` makes a number of each word."""
     return ctypes.string_at(id(generator) + object.__basicsize__, 4 * _WORDS)
 
 
 def _lies_as_known() -> bool:
-    """Whether this Python keeps the state where `_pythons_words` looks: the place first, then the words."""
+    """Return whether this Python keeps the state where `_read_python_state` reads: position, then words."""
     generator = random.Random(1)
     generator.random()
     *words, place = generator.getstate()[1]
@@ -110,7 +111,7 @@ _LIES_AS_KNOWN = type(_PYTHONS) is random.Random and _lies_as_known()
 
 
 def _numpys_words() -> bytes:
-    """The state where it lies: numpy's own way to ask for it makes a number of each word."""
+    """Read the state from memory: numpy's own function makes a number of each word."""
     numpys: Any = np.random
     generator = numpys.get_bit_generator()
     if type(generator) is not np.random.MT19937:

@@ -1,8 +1,8 @@
-"""Gradients of what the student's code has computed, taken in the student's box. Runs in the judge's box.
+"""Gradients of results of the student's code, computed in the student's box. Runs in the judge's box.
 
-A tensor that came from there hangs in the test's graph by a function whose backward pass asks for the rest.
-What the test itself has computed and handed over gets its gradients back that way; of leaves it has handed
-over, and of parameters, they arrive as what has changed there, as after ``backward()`` in one process.
+A tensor that came from there is attached to the test's graph by a function with a backward pass that requests
+the rest. Tensors that the test itself has computed and passed on get their gradients back that way; those of
+leaves it has passed on, and of parameters, arrive as changes there, as after ``backward()`` in one process.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _OF_GRAD = (
     "is_grads_batched",
     "materialize_grads",
 )
-"""What ``torch.autograd.grad`` takes besides, in order."""
+"""Further parameters of ``torch.autograd.grad``, in order."""
 
 
 class GradientsBetween:
-    """Of one student's box."""
+    """The connection to the gradients of one student's box."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
-        """Take none yet.
+        """Start without gradients.
 
         Args:
             ask: carries out an operation in the student's box.
@@ -41,23 +41,23 @@ class GradientsBetween:
         self._known = False
 
     def begin(self) -> None:
-        """Another test."""
+        """Prepare for another test."""
         self._followed = {}
 
     def follow(self, tensor: Any) -> str:
-        """The key of a tensor that a test has computed: gradients come back to it from the student's box."""
+        """Return the key of a tensor that a test has computed, to which gradients will come back."""
         known = next((key for key, one in self._followed.items() if one is tensor), None)
         key = known or f"computed-{len(self._followed)}"
         self._followed[key] = tensor
         return key
 
     def computed(self, value: Any, handle: Any, keys: Iterable[str]) -> Any:
-        """A tensor that follows from a computation of the student's.
+        """Build a tensor that depends on a computation of the student's.
 
         Args:
-            value: what it holds.
-            handle: of the tensor there.
-            keys: of tensors that the test has computed and handed over, from which it follows.
+            value: its numbers.
+            handle: of the tensor in the student's box.
+            keys: of tensors that the test has computed and passed on, on which it depends.
         """
         followed = {key: self._followed[key] for key in keys}
         torch, gradients = sys.modules["torch"], self
@@ -80,6 +80,7 @@ class GradientsBetween:
         return made
 
     def _back(self, handle: Any, grad: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
+        # In `backward()` the gradients of leaves arrive as changes to them.
         if self._wanted is None:
             return None, *self._ask("backward", handle, grad, keys)
         of_keys, of_wanted = self._ask("gradients", handle, grad, keys, self._wanted)
@@ -87,7 +88,7 @@ class GradientsBetween:
         return grad, *of_keys
 
     def take_over(self) -> None:
-        """Have torch's own functions know of it, if it is there, in a process in which only tests run."""
+        """Patch torch's functions, if it is loaded, in a process that only runs tests."""
         torch = sys.modules.get("torch")
         if torch is None or self._known:
             return
@@ -104,7 +105,7 @@ class GradientsBetween:
         *args: Any,
         **kw: Any,
     ) -> Any:
-        """As ``torch.autograd.grad``, through the student's box."""
+        """Compute as ``torch.autograd.grad``, through the student's box."""
         given = dict(zip(_OF_GRAD, args, strict=False)) | kw
         ends = [*self._ends(outputs)]
         if not ends:
@@ -115,6 +116,7 @@ class GradientsBetween:
         inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
         self._wanted, self._found = inputs, [None] * len(inputs)
         try:
+            # With the ends as inputs, torch runs the backward passes that ask the student's box.
             own = usual(outputs, (*inputs, *ends), grad_outputs, retain_graph=True, allow_unused=True)
             found = [_sum(one, more) for one, more in zip(own, self._found, strict=False)]
         finally:
@@ -131,13 +133,13 @@ class GradientsBetween:
         return tuple(found)
 
     def _backward(self, usual: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> None:
-        """As ``torch.autograd.backward``, which may ask for the student's part only where all is wanted."""
+        """Compute as ``torch.autograd.backward``; the student's part requires that all are wanted."""
         if kwargs.get("inputs") is not None and any(self._ends(tensors)):
             raise CannotJudge("takes gradients of some of what the student's code has used")
         usual(tensors, *args, **kwargs)
 
     def _ends(self, outputs: Any) -> Iterator[Any]:
-        """The leaves of the graph that stand for what the student's box has computed."""
+        """Find the leaves of the graph that represent results of the student's box."""
         torch = sys.modules["torch"]
         waiting = [outputs] if isinstance(outputs, torch.Tensor) else [*outputs]
         nodes, seen = [getattr(one, "grad_fn", None) for one in waiting], set()
@@ -147,6 +149,7 @@ class GradientsBetween:
                 continue
             seen.add(node)
             further = [one for one, _ in node.next_functions]
+            # torch derives this name from that of the class above.
             if type(node).__name__ == "TakenBackBackward":
                 yield further[0].variable
             nodes += further
@@ -159,7 +162,7 @@ def _sum(one: Any, more: Any) -> Any:
 
 
 def is_part_of_a_graph(value: Any) -> bool:
-    """Whether it is a tensor that was computed from others with gradients, and not by the student's code."""
+    """Return whether it is a tensor computed from others with gradients, and not by the student's code."""
     torch = sys.modules.get("torch")
     if torch is None or not instance_of(value, torch.Tensor) or getattr(value, "student", None):
         return False
@@ -167,20 +170,20 @@ def is_part_of_a_graph(value: Any) -> bool:
 
 
 def is_transformed(value: Any) -> bool:
-    """Whether it is what stands for a tensor within ``torch.func``, which no other process can have."""
+    """Return whether it is a tensor within ``torch.func``, which no other process can have."""
     torch = sys.modules.get("torch")
     if torch is None or not instance_of(value, torch.Tensor):
         return False
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - not told otherwise
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - no public way
 
 
 def on_the_students_side(tensor: Any, grad: Any, leaves: Mapping[str, Any], wanted: tuple[Any, ...]) -> Any:
-    """Gradients there of what the test has handed over: by key, and of tensors that it names.
+    """Compute gradients in the student's box: by key, and for tensors that the test names.
 
     Args:
         tensor: of the student's.
-        grad: of the test's result with respect to it.
-        leaves: key → what stands for a tensor that the test has computed.
+        grad: gradient of the test's result with respect to it.
+        leaves: key → the stand-in for a tensor that the test has computed.
         wanted: tensors of the test's or the student's.
     """
     torch = sys.modules["torch"]
@@ -192,9 +195,9 @@ def on_the_students_side(tensor: Any, grad: Any, leaves: Mapping[str, Any], want
 
 
 def weighted(tensor: Any, grad: Any) -> Any:
-    """A number with the gradient 1 that gives a tensor this one.
+    """Build a number with gradient 1 that gives a tensor this gradient.
 
-    Given a gradient, torch imports for half a second what it does not need for a sum.
+    If it gets a gradient, torch spends half a second on imports that a sum does not need.
     """
     with sys.modules["torch"].enable_grad():
         return (tensor * grad.conj()).sum().real

@@ -1,7 +1,7 @@
-"""Answers requests inside a box. The only code of ours beside student code, and not trusted after it.
+"""Answers requests inside a box. The only code of ours next to student code, and not trusted after it.
 
-One request at a time is read, carried out and answered: run a cell, or answer a call. All
-that is promised to the other side is the form of the replies; their content is the student's word.
+One request at a time is read, carried out and answered: run a cell, or answer a call. Only the format of the
+replies is guaranteed to the other side; their content is under the student's control.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Pipes:
         self._back: Request | None = None
 
     def read(self) -> Request:
-        """The next request, with its arrays."""
+        """Return the next request, with its arrays."""
         back, self._back = self._back, None
         if back is not None:
             return back
@@ -70,11 +70,11 @@ class Pipes:
 
     @property
     def waiting(self) -> bool:
-        """Whether something was put back."""
+        """Whether a request was put back."""
         return self._back is not None
 
     def put_back(self, request: Request) -> None:
-        """What was read is for somebody else, who reads it next."""
+        """Put a request back for the reader that it belongs to, who reads it next."""
         self._back = request
 
     def write(self, frame: list[Buffer]) -> None:
@@ -85,11 +85,11 @@ class Pipes:
 def _end_fork(process: int, error: BaseException | None = None) -> None:
     """End this process if student code forked it and it has left that code, as a script would at its end.
 
-    Otherwise it would answer as well as its parent, and chance would decide which answer is read.
+    Otherwise it would answer in addition to its parent, and chance would decide which answer is read.
 
     Args:
         process: the id of the process that began to run the code.
-        error: what the code raised, if anything.
+        error: the exception that the code raised, if any.
     """
     if os.getpid() == process:
         return
@@ -110,7 +110,7 @@ class Guest:
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
-        """The reply frames of one request."""
+        """Yield the reply frames of one request."""
         if request["op"] == "cells":
             yield from self._cells(request["id"], request["sources"])
         elif request["op"] == "files":
@@ -124,10 +124,10 @@ class Guest:
                 yield self._asked(request["id"], number, call, arrays)
 
     def _cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
-        """A frame for each cell; the last says that nothing follows.
+        """Yield a frame for each cell; the last one says that none follows.
 
-        That is also where the other side has something to look at before the next cell begins: what was
-        printed past the shell, or a limit.
+        The sequence also stops if the other side must check something before the next cell begins: output
+        that was printed without the shell, or a limit.
         """
         for number, source in enumerate(sources, 1):
             reply = self._cell(source)
@@ -155,7 +155,7 @@ class Guest:
             "seconds": time.perf_counter() - started,
         }
         if MEMORY in met:
-            # What the failed computation had gathered would be missing in the questions that follow.
+            # The partial results of the failed computation occupy memory that later questions need.
             del result, error
             self._shell.forget_error()
             gc.collect()
@@ -164,9 +164,9 @@ class Guest:
     def _asked(
         self, request_id: str, number: int, call: Any, arrays: Mapping[str, np.ndarray]
     ) -> list[Buffer]:
-        """The frame of a call, sent before the next one begins.
+        """Return the frame of a call, sent before the next one begins.
 
-        What is printed is dropped, also by what took hold of a cell's streams, as loggers do.
+        Output is dropped, even from code that kept a cell's streams, as loggers do.
         """
         encoder = GuestEncoder()
         with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
@@ -183,6 +183,7 @@ class Guest:
             value = self._value(call, wire.Decoder(arrays, own_array, _refuse_tag))
             _end_fork(process)
             tree = encoder.encode(value)
+            # Arrays of an answer that is refused must not be sent with the refusal.
             if _bytes(encoder.arrays) > room:
                 encoder.arrays.clear()
                 return self._too_large()
@@ -197,7 +198,7 @@ class Guest:
         return {"error": "ReplyTooLarge", "message": f"over {most} were returned", "met": ["reply-size"]}
 
     def _handed(self, request: Mapping[str, Any]) -> Iterator[list[Buffer]]:
-        """What one end of a test that runs elsewhere gives; nothing where the test has given up."""
+        """Yield the reply of one endpoint of a test that runs elsewhere; nothing after `AbandonedTest`."""
         self._now = request["id"]
         told: Encoded = (None, {})
         observed: dict[str, Any] = {"v": None}
@@ -210,12 +211,12 @@ class Guest:
                 observed = self._too_large()
         except Abandoned:
             return
-        except BaseException as error:  # noqa: BLE001 - as in `_call`
+        except BaseException as error:  # noqa: BLE001 - as in `_evaluate_call`
             _end_fork(process, error)
             observed = _of_error(error)
         if MEMORY in observed.get("met", ()):
             gc.collect()
-        if not self._pipes.waiting:  # student code has caught it
+        if not self._pipes.waiting:  # otherwise student code has caught `AbandonedTest`
             yield self._telling(observed, told, asks=0)
 
     def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: int) -> list[Buffer]:
@@ -223,11 +224,12 @@ class Guest:
         if "v" not in observed:
             return wire.pack(message)
         written = wire.telling(*told)
+        # Leaves room for the message around it in a frame of 4 MB.
         if len(written.tree) <= wire.MAX_TEXT:
             return wire.pack_told(message, written)
         if asks:
             raise ValueError("over 4 MB of text go from one box to the other")
-        # A larger frame would end the box, and with it all that the student has yet to show.
+        # A larger frame would end the box, and with it all answers that the student has yet to give.
         return wire.pack({**message, "observed": self._too_large(text=True)})
 
     def _begun(self, request: Mapping[str, Any]) -> Encoded:
@@ -235,7 +237,7 @@ class Guest:
         return end.do(told, request["begin"]) if isinstance(end, Judge) else end.do(*wire.read_told(told))
 
     def _end(self, name: str) -> Remote | Judge:
-        """One end of a test that is run where no student code is."""
+        """Return one endpoint of a test that runs where there is no student code; create it on first use."""
         if name not in self._ends:
             further = functools.partial(self._further, name)
             forbid = self._recorder.forbid
@@ -246,17 +248,17 @@ class Guest:
         return self._ends[name]
 
     def _further(self, name: str, told: Encoded, depth: int = 0, *, box: int = 1) -> Encoded:
-        """Answer the present call of a test, and wait for the one that follows from the answer.
+        """Answer the current call of a test, and wait for the call that follows from the answer.
 
         Args:
-            name: of the end that asks.
-            told: the answer.
-            depth: calls of the test's functions that are open, this one included.
+            name: of the endpoint that asks.
+            encoded: the answer.
+            depth: number of open calls of the test's functions, including this one.
             box: the number of the box that is asked.
 
         Raises:
-            Abandoned: the next request is another one: nothing follows any more.
-            ProtocolError: what comes is no tree.
+            AbandonedTest: the next request is a different one: no call follows.
+            ProtocolError: the message is not a tree.
         """
         if self._pipes.waiting:
             raise Abandoned
@@ -265,6 +267,7 @@ class Guest:
         if request.get("target") == name and not request["begin"]:
             self._now = request["id"]
             tree, arrays = wire.read_told(request["told"])
+            # Another depth belongs to an outer call: then this call was abandoned.
             if not depth or tree[-1] == depth:
                 return tree, arrays
         self._pipes.put_back((request, beside))
@@ -281,7 +284,7 @@ class Guest:
 
 
 def _output_waits() -> bool:
-    """Whether something was printed past the shell that nobody has read yet."""
+    """Return whether output was printed without the shell and has not been read yet."""
     waiting = array.array("i", [0])
     try:
         fcntl.ioctl(1, termios.FIONREAD, waiting)
@@ -302,10 +305,10 @@ def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffe
 
 
 def _make_room(name: str) -> None:
-    """Make the folders of a file, and take away what was given in its place.
+    """Make the folders of a file, and remove a file that the environment provides at its path.
 
-    A folder that was given is a link to where nobody can write. It becomes one of the box's own, with links
-    to what is in it.
+    A provided folder is a link to a read-only place. It becomes a folder of the box, with links to its
+    contents.
     """
     folder = ""
     for part in name.split("/")[:-1]:

@@ -1,6 +1,6 @@
-"""What an exception says about a limit that was met. Runs in the box: the student's word, no more.
+"""Derives from an exception which limit was met. Runs in the box, so it is under the student's control.
 
-The other side asks the kernel whether it is so (see outside/watch.py), and chooses a sentence by it.
+The other side asks the kernel whether it is true (see outside/watch.py), and chooses a sentence accordingly.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 
 AGAIN = "again"
-"""A process was refused, or a descriptor was not ready: only the kernel's counters can tell."""
+"""A process was refused, or a descriptor was not ready: only the kernel's counters can tell which."""
 MEMORY = "memory"
 
 _BY_NUMBER = {
@@ -42,13 +42,13 @@ _NO_NETWORK = {
     "huggingface_hub": {"LocalEntryNotFoundError", "OfflineModeIsEnabled"},
     "torch": {"DistNetworkError"},
 }
-"""Exceptions that say so, by the package that defines them."""
+"""Exceptions that report a missing network, by the package that defines them."""
 _HUB = "huggingface.co"
-"""Stands in what transformers raises of a name that it knows neither here nor there."""
+"""Part of the message of transformers about a name that it finds neither locally nor on the hub."""
 
 
 def reported_limits(error: BaseException | None) -> list[str]:
-    """The limits that an exception, or one it came from, speaks of; each once."""
+    """Return the limits that an exception, or one of its causes, refers to; each once."""
     words: list[str] = []
     try:
         for _ in range(_DEEPEST):
@@ -58,7 +58,7 @@ def reported_limits(error: BaseException | None) -> list[str]:
             if word and word not in words:
                 words.append(word)
             error = error.__cause__ or error.__context__
-    except BaseException:  # noqa: BLE001 - an exception class of the student's may do anything when it is looked at
+    except BaseException:  # noqa: BLE001 - an exception class of the student's may run any code here
         return words
     return words
 

@@ -1,8 +1,8 @@
-"""The zygote's memory, made cheap to copy: a fork is paid by the page table entry, and so is an exit.
+"""Makes the zygote's memory cheap to copy: the cost of a fork, and of an exit, is per page table entry.
 
-With torch in it a zygote holds some 50,000 small anonymous pages, and copying and freeing their entries is
-most of what a box costs. Gathered into huge pages they are a hundred entries. A box that writes to one gets
-a small page of its own as before: the kernel splits the entry, not the memory.
+With torch a zygote holds some 50,000 small anonymous pages, and copying and freeing their entries is most of
+the cost of a box. Gathered into huge pages they are a hundred entries. A box that writes to one gets a small
+page as before: the kernel splits the entry, not the memory.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ HUGE_BYTES = 2 << 20
 
 
 def address_space(proc: int) -> int:
-    """Bytes of address space in use.
+    """Return the bytes of address space in use.
 
     Args:
-        proc: a descriptor on /proc; see `jail.open_proc`.
+        proc: a descriptor of /proc; see `jail.open_proc`.
     """
     return int(_read(proc, "self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def gather(proc: int) -> bool:
-    """Gather this process's anonymous memory into huge pages where they fit; whether some range could.
+    """Gather this process's anonymous memory into huge pages; return whether any range could be.
 
-    None can where the kernel has no such call (before Linux 6.1) or no room: then forks are dearer, no more.
-    Each range is asked for at once: the kernel first waits for all processors, whatever it is asked for.
+    None can if the kernel has no such call (before Linux 6.1) or no room: forks are then only more expensive.
+    One request per range: the kernel first waits for all processors, however small the request is.
 
     Args:
-        proc: a descriptor on /proc; see `jail.open_proc`.
+        proc: a descriptor of /proc; see `jail.open_proc`.
     """
     gathered = False
     for start, end in anonymous(_read(proc, "self/maps").decode()):
@@ -41,7 +41,7 @@ def gather(proc: int) -> bool:
 
 
 def anonymous(maps: str) -> list[tuple[int, int]]:
-    """Address ranges of private memory that belongs to no file, from the text of /proc/self/maps."""
+    """Find the address ranges of private memory that belongs to no file, in the text of /proc/self/maps."""
     ranges = []
     for line in maps.splitlines():
         addresses, mode, _, _, inode, *_ = line.split()

@@ -1,9 +1,9 @@
-"""What comes next of an iterator that a test goes through, told before it is asked for. Runs in boxes.
+"""Sends the next values of an iterator that a test goes through before they are requested. Runs in boxes.
 
-Only iterators whose next values can be seen without running anybody's code are told ahead: those of Python's
-own containers, and what torch's own methods such as ``parameters()`` give, which is taken out at once when a
-test begins to go through it. After each operation the student's box looks at them again, so what is told is
-what an iterator would give now.
+This is limited to iterators with next values that can be seen without running any code: those of Python's own
+containers, and the results of torch's own methods such as ``parameters()``, which are taken out at once when
+a test begins to go through them. After each operation the student's box looks at them again, so the values
+sent are those that an iterator would give now.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from autograder.sandbox.inside import ahead
 
 MOST_AHEAD = 256
-"""Values of one iterator; of longer ones none is told ahead."""
+"""Number of values of one iterator; longer ones are not sent in advance."""
 MOST_OPEN = 16
-"""Iterators that are looked at after each operation."""
+"""Number of iterators that are examined after each operation."""
 _OF_SEQUENCES: dict[type, Any] = {type(iter([])): list, type(iter(())): tuple}
 _OF_DICTIONARIES: tuple[type, ...] = (type(iter({})), type(iter({}.values())), type(iter({}.items())))
 _OF_MODULES = (
@@ -32,13 +32,13 @@ _OF_MODULES = (
 
 
 class _Open(NamedTuple):
-    """An iterator that is told ahead."""
+    """An iterator with values that are sent in advance."""
 
     one: Iterator[Any]
     seen: Iterator[Any]
-    """Where its next values can be seen: itself, or what it takes them from."""
+    """The iterator that shows the next values: itself, or the one it takes them from."""
     all_seen: bool
-    """Nothing follows after these."""
+    """Whether nothing follows after these."""
     told: list[Any]
 
 
@@ -52,20 +52,21 @@ class OpenIterators:
         self._new: set[str] = set()
 
     def called(self, function: Any, found: Any) -> Any:
-        """Keep in mind what a method has given, where it is torch's own and gives an iterator of its own."""
+        """Remember the result of a method if the method is torch's own and the result is an iterator."""
         is_method = type(found) is types.GeneratorType and type(function) is types.MethodType
         if is_method and function.__func__ in _torchs_own():
             self._torchs[id(found)] = found
         return found
 
     def begun(self, found: Any, name_of: Callable[[Any], str], put: Callable[[Any, Any], None]) -> Any:
-        """What a test goes through from now on, in the place of ``found``.
+        """Return the iterator that a test goes through from now on, instead of ``iterator``.
 
         Args:
-            found: an iterator.
-            name_of: gives its handle.
-            put: puts something in the place of what has a handle.
+            iterator: an iterator.
+            name_of: returns its handle.
+            put: replaces an object that has a handle by another one.
         """
+        # Compared with the object itself, because its id may have been assigned again.
         if self._torchs.pop(id(found), None) is found:
             items, error = _taken_out(found)
             seen, whole = iter(items), error is None and len(items) < MOST_AHEAD
@@ -87,7 +88,7 @@ class OpenIterators:
         self._new.add(name)
 
     def take(self, taken: Mapping[str, int]) -> None:
-        """Go on as far as the test has gone with what it was told."""
+        """Advance as far as the test has gone through the values that were sent."""
         for name, number in taken.items():
             if one := self._open.get(name):
                 for _ in range(number):
@@ -95,7 +96,7 @@ class OpenIterators:
                 del one.told[:number]
 
     def news(self, mark: Callable[[Any], Any]) -> list[list[Any]]:
-        """Handle, next values and whether nothing follows, of all that would give something else by now."""
+        """Return handle, next values and whether nothing follows, for iterators with other values now."""
         found: list[list[Any]] = [[name, None, False] for name in self._given_up]
         self._given_up = []
         for name, one in [*self._open.items()]:
@@ -113,7 +114,7 @@ class OpenIterators:
         return found
 
     def give_up(self) -> list[list[Any]]:
-        """Tell nothing ahead any more of those that are open."""
+        """Send no more values of the open iterators in advance."""
         self._given_up += self._open
         self._open.clear()
         return self.news(lambda one: one)
@@ -131,14 +132,14 @@ class Coming:
         self._taken: collections.Counter[str] = collections.Counter()
 
     def told(self, news: list[list[Any]]) -> None:
-        """What the student's box says."""
+        """Record the values that the student's box sends."""
         for name, values, whole in news:
             self._values.pop(name, None)
             if values is not None:
                 self._values[name] = collections.deque(values), whole is True
 
     def next_of(self, name: str, ask: Callable[[], Any], count: Callable[[Any], None]) -> Any:
-        """The next value of the iterator with this handle, asked for where it was not told.
+        """Return the next value of the iterator with this handle; request it if it was not sent in advance.
 
         Raises:
             StopIteration: there is none.
@@ -154,7 +155,7 @@ class Coming:
         return ask()
 
     def taken(self) -> dict[str, int]:
-        """How far each was gone through since this was last asked."""
+        """Return how far each was gone through since the last call."""
         taken, self._taken = self._taken, collections.Counter()
         return dict(taken)
 
@@ -166,11 +167,11 @@ def _torchs_own() -> frozenset[Any]:
 
 
 def _taken_out(one: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
-    """The first values, and what was raised in the place of the next one: a class may have own methods."""
+    """Return the first values, and the exception of the next one: a class may have own methods."""
     items: list[Any] = []
     try:
         items.extend(itertools.islice(one, MOST_AHEAD))
-    except Exception as error:  # noqa: BLE001 - raised again where the test comes to it
+    except Exception as error:  # noqa: BLE001 - raised again when the test reaches it
         return items, error
     return items, None
 
@@ -183,10 +184,11 @@ def _again(items: Iterator[Any], error: BaseException | None, rest: Iterator[Any
 
 
 def _coming(one: Any) -> list[Any] | None:
-    """What an iterator of Python's own would give, without moving it; None where it would raise."""
+    """Return the next values of one of Python's own iterators, without moving it; None if it would raise."""
     try:
+        # `__reduce__` gives a sequence and the position in it, or the remaining items of a dictionary.
         _, (held,), *place = one.__reduce__()
-    except RuntimeError:  # a dictionary has changed its size
+    except RuntimeError:  # the dictionary has changed its size
         return None
     begin = place[0] if place else 0
     return [*_OF_SEQUENCES.get(type(one), list).__getitem__(held, slice(begin, begin + MOST_AHEAD))]

@@ -1,16 +1,16 @@
-"""The order in which a process gives up what it could reach. Runs in the zygote and its children only.
+"""The order in which a process gives up its access. Runs in the zygote and its children only.
 
-The zygote is confined once (`enter`): a private view of the file system that holds the interpreter, its
-libraries and the assignment's files, everything read-only; fresh namespaces of every kind; an identity
-of its own. Each box is confined again inside it (`confine_box`): its own namespaces, a scratch space
-of bounded size, resource limits, no capabilities, Landlock, and last the system call filter.
+The zygote is confined once (`enter_jail`): a private view of the file system that holds the interpreter, its
+libraries and the assignment's files, everything read-only; fresh namespaces of every kind; its own identity.
+Each box is confined again inside it (`restrict_box`): its own namespaces, a scratch space of bounded size,
+resource limits, no capabilities, Landlock, and last the system call filter.
 
 As root the mounts come first, because only root may read an interpreter below a private home; then the
 dedicated uid; then the user namespace. An ordinary user needs the user namespace to mount at all.
 
-The kernel bounds much by user and not by process: descriptors under way in sockets, memory of pipes, what an
-epoll watches, waiting signals. As root every box therefore has a uid that nothing else has, and the zygote's
-user namespace holds them all. It keeps the right to choose among them, and only among them.
+The kernel bounds many resources by user and not by process: descriptors in flight in sockets, memory of
+pipes, watches of an epoll, pending signals. As root every box therefore has an exclusive uid, and
+the zygote's user namespace holds them all. It keeps the right to switch among them, and only among them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
 DATA = "/data"
 SCRATCH = ("/w", "/tmp", "/dev/shm")
-"""Where a box may write; what lay there before is covered."""
+"""The folders in which a box may write; their previous contents are hidden."""
 INSTALLED = "/installed"
-"""Where a box sees libraries that lie below its scratch space on the machine, as of a checkout in /tmp."""
+"""Where a box sees libraries that are below its scratch space on the machine, as of a checkout in /tmp."""
 LARGE = 1 << 20
 """Bytes from which on a file of an assignment is mounted, and not copied into each zygote's memory."""
 _PART = 1 << 20
@@ -45,9 +45,9 @@ ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
 PENDING_SIGNALS = 256
-"""Of one box: queued signals and timers, for which a user namespace has one account for all of its boxes."""
+"""Queued signals and timers of one box; a user namespace has one account of them for all of its boxes."""
 EXIT_NO_MEMORY = 98
-"""Exit status of a box whose memory does not even suffice to answer."""
+"""Exit status of a box that has not even enough memory to answer."""
 
 
 class Jail:
@@ -62,12 +62,12 @@ class Jail:
         self.proc = open_proc()
 
     def enter(self, control: socket.socket) -> None:
-        """Enter the jail; the caller goes on as its process 1, without privileges."""
+        """Enter the jail; the caller continues as its process 1, without privileges."""
         config = self._config
         config["moved"] = moves(config["readable"])
         enter(config, self.proc)
         relocation.relocate(config["moved"])
-        # Student code can read this memory: where files lie on the machine is no business of its own.
+        # Student code can read this memory: paths of this machine must not remain in it.
         config["files"] = beside(config)
         del config["readable"], config["moved"]
         if os.fork():
@@ -81,7 +81,7 @@ class Jail:
         self._own = os.getuid(), os.getgid()
 
     def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """Process 1 of a box, in namespaces of its own that belong to the box's own user, if it has one."""
+        """Fork process 1 of a box, in new namespaces that belong to the box's own user, if it has one."""
         uid = request["uid"]
         self._ids = self._own if uid is None else (uid, uid)
         self._act_as(self._ids)
@@ -96,47 +96,48 @@ class Jail:
         return pid, pidfd
 
     def _act_as(self, ids: tuple[int, int]) -> None:
-        """Have what is made from here on belong to a user that the zygote's namespace holds."""
+        """Create new objects as another user that the zygote's namespace holds."""
         uid, gid = ids
         if os.geteuid() == uid:
             return
         os.setresgid(-1, gid, -1)
         os.setresuid(-1, uid, -1)
-        # Both were reset by the change: id maps of another user's belong to root, and who dies with whom.
+        # The change of user resets both: who owns the process's id maps, and the signal when the parent dies.
         linux.prctl(linux.PR_SET_DUMPABLE, 1)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def begin(self, request: dict[str, Any]) -> None:
-        """Be somebody in the new user namespace, and die with the zygote."""
+        """Map an identity in the new user namespace, and die with the zygote."""
         write_id_maps(self.proc, *self._ids)
-        if request["uid"] is not None:  # until here in effect alone; what is charged goes by the real one
+        if request["uid"] is not None:  # so far only the effective id; the kernel charges the real one
             os.setresgid(INNER_ID, INNER_ID, INNER_ID)
             os.setresuid(INNER_ID, INNER_ID, INNER_ID)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def confine(self, request: dict[str, Any]) -> None:
-        """See `confine_box`."""
+        """See `restrict_box`."""
         config = self._config
         program = base64.b64decode(config["filter"])
         confine_box(request["limits"], program, config["files"])
         os.environ["TMPDIR"] = "/tmp"
 
     def leave(self) -> None:
-        """Nothing to do: the kernel ends everything in this process's namespace with it."""
+        """Do nothing: the kernel ends every process in this process's namespace with it."""
 
     def collect(self, pid: int) -> dict[str, Any]:
-        """How process 1 ended; its end was that of every other process of the box."""
+        """Report how process 1 ended; every other process of the box ended with it."""
         return wait_for(pid)
 
 
 def wait_for(pid: int) -> dict[str, Any]:
-    """Wait for a child and report its wait status, processor seconds and most bytes in memory."""
+    """Wait for a child and report its wait status, processor seconds and peak bytes of memory."""
     _, status, usage = os.wait4(pid, 0)
+    # The kernel reports the memory in kilobytes.
     return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
 
 
 def open_proc() -> int:
-    """A descriptor on /proc, kept to write id maps after /proc is gone from the file system."""
+    """Open a descriptor of /proc, to write id maps after /proc is gone from the file system."""
     return os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
@@ -146,6 +147,7 @@ def write_id_maps(proc: int, uid: int, gid: int) -> None:
 
 
 def _write_maps(proc: int, process: str, uids: str, gids: str) -> None:
+    # The kernel lets an unprivileged process write gid_map only after setgroups is denied.
     for name, text in (("setgroups", "deny"), ("uid_map", uids), ("gid_map", gids)):
         descriptor = os.open(f"{process}/{name}", os.O_WRONLY, dir_fd=proc)
         try:
@@ -173,9 +175,9 @@ def enter(config: Mapping[str, Any], proc: int) -> None:
 
 
 def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
-    """Fork a helper that stays root; what is returned has it map these ids, as they are, in our namespace.
+    """Fork a helper that stays root; the returned function makes it map these ids in our namespace.
 
-    An ordinary process may map its own id alone.
+    Each id is mapped to itself. An ordinary process may map its own id alone.
     """
     process = os.readlink("self", dir_fd=proc)
     ours, theirs = socket.socketpair()
@@ -199,7 +201,7 @@ def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
             said = ours.recv(4096)
         os.waitpid(pid, 0)
         if not said:
-            os._exit(1)  # the helper was killed, which says nothing about the machine: end as silently
+            os._exit(1)  # the helper was killed, which is no missing layer: exit silently
         if said != b"held":
             raise OSError(0, said.decode(errors="replace"))
 
@@ -215,9 +217,10 @@ def _become(uid: int) -> None:
 
 
 def _build_root(config: Mapping[str, Any]) -> None:
-    """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
+    """Build a tmpfs root with read-only views of the files that a box needs, and pivot into it."""
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
     moved = config["moved"]
+    # Taken before anything is mounted that could hide them.
     trees = _clone_views(config["readable"], moved)
     files, large = _large_views(contents(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
@@ -236,14 +239,15 @@ def _build_root(config: Mapping[str, Any]) -> None:
     models.lay_out(new_root, DATA)
     _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
+    # At last the root itself becomes read-only.
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("none", "/", None, flags)
 
 
 def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
-    """The environment's own files: path in a box → the file.
+    """List the environment's own files: path in a box → the file.
 
-    Of two for one path the later counts.
+    If two have the same path, the later one counts.
     """
     found: dict[str, Path] = {}
     for name, path in config["files"]:
@@ -255,12 +259,12 @@ def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
 
 
 def beside(config: Mapping[str, Any]) -> list[str]:
-    """What lies in the working directory itself: each file, and the uppermost folder of those in folders."""
+    """List the names in the working directory itself: files, and the topmost folders of nested files."""
     return sorted({name.partition("/")[0] for name, _ in config["files"]})
 
 
 def write_contents(root: str, files: Sequence[tuple[str, Path | bytes]]) -> None:
-    """Copy them below a folder, for everybody to read and nobody to write."""
+    """Copy the files below a folder, readable for every user and writable for none."""
     for path, file in files:
         target = Path(root + path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -277,18 +281,19 @@ def write_contents(root: str, files: Sequence[tuple[str, Path | bytes]]) -> None
 def _large_views(
     files: Sequence[tuple[str, Path]], *, as_other: bool
 ) -> tuple[list[tuple[str, Path | bytes]], list[tuple[str, int | str]]]:
-    """The files that are copied into memory, and views of the large ones, which take no memory of their own.
+    """Split files into those copied into memory, and views of the large ones, which take no memory.
 
-    All are looked at before the new root covers where they may lie.
+    All are opened before the new root covers their folders.
 
     Args:
         files: path in a box → the file.
-        as_other: boxes have a user of their own, who sees a file through a view as anybody does.
+        as_other: whether boxes have their own user, who has only the rights of others on a view.
     """
     copied: list[tuple[str, Path | bytes]] = []
     views: list[tuple[str, int | str]] = []
     for path, file in files:
         status = file.stat()
+        # A file that is not readable for others could not be read through a view.
         if status.st_size < LARGE or (as_other and not status.st_mode & stat.S_IROTH):
             copied.append((path, file.read_bytes()))
         else:
@@ -297,10 +302,10 @@ def _large_views(
 
 
 def _clone_views(readable: Sequence[str], moved: Mapping[str, str]) -> list[tuple[str, int | str]]:
-    """Detached read-only views of the given paths (the link text for symbolic links), shortest first.
+    """Clone detached read-only views of the paths (the link text for symbolic links), shortest first.
 
-    Those that move are seen at both places by the zygote, where modules that it has imported already may hold
-    their old paths; a box's scratch space covers the old ones.
+    The zygote sees moved paths at both places, because modules that it has already imported may hold their
+    old paths; in a box the scratch space covers the old ones.
     """
     views: list[tuple[str, int | str]] = []
     for path in sorted(set(readable), key=lambda path: (path.count("/"), path)):
@@ -311,15 +316,15 @@ def _clone_views(readable: Sequence[str], moved: Mapping[str, str]) -> list[tupl
         elif Path(path).exists():
             views.append((path, linux.clone_mount(path, execute=True)))
     devices = [f"/dev/{name}" for name in DEVICES]
-    # Read-only covers the nodes themselves (their times are the machine's); data passes all the same.
+    # Read-only applies to the nodes themselves (their times are the machine's); data passes all the same.
     views += [(path, linux.clone_mount(path, devices=True)) for path in devices]
-    # torch and numpy ask how many cores of which kind there are; without an answer torch does not import.
+    # torch and numpy read the number and kind of processors; without them torch cannot be imported.
     views += [(path, linux.clone_mount(path)) for path in ("/proc/cpuinfo", "/sys/devices/system/cpu")]
     return views
 
 
 def attach(target: str, tree: int | str) -> None:
-    """Attach a view from `_clone_views` at its place, which is made if need be."""
+    """Attach a view from `_clone_views` at its path, which is created if necessary."""
     path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(tree, str):
@@ -333,7 +338,7 @@ def attach(target: str, tree: int | str) -> None:
 
 
 def _mask(path: str) -> None:
-    """Hide a folder below a view, if it is there: the grader's own code is no student's business."""
+    """Hide a folder below a view, if it exists: student code must not see the grader's own code."""
     if Path(path).is_dir():
         flags = linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
         linux.mount("tmpfs", path, "tmpfs", flags, "size=0,nr_inodes=1,mode=755")
@@ -346,9 +351,9 @@ def _scratch(path: str, size: str, uid: int | None = None) -> None:
 
 
 def moves(readable: Sequence[str]) -> dict[str, str]:
-    """The paths that a box's scratch space would cover → where a box sees them.
+    """Return the paths that a box's scratch space would cover → their paths in a box.
 
-    At their own places they would show in every box's /tmp, where the checkout lies on the machine.
+    Left in place they would reveal in every box's /tmp where the checkout is on this machine.
     """
     covered = [path for path in readable if any(Path(path).is_relative_to(folder) for folder in SCRATCH)]
     return {path: f"{INSTALLED}/{number}" for number, path in enumerate(covered)}
@@ -358,9 +363,9 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
     """Confine process 1 of a box for good; after this only system calls of the table remain.
 
     Args:
-        limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
+        limits: the fields of `records.Limits`, and ``address_space`` (bytes) if no cgroup bounds memory.
         program: the compiled system call filter.
-        files: names in /data that appear in the working directory, those of folders with all that is in them.
+        files: names in /data that appear in the working directory, folders with all their contents.
     """
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
     _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
@@ -368,6 +373,7 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
         # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
         Path("/w", folder).mkdir()
         linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
+    # Otherwise student code would see the name of the machine.
     linux.set_host_name(b"sandbox")
     os.chdir("/w")
     for name in files:
@@ -377,11 +383,12 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
     linux.no_new_privileges()
     if linux.landlock_version():
         linux.landlock(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
+    # Last: the filter refuses the calls that the steps above need.
     linux.load_filter(program)
 
 
 def limit_resources(limits: Mapping[str, Any]) -> None:
-    """The limits of one process, as `confine_box` is given them."""
+    """Set the resource limits of one process; see `restrict_box`."""
     values = {
         resource.RLIMIT_CPU: limits["processor_seconds"],
         resource.RLIMIT_NOFILE: limits["descriptors"],

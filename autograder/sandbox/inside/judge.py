@@ -1,9 +1,9 @@
-"""Runs tests where no student code is, and asks the student's box for what they use. Runs in the judge's box.
+"""Runs tests without student code, and queries the student's box for what they use. Runs in the judge's box.
 
-When a test needs something of the student's, the request goes out as the answer to the present call, and the
-next call brings the reply. What it brings is the student's word: plain values are built from known parts
-alone, everything else is a handle (see `proxies`). The student's code may call functions that the test has
-handed to it (`callbacks`).
+If a test needs something from the student's box, the request goes out as the answer to the current call, and
+the next call brings the reply. The reply is under the student's control: plain values are built from known
+parts only, all others become handles (see `proxies`). The student's code may call functions that the test has
+passed to it (`callbacks`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from autograder.sandbox.inside.shared import Encoded, SharedValues, differs_insi
 JUDGE = "@judge"
 """The target of calls that run tests."""
 MOST_FRAMES = 6000
-"""Of Python, where the student's code and the test's functions call one another."""
+"""Limit of Python frames, for mutual calls between the student's code and the test's functions."""
 _OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
-"""They look into a class, behind its back."""
+"""Functions that inspect a class without calling its methods."""
 _PLAIN_RESULTS = (
     "call",
     "call_by_name",
@@ -63,18 +63,18 @@ _PLAIN_RESULTS = (
     "str",
     "repr",
 )
-"""Operations whose plain results a test can compare by itself."""
+"""Operations with plain results that a test can compare by itself."""
 
 
 class Further(Protocol):
-    """Answers the present call with a request to a box, and gives the reply to it."""
+    """Answers the current call with a request to a box, and returns the reply to it."""
 
     def __call__(self, told: Encoded, *, box: int) -> Encoded:
-        """See above."""
+        """Send the request to the box with this number."""
 
 
 class JudgeEncoder(HandleEncoder):
-    """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
+    """Encodes handles as the objects they represent, and functions, classes and modules by name."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class JudgeEncoder(HandleEncoder):
         self._own = own
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """A handle is not looked at: what it says of itself is the student's word."""
+        """Encode a value; a handle is not inspected, because its answers are under the student's control."""
         if instance_of(value, Handle):
             if table_of(value) is not self._proxies:
                 raise CannotJudge("hands an object of one of the student's boxes to another one")
@@ -101,7 +101,7 @@ class JudgeEncoder(HandleEncoder):
         return super().encode(value, depth)
 
     def other(self, value: Any, depth: int) -> Any:
-        """A module of torch's own goes in parts, and what its ``parameters()`` gives as an iterator."""
+        """Encode torch's own modules in parts, and the result of their ``parameters()`` as an iterator."""
         if layers.is_layer(value):
             return self._form("layer", layers.parts(value, self._mark), depth)
         if layers.is_optimizer(value):
@@ -111,9 +111,9 @@ class JudgeEncoder(HandleEncoder):
         return super().other(value, depth)
 
     def _leaf(self, torch: Any, value: Any) -> Any:
-        """What a computation of the student's gave goes back as itself, with all that it follows from."""
+        """Encode a result of the student's computation as itself, with everything that it depends on."""
         handle, version = getattr(value, "student", (None, 0))
-        is_unchanged = value._version == version  # noqa: SLF001 - tells of changes in place
+        is_unchanged = value._version == version  # noqa: SLF001 - shows changes in place
         if handle is not None and is_unchanged and table_of(handle) is self._proxies:
             return {"$": "ref", "v": name_of(handle)}
         if value.requires_grad and not value.is_leaf:
@@ -146,7 +146,7 @@ class Namespace(dict[str, Any]):
         self._student = student
         self._module = module
         self.absent: list[str] = []
-        """What was said of modules that are not there."""
+        """Messages about modules that are not installed."""
         self["__builtins__"] = vars(builtins) | {"__import__": self._import}
 
     def __missing__(self, name: str) -> Any:
@@ -162,7 +162,7 @@ class Namespace(dict[str, Any]):
         return True
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of a dictionary, with the student's names; what doctest looks for is nobody's."""
+        """Return a value as a dictionary does; `__future__` features, which doctest looks up, are absent."""
         if name in __future__.all_feature_names:
             return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
@@ -170,7 +170,7 @@ class Namespace(dict[str, Any]):
     def _import(
         self, name: str, names: Any = None, local: Any = None, wanted: Any = (), level: int = 0
     ) -> Any:
-        """As Python does it; what draws is the student's."""
+        """Import as Python does; drawing libraries come from the student's box."""
         root = name.partition(".")[0]
         if root != forms.DRAWN:
             try:
@@ -184,7 +184,7 @@ class Namespace(dict[str, Any]):
         return found if wanted or name == root else self._module(root)
 
     def copy(self) -> Namespace:
-        """Itself: doctest would lose the student's names with a copy."""
+        """Return the namespace itself: doctest would lose the student's names with a copy."""
         return self
 
 
@@ -192,10 +192,10 @@ class Judge:
     """The tests of one submission, one after another."""
 
     def __init__(self, further: Further) -> None:
-        """For one box.
+        """Prepare the tests of one box.
 
         Args:
-            further: answers the present call with a request to a box, and gives the reply to it.
+            further: answers the current call with a request to a box, and returns the reply to it.
         """
         self._further = further
         self._box = 1
@@ -214,7 +214,7 @@ class Judge:
         self._begin_again("")
 
     def take_over(self) -> None:
-        """Have this process, in which only tests run, call deeper and know what is the student's."""
+        """Prepare this process, which only runs tests: deeper recursion, libraries aware of handles."""
         sys.setrecursionlimit(MOST_FRAMES)
         self._imported = self._namespace._imported = self._gradients.take_over  # noqa: SLF001 - a class of this file
         self._imported()
@@ -222,14 +222,14 @@ class Judge:
             setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
 
     def do(self, told: wire.Told, begin: Mapping[str, Any]) -> Encoded:
-        """Run a test; its outcome.
+        """Run a test and return its outcome.
 
         Args:
-            told: what the student's box says of the names that the test uses; not looked at.
-            begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run`);
-                ``imports``; ``students``: names that are the student's in any case; ``token``: another one
-                where the student's box is another; ``watched``: what the names stood for in the test before
-                still holds, and nothing is told.
+            payload: values of the names that the test uses, from the student's box; not inspected.
+            begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run_check`);
+                ``imports``; ``students``: names that are the student's in any case; ``token``: changes with
+                the student's box; ``watched``: the values of the names in the test before are still valid,
+                and the payload is empty.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
@@ -239,7 +239,7 @@ class Judge:
         return wire.Encoder().encode(self._outcome(begin, told)), {}
 
     def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of dataclasses', which asks the student's box about what is the student's."""
+        """Wrap a function of dataclasses to query the student's box about the student's objects."""
 
         @functools.wraps(function)
         def asking(one: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -250,7 +250,7 @@ class Judge:
         return asking
 
     def _begin_again(self, token: str) -> None:
-        """Forget what belongs to a student's box that is not there any more."""
+        """Forget everything that belongs to a student's box that no longer exists."""
         self._token = token
         self._proxies = Proxies(self._ask, self.count)
         self._own = OwnFunctions()
@@ -262,7 +262,7 @@ class Judge:
 
     def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
         self._namespace = self._namespace if test["shared"] else self._new_namespace()
-        for name in self._students:  # also one that an earlier test bound, and `type`
+        for name in self._students:  # includes names bound by earlier tests, and `type`
             self._namespace.pop(name, None)
         if not test.get("watched"):
             self._bound: dict[str, Any] = {}
@@ -279,7 +279,7 @@ class Judge:
         self._proxies.disputed = ""
         self._be_strict("check" in test)
         if not test.get("watched"):
-            with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
+            with contextlib.suppress(CannotJudge):  # on failure the names are requested one by one
                 self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
@@ -290,6 +290,7 @@ class Judge:
             self._take_doubts(other)
         if self._malformed:
             return {"malformed": self._malformed}
+        # A test that fails because a module is missing says nothing about the answer.
         for absent in self._namespace.absent:
             if absent in found.get("message", ""):
                 found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
@@ -297,24 +298,24 @@ class Judge:
         words = list(self._proxies.own_words)
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
-        if doubt:  # of what a later check takes from this one it would be said no more
+        if doubt:  # a later check that reuses the answer would not show the doubt
             self._checks.forget_answer()
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
 
     def _be_strict(self, is_strict: bool) -> None:  # noqa: FBT001
-        """Have handles in the place of library classes for a check, and drop what was told for a test."""
+        """Use handles instead of library classes for a check, and drop values that were sent for a test."""
         if self._proxies.is_strict is not is_strict:
             self._proxies.is_strict = is_strict
             self._bound.clear()
             self._proxies.forget()
 
     def seed_student(self, seed: int) -> None:
-        """Have the student's box seed its generators, as was done here: states are long."""
+        """Make the student's box seed its generators, as was done here: states are long."""
         self._generators.moved()
         self._seed = seed
 
     def allow_changes(self, value: Any) -> None:
-        """Hand over a value, and what is in it, itself instead of copies; see `checks.StudentBox`."""
+        """Pass a value, and its parts, itself instead of copies; see `checks.StudentBox`."""
         self._may_change.append(value)
         parts = value.values() if type(value) is dict else value
         if type(value) in (list, tuple, dict):
@@ -325,7 +326,7 @@ class Judge:
         return is_trained(value) or any(value is one for one in self._may_change)
 
     def _take_doubts(self, other: Judge) -> None:
-        """Count what a fresh box has said of itself as if this one had."""
+        """Count the self-declared results of a fresh box as if this one had given them."""
         self._malformed = self._malformed or other._malformed
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
@@ -342,7 +343,7 @@ class Judge:
         other._is_limited = bool(forbidden)
         usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
         other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
-        self._fresh_boxes += 1  # a box that other checks have used forgets by the token what it held for them
+        self._fresh_boxes += 1  # a new token: a reused box drops handles of other checks
         other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
@@ -354,6 +355,7 @@ class Judge:
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
+        # The student's code may call functions of the test any number of times before it returns.
         while "back" in told:
             told = self._exchanged(self._called_back(told["back"]))
         if "hooked" in told:
@@ -372,12 +374,12 @@ class Judge:
         return found
 
     def count(self, found: Any) -> None:
-        """Keep in mind that the test got a plain value, if it is one."""
+        """Record that the test got a plain value, if it is one."""
         if not instance_of(found, Handle) and found is not None:
             self._plain += not isinstance(found, types.ModuleType | type)
 
     def _called_back(self, told: Any) -> Encoded:
-        """Call a function of the test's for the student's code; what is answered then."""
+        """Call a function of the test's for the student's code, and return the request with its result."""
         open_before = self._own.open
         try:
             found = self._own.called(told)
@@ -412,7 +414,7 @@ class Judge:
         if torch is not None and not torch.is_grad_enabled():
             beside["grad"] = False
         try:
-            # What runs beside the student's objects gets copies: nobody looks for changes in them later.
+            # Functions that run next to the student's objects get copies: changes in them are not sent back.
             marked = args if operation == "beside" else map(self._marked, args)
             sent: list[Any] = [operation, [*marked]]
             sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
@@ -437,12 +439,12 @@ class Judge:
             ahead = (told.get(part, ()) for part in ("classes", "attributes", "hidden"))
             self._proxies.told(*ahead)
             self._proxies.coming.told(told.get("iterators", ()))
-        except wire.ProtocolError as error:  # nobody has looked at it before
+        except wire.ProtocolError as error:  # this is the first time it is inspected
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
         except (wire.ClosedError, BrokenPipeError, CannotJudge):
             raise
-        except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
+        except Exception as error:  # noqa: BLE001 - malformed parts come from the student's box
             self._proxies.forget()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in told and not self._is_silent:
@@ -459,7 +461,7 @@ class Judge:
         return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
 
     def _marked(self, value: Any) -> Any:
-        """A check hands over copies of its own values, so that no answer changes what it is compared with."""
+        """Mark a value; a check sends copies, so that no answer changes the values it compares with."""
         if instance_of(value, Handle):
             return value
         if self._proxies.is_strict:
@@ -498,6 +500,7 @@ class Judge:
         made = kind if instance_of(kind, type) else self._proxies.exception(kind)
         if not issubclass(made, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
+        # Raised as themselves, these would pass every `except Exception` of a test.
         if issubclass(made, SystemExit | KeyboardInterrupt | GeneratorExit):
             return StudentExit(f"{name}: {text}")
         given = args or ([text] if text else [])
@@ -517,12 +520,12 @@ class Judge:
         return raised
 
     def _name(self, name: str) -> Any:
-        """What a name stands for that the test has not defined."""
+        """Find the value of a name that the test has not defined."""
         if name.startswith("__"):
             raise KeyError(name)
         if name in self._students:
             return self.look_up(name)
-        if name in self._imports:  # before Python's own: `from numpy import sum` hides that
+        if name in self._imports:  # before builtins: `from numpy import sum` hides one
             module, attribute = self._imports[name]
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
@@ -532,7 +535,7 @@ class Judge:
         return self.look_up(name)
 
     def look_up(self, name: str) -> Any:
-        """Return what a name of the notebook stands for; see `checks.StudentBox`."""
+        """Return the value of a name of the notebook; see `checks.StudentBox`."""
         if name in self._bound:
             self.count(found := self._bound[name])
         else:

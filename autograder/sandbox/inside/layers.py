@@ -1,7 +1,7 @@
-"""Modules and optimizers of torch's own that a test makes and hands to the student's code.
+"""Modules and optimizers of torch that a test makes and passes to the student's code.
 
 Runs in boxes, on both sides.
-Only a test's side takes them apart: what a student's box has of the kind stays there, behind a handle.
+Only a test's side takes them apart: those of a student's box stay there, behind a handle.
 """
 
 from __future__ import annotations
@@ -14,32 +14,33 @@ from typing import Any
 
 _OWN = "torch.nn.modules."
 _NOT_COPIED = ("_flat_weights", "parametrizations")
-"""What keeps its parameters in more than one place."""
+"""Attributes of modules that keep parameters in more than one place."""
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def is_layer(value: Any) -> bool:
-    """Whether it is a module of exactly a class of torch's, without hooks."""
+    """Return whether it is a module of exactly a class of torch's, without hooks."""
     kind = type(value)
     if "torch" not in sys.modules or not str(kind.__module__).startswith(_OWN):
         return False
     own: dict[str, Any] = vars(value)
+    # Hooks would not be called when the other side uses its copy.
     return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
 
 
 def is_optimizer(value: Any) -> bool:
-    """Whether it is an optimizer of exactly a class of torch's."""
+    """Return whether it is an optimizer of exactly a class of torch's."""
     torch = sys.modules.get("torch")
     return torch is not None and type(value) is getattr(torch.optim, type(value).__name__, None)
 
 
 def is_copied(value: Any) -> bool:
-    """Whether both sides get one of it, with the same state."""
+    """Return whether both sides get a copy of it, with the same state."""
     return is_layer(value) or is_optimizer(value)
 
 
 def is_hooked(value: Any) -> bool:
-    """Whether somebody wants to be called when the other side's copy is used, which nobody will do."""
+    """Return whether it has hooks, which are not called when the other side's copy is used."""
     torch = sys.modules.get("torch")
     if torch is None:
         return False
@@ -51,14 +52,14 @@ def is_hooked(value: Any) -> bool:
 
 
 def optimizer_parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
-    """The name of its class, and its groups with what it knows of each parameter."""
+    """Return the name of its class, and its groups with the state of each parameter."""
     hypers, states = state(value)
     groups = [[mark(one) for one in group["params"]] for group in value.param_groups]
     return [type(value).__name__, groups, hypers, [None if one is None else mark(one) for one in states]]
 
 
 def built_optimizer(told: list[Any]) -> Any:
-    """The optimizer of these parts."""
+    """Build the optimizer of these parts."""
     name, groups, hypers, states = told
     torch = sys.modules["torch"]
     kind = getattr(torch.optim, name)
@@ -70,7 +71,7 @@ def built_optimizer(told: list[Any]) -> Any:
 
 
 def set_optimizer(own: Any, told: list[Any]) -> None:
-    """Put an optimizer into a state, as `state` gives it."""
+    """Put an optimizer into a state, as `read_state` returns it."""
     hypers, states = told
     parameters = [one for group in own.param_groups for one in group["params"]]
     for group, hyper in zip(own.param_groups, hypers, strict=True):
@@ -81,12 +82,13 @@ def set_optimizer(own: Any, told: list[Any]) -> None:
 
 
 def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
-    """Module and name of its class, its plain attributes, parameters, buffers and children.
+    """Return module and name of its class, its plain attributes, parameters, buffers and children.
 
     Args:
         value: the module.
-        mark: makes of a tensor what is sent in its place.
+        mark: returns the value that is sent instead of a tensor.
     """
+    # The attributes of an empty module exist on the other side as well.
     base = vars(sys.modules["torch"].nn.Module())
     plain = [[name, one] for name, one in vars(value).items() if name not in base]
     children = [[name, one] for name, one in value._modules.items()]  # noqa: SLF001
@@ -100,7 +102,7 @@ def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
 
 
 def is_of_tensors(value: Any) -> bool:
-    """Whether it is what ``parameters()`` of a module gives."""
+    """Return whether it is the result of ``parameters()`` of a module."""
     torch = sys.modules.get("torch")
     return (
         torch is not None
@@ -110,10 +112,11 @@ def is_of_tensors(value: Any) -> bool:
 
 
 def built(told: list[Any]) -> Any:
-    """The module of these parts."""
+    """Build the module of these parts."""
     torch = sys.modules["torch"]
     module, name, training, plain, parameters, buffers, children = told
     kind = getattr(importlib.import_module(module), name)
+    # Not by the constructor, which needs arguments and would draw new parameters.
     made = kind.__new__(kind)
     torch.nn.Module.__init__(made)
     vars(made).update(plain, training=training)
@@ -127,9 +130,9 @@ def built(told: list[Any]) -> Any:
 
 
 def state(value: Any) -> list[Any]:
-    """What changes while it is used: modes, and tensors with their gradients.
+    """Return the part that changes while it is used: modes, and tensors with their gradients.
 
-    Of an optimizer it is what is set for its groups, and what is kept of each parameter.
+    For an optimizer: the settings of its groups, and the state of each parameter.
     """
     if is_optimizer(value):
         hypers = [
@@ -140,7 +143,7 @@ def state(value: Any) -> list[Any]:
 
 
 def modes(value: Any, told: list[bool]) -> None:
-    """Set whether it and each of its children are in training."""
+    """Set whether it and each of its children are in training mode."""
     for one, training in zip(value.modules(), told, strict=True):
         one.training = training
 

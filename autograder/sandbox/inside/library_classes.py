@@ -1,4 +1,4 @@
-"""The classes of libraries that a judge takes for what a student's box calls them by name."""
+"""The classes of libraries that a judge uses for the names that a student's box gives them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _NOT_THE_TESTS = frozenset(
         *("unittest", "mock", "pytest", "_pytest", "hypothesis"),
     )
 )
-"""Packages whose classes stay in the student's box. Some make objects that equal everything, as
-``unittest.mock.ANY``: made here, they would be a library's word and not the student's."""
+"""Packages with classes that stay in the student's box. Some make objects that equal everything, as
+``unittest.mock.ANY``: made here, they would count as a library's result and not as the student's."""
 _FROM_FILES = (importlib.machinery.SourceFileLoader, importlib.machinery.ExtensionFileLoader)
-"""How libraries are loaded; solutions and mutants come from their sources alone."""
+"""How libraries are loaded; solutions and mutants are loaded from their sources alone."""
 
 
 def find_library(name: str) -> Any:
-    """Return a module of Python's or of a library that is loaded here; None for all else.
+    """Return a module of Python or of a library that is loaded here; None for all others.
 
-    Nothing is imported, since the name is the student's word.
+    Nothing is imported, since the name is under the student's control.
     """
     root = name.partition(".")[0]
     if root in _NOT_THE_TESTS or root == forms.DRAWN:
@@ -35,7 +35,7 @@ def find_library(name: str) -> Any:
 
 
 def find_library_class(told: Sequence[str]) -> type | None:
-    """Return a class of a library that says itself that it belongs there: the path is the student's word."""
+    """Return a class of a library that confirms its path, which is under the student's control."""
     module, name = told
     found: Any = forms.named(module, name) if find_library(module) is not None else None
     if not issubclass(type(found), type):

@@ -1,8 +1,8 @@
 """The Linux calls that confinement is made of, through ctypes; no policy, no state.
 
-Every function raises OSError whose text names the call that failed, so that a missing layer can be
-reported by name. Sources: the manual pages unshare(2), mount(2), mount_setattr(2), pivot_root(2),
-prctl(2), capset(2), landlock(7), seccomp(2), user_namespaces(7).
+Every function raises OSError with a text that names the failed call, so that a missing layer can be reported
+by name. Sources: the manual pages unshare(2), mount(2), mount_setattr(2), pivot_root(2), prctl(2), capset(2),
+landlock(7), seccomp(2), user_namespaces(7).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _checked(result: int, what: str) -> int:
 
 
 def syscall(number: int, *arguments: int | bytes | None, what: str) -> int:
-    """A raw system call; integers are passed as C longs.
+    """Make a raw system call; integers are passed as C longs.
 
     Raises:
         OSError: it failed; the text begins with ``what``.
@@ -74,7 +74,7 @@ def syscall(number: int, *arguments: int | bytes | None, what: str) -> int:
 
 
 def machine_syscall(name: str) -> int:
-    """The number of a system call that differs between architectures.
+    """Return the number of a system call that differs between architectures.
 
     Raises:
         OSError: this architecture is not supported.
@@ -93,11 +93,11 @@ def unshare(flags: int) -> None:
 def fork_into(namespaces: int) -> tuple[int, int]:
     """Fork a child that begins in fresh namespaces; (its pid, a descriptor of it), or (0, -1) in the child.
 
-    One copy of the address space instead of the two that forking, unsharing and forking again cost: half
-    of the price of a box where torch is loaded. Neither libc's bookkeeping nor Python's is told of the fork:
-    the latter makes locks anew, which nobody holds, and writes to 300 pages for it. That is sound only for a
-    single-threaded process that is number 1 of its own process namespace, forking into another one, because
-    then the thread id that both remember stays right; random generators are the caller's to seed.
+    One copy of the address space instead of the two that forking, unsharing and forking again cost: half of
+    the cost of a box if torch is loaded. Neither libc nor Python updates its state for the fork: Python would
+    create new locks, which are not held, and write to 300 pages for that. This is sound only for a
+    single-threaded process that is number 1 of a process namespace, forking into another one, because
+    then the thread id that both remember stays right. The caller must seed random generators.
     """
     descriptor = ctypes.c_int(-1)
     arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
@@ -129,7 +129,7 @@ def prctl(option: int, argument: int = 0) -> None:
 
 
 def clone_mount(source: str, *, devices: bool = False, execute: bool = False) -> int:
-    """A detached read-only copy of the mounts below ``source`` (a folder or file).
+    """Create a detached read-only copy of the mounts below ``source`` (a folder or file).
 
     Taking the copies first and attaching them later means that nothing mounted in between can hide a
     source. Returns a descriptor for `attach_mount`.
@@ -169,7 +169,7 @@ def pivot_root(new_root: str) -> None:
 
 
 def collapse(address: int, length: int) -> bool:
-    """Gather mapped memory into huge pages at once; False where the kernel or some of it does not let it."""
+    """Gather mapped memory into huge pages at once; False if the kernel does not allow it for all of it."""
     result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
     return result == 0
 
@@ -185,7 +185,7 @@ def set_host_name(name: bytes) -> None:
 
 
 def drop_bounding_set() -> None:
-    """Give up what an exec could gain. Without CAP_SETPCAP nothing is given up and nothing can be gained."""
+    """Drop what an exec could gain; without CAP_SETPCAP nothing is dropped and nothing can be gained."""
     for capability in range(64):
         if LIBC.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
             break  # past the last capability this kernel knows
@@ -209,13 +209,14 @@ def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
 
 
 def no_new_privileges() -> None:
-    """From here on no exec can add a privilege."""
+    """Forbid that any exec adds a privilege."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def load_filter(program: bytes) -> None:
     """Load a compiled seccomp filter (an array of struct sock_filter, 8 bytes each)."""
     buffer = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: a 16-bit number of instructions, padding, and a pointer.
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     set_mode_filter = 1
     syscall(machine_syscall("seccomp"), set_mode_filter, 0, header, what="seccomp(SET_MODE_FILTER)")
@@ -229,7 +230,7 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
 
 def landlock_version() -> int:
-    """The kernel's Landlock ABI; 0 where it is not built in or not switched on."""
+    """Return the kernel's Landlock ABI; 0 if it is not built in or not switched on."""
     version = LIBC.syscall(ctypes.c_long(_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
     return max(0, int(version))
 
@@ -237,14 +238,16 @@ def landlock_version() -> int:
 def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
     """Restrict the file system to reading some trees, writing others, and using a few device files.
 
-    TCP is refused altogether and signals and abstract sockets are scoped where the kernel's ABI can.
+    TCP is refused altogether, and signals and abstract sockets are scoped if the kernel's ABI supports it.
     """
     version = landlock_version()
+    # All rights of version 1; a kernel refuses rights that it does not know.
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         handled |= right if version >= since else 0
     network = 3 if version >= 4 else 0  # bind and connect of TCP: handled, and never allowed
     scoped = 3 if version >= 6 else 0  # abstract UNIX sockets and signals
+    # The kernel's structure has grown with its versions.
     size = 8 if version < 4 else 16 if version < 6 else 24
     attributes = struct.pack("QQQ", handled, network, scoped)[:size]
     ruleset = syscall(_LANDLOCK_CREATE, attributes, size, 0, what="landlock_create_ruleset")
@@ -262,6 +265,7 @@ def _landlock_rule(ruleset: int, path: str, rights: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         path_beneath = 1
+        # On a file the kernel refuses rights that only folders have.
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
         rule = struct.pack("=Qi", rights, descriptor)

@@ -1,4 +1,4 @@
-"""Models of an assignment where the libraries of Hugging Face look for what was downloaded before.
+"""Places an assignment's models where the Hugging Face libraries look for earlier downloads.
 
 A folder with a configuration or a tokenizer is found by its path and by its own name, as if it came from the
 hub: `AutoTokenizer.from_pretrained("tiny-gpt2")`. Nothing is ever downloaded: there is no network.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 HUB = "/hub"
-"""Where the libraries look, in a box."""
+"""The folder in a box that the libraries search."""
 OFFLINE = {
     "DO_NOT_TRACK": "1",
     "HF_DATASETS_OFFLINE": "1",
@@ -20,12 +20,12 @@ OFFLINE = {
     "TRANSFORMERS_OFFLINE": "1",
     "WANDB_MODE": "offline",
 }
-"""What keeps libraries from trying, and from trying again and again."""
+"""Variables that keep libraries from trying, and from retrying."""
 
 
 def variables(hub: str) -> dict[str, str]:
-    """The variables of a box, where libraries look for downloads in ``hub``."""
-    # Clients read the machine's certificates when they are made, and a box may not.
+    """Build the environment variables of a box; libraries look for downloads in ``hub``."""
+    # Clients read the machine's certificates when they are created, and a box may not.
     return {**OFFLINE, "HF_HUB_CACHE": hub, "SSL_CERT_DIR": hub}
 
 
@@ -34,12 +34,12 @@ _REVISION = "0" * 40
 
 
 def lay_out(root: str, data: str, *, seen_below: str = "") -> None:
-    """Make the folder of downloads below a root, from what lies in its folder of data.
+    """Make the folder of downloads below a root, from the models in its data folder.
 
     Args:
-        root: of what a box sees.
+        root: of the files that a box sees.
         data: the folder of the assignment's files, below it.
-        seen_below: where the root is for a box; empty: it is the box's own root.
+        seen_below: the path of the root in a box; empty: it is the box's own root.
     """
     hub = Path(root + HUB)
     hub.mkdir(exist_ok=True)
@@ -49,6 +49,7 @@ def lay_out(root: str, data: str, *, seen_below: str = "") -> None:
             place = hub / f"models--{name.replace('/', '--')}"
             if place.exists():
                 continue
+            # The layout of the library's cache: refs/main names a revision, and snapshots holds it.
             (place / "refs").mkdir(parents=True)
             (place / "refs/main").write_text(_REVISION)
             (place / "snapshots").mkdir()

@@ -1,4 +1,4 @@
-"""How values of a notebook become a tagged tree, and arrays of a request the student's own. Runs in boxes."""
+"""Encodes values of a notebook as a tagged tree, and builds the student's own arrays. Runs in boxes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from autograder.sandbox.exchange import wire
 
 MAX_TEXT = 20_000
 MAX_WRITTEN_BITS = 14_000
-"""Python itself refuses to write integers of more than 4300 digits."""
+"""Python itself refuses to convert integers of more than 4300 digits to text."""
 
 
 def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
-    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied.
+    """Build the student's own array: a torch tensor or a numpy array. An array used several times is copied.
 
-    So is what lies where it would not by itself: torch crashes on complex numbers at odd places.
+    So is one at an address that numpy would not choose: torch crashes on complex numbers at odd addresses.
     """
     placed = array.flags.aligned and (
         array.dtype.kind != "c" or not array.__array_interface__["data"][0] % 16
@@ -34,10 +34,10 @@ def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
 
 
 class GuestEncoder(wire.Encoder):
-    """Adds what notebooks return: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
+    """Adds common types of notebooks: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
 
     def other(self, value: Any, depth: int) -> Any:
-        """The plain form of a value that is not of an exact plain type."""
+        """Encode a value that is not of an exact plain type."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._tensor(torch, value)
@@ -57,6 +57,7 @@ class GuestEncoder(wire.Encoder):
         return {"$": "opaque", "type": type(value).__name__[:80], "text": _text_instead(value)[:MAX_TEXT]}
 
     def _tensor(self, torch: Any, value: Any) -> Any:
+        # A subclass of the student's could otherwise answer in place of torch.
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
             plain = value.detach()
             dtype = str(plain.dtype).removeprefix("torch.")
@@ -65,6 +66,7 @@ class GuestEncoder(wire.Encoder):
             if plain.is_sparse or plain.is_quantized or plain.layout is not torch.strided:
                 plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
             plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
+            # numpy has no such type (bfloat16, for example); the tag keeps its name.
             if plain.dtype not in _numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
             return self.array(plain.contiguous().numpy(), tag)
@@ -82,7 +84,7 @@ def _read_pandas(pandas: Any, value: Any) -> Any:
 
 
 def _text_instead(value: Any) -> str:
-    """The text of exact numbers, sympy expressions and names of dtypes; empty for everything else."""
+    """Return the text of exact numbers, sympy expressions and names of dtypes; empty for other values."""
     torch, fractions, decimal = map(sys.modules.get, ("torch", "fractions", "decimal"))
     if fractions is not None and isinstance(value, fractions.Fraction):
         above, below = int(value.numerator), int(value.denominator)
@@ -104,7 +106,7 @@ def _numpy_dtypes(torch: Any) -> frozenset[Any]:
 
 
 def as_plain(value: Any, plain: type) -> Any:
-    """The value of an exact plain type, read from the object's own storage."""
+    """Return the value as an exact plain type, read from the object's own storage."""
     if plain is str:
         return str.__str__(value)
     if plain is int:

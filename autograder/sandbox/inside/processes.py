@@ -20,9 +20,9 @@ NO_PROGRAMS = "other programs cannot be started while a notebook is graded"
 
 
 def avoid_programs() -> None:
-    """Fork instead of starting a program, and raise where a program would still be needed.
+    """Fork instead of starting a program, and raise if a program would still be needed.
 
-    The tracker is not needed: a box has a file system of its own, which ends with it.
+    The tracker is not needed: a box has its own file system, which ends with it.
     """
     contexts: dict[str, Any] = multiprocessing.context._concrete_contexts  # type: ignore[attr-defined] # noqa: SLF001
     contexts |= dict.fromkeys(("spawn", "forkserver"), contexts["fork"])
@@ -34,10 +34,10 @@ def avoid_programs() -> None:
 
 
 def avoid_programs_of_torch(torch: ModuleType) -> None:
-    """Let torch's own multiprocessing work as well.
+    """Make torch's own multiprocessing work as well.
 
     To share tensors by file name, which notebooks choose to avoid a limit on open files, torch starts a
-    program that removes the files; sharing by descriptor needs none. `torch.multiprocessing.spawn` asks for a
+    program that removes the files; sharing by descriptor needs none. `torch.multiprocessing.spawn` requests a
     signal when its parent ends, which the system call filter refuses; all processes of a box end together.
     """
     torch.multiprocessing.set_sharing_strategy = _ignore

@@ -1,8 +1,8 @@
-"""What stands in a test for functions, classes and objects of the student's box. Runs in the judge's box.
+"""Stand-ins in a test for functions, classes and objects of the student's box. Runs in the judge's box.
 
-Every operation on a handle is asked of the student's box. What libraries would ask of an object behind its
-back, such as how it takes part in numpy's or torch's functions, has no answer here: a student's object does
-not decide how a test computes.
+Every operation on a handle is forwarded to the student's box. Protocols by which libraries query an object
+implicitly, such as how it takes part in numpy's or torch's functions, are not answered: a student's object
+does not decide how a test computes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_PROTOCOLS = (
     "_repr_",
     "_ipython",
 )
-"""How names begin by which libraries ask an object to take over."""
+"""Prefixes of names by which libraries ask an object to provide an operation."""
 _REFLECTED = (
     "add",
     "sub",
@@ -48,7 +48,7 @@ _REFLECTED = (
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
 _MEASURING = (*_ORDER, "eq", "contains", "sub", "truediv", "floordiv", "mod", "xor")
-"""Operators by which tests look how far a result is from the expected one."""
+"""Operators by which tests measure how far a result is from the expected one."""
 _COMPARING = frozenset(
     (
         *(f"__{form}{name}__" for name in _MEASURING for form in ("", "r", "i")),
@@ -56,23 +56,23 @@ _COMPARING = frozenset(
         *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
     )
 )
-"""Methods that do what these operators do."""
+"""Methods that do the same as these operators."""
 _OF_DICTIONARIES = ("items", "keys", "values")
 _NEAR = 0.1
-"""So near to 0 or 1 is what tests by a tolerance expect of a difference or a quotient."""
+"""Distance from 0 or 1 that tests with a tolerance expect of a difference or a quotient."""
 _NOTHING_EQUALS = "a text that no honest object equals"
 _OF_PYTHON = "types"
-"""The module that has names for classes of functions, code and the like, which are not to be called here."""
+"""The module that names classes of functions, code and the like, which must not be called here."""
 _STUDENTS = "student"
-"""The module of classes that stand for the student's."""
+"""The module of classes that represent the student's."""
 
 
 class CannotJudge(BaseException):
-    """The test needs something that does not go from one box to the other. No test catches it."""
+    """The test needs something that cannot cross from one box to the other. No test catches it."""
 
 
 class StudentExit(Exception):
-    """The student's code tried to end the program, or a fresh box of theirs has ended (its `Ending`)."""
+    """The student's code tried to end the program, or a fresh box has ended (its `Ending`)."""
 
     ending = ""
 
@@ -94,7 +94,7 @@ class Handle:
             return table.stand_in(self)
         if name.startswith(_NO_PROTOCOLS):
             raise AttributeError(name)
-        if name in ("__copy__", "__deepcopy__"):  # copy looks for them in the object itself
+        if name in ("__copy__", "__deepcopy__"):  # the copy module looks them up in the object
             return object.__getattribute__(self, name)
         if name == "__dict__":
             return table.ask("call", table.attribute(self, "__dict__").copy)  # of a class: a read-only view
@@ -147,7 +147,7 @@ class Handle:
         return table_of(self).ask("enter", self)
 
     def __exit__(self, _kind: object, error: object, _: object) -> bool:
-        """An exception is told, and may be caught there; that the test found something wrong is not."""
+        """Pass on an exception, which may be caught there; a failed assertion of the test is not shown."""
         table = table_of(self)
         if error is None or not isinstance(error, Exception) or type(error) is AssertionError:
             table.ask("leave", self)
@@ -183,7 +183,7 @@ def _order(name: str) -> Callable[[Handle, Any], Any]:
 
 
 def _fill(kind: type) -> None:
-    """The operators that are asked as they are."""
+    """Define the operators that are forwarded unchanged."""
     for one in ("getitem", "setitem", "delitem", "neg", "pos", "invert"):
         setattr(kind, f"__{one}__", _operator(one))
     for one in _REFLECTED:
@@ -213,7 +213,7 @@ class CallableHandle(Handle):
 
 
 class MethodHandle(CallableHandle):
-    """A method of an object, which is looked up only when something else is done with it than to call it."""
+    """A method of an object, which is fetched only if it is used for something other than a call."""
 
     __slots__ = ("_method", "_object")
 
@@ -258,10 +258,10 @@ class ClassHandle(CallableHandle):
 
 
 class KnownType(type):
-    """So that ``type(x)`` of a handle is the student's class; of all else it is what it always is."""
+    """Makes ``type(x)`` of a handle the student's class; for other objects it behaves as always."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """The type of one thing, or a new class."""
+        """Return the type of one object, or a new class."""
         if len(args) == 1 and instance_of(args[0], Handle):
             return table_of(args[0]).type_of(args[0])
         return builtins.type(*args, **kwargs)
@@ -277,22 +277,22 @@ class KnownType(type):
 
 
 class TypeOfTests(metaclass=KnownType):
-    """Stands in tests under the name ``type``."""
+    """The value of the name ``type`` in tests."""
 
 
 def instance_of(one: object, kind: type) -> bool:
-    """Whether it really is of a class; `isinstance` would believe what a handle says of itself."""
+    """Return whether it really is of a class; `isinstance` would believe a handle's own claim."""
     return issubclass(type(one), kind)
 
 
 def table_of(handle: Any) -> Proxies:
-    """Whose handle it is."""
+    """Return the table that a handle belongs to."""
     table: Proxies = object.__getattribute__(handle, "_ask")
     return table
 
 
 def name_of(handle: Any) -> str:
-    """Its name in the student's box."""
+    """Return its name in the student's box."""
     name: str = object.__getattribute__(handle, "_name")
     if not name:
         one, method = object.__getattribute__(handle, "_object"), object.__getattribute__(handle, "_method")
@@ -305,14 +305,14 @@ def name_of(handle: Any) -> str:
 
 
 class Proxies:
-    """Handles by name, and what is known of their classes."""
+    """Handles by name, and the known facts about their classes."""
 
     def __init__(self, ask: Ask, count: Callable[[Any], None]) -> None:
-        """Of one student's box.
+        """Prepare the handles of one student's box.
 
         Args:
             ask: carries out an operation there.
-            count: is told of values that were sent ahead and are used now.
+            count: called with values that were sent in advance and are used now.
         """
         self._send = ask
         self.count = count
@@ -320,13 +320,13 @@ class Proxies:
         self._methods: dict[str, frozenset[str]] = {}
         self._attributes: dict[str, dict[str, Any]] = {}
         self._combined: set[str] = set()
-        """Names of handles on what arithmetic with a value of the test gave, and on what follows from it."""
+        """Names of handles on results of arithmetic with a value of the test, or derived from those."""
         self.own_words: dict[str, None] = {}
         self.disputed = ""
         self.sizes: dict[tuple[str, str], int] = {}
-        """By handle: how many parts an object had when it was gone through, and what it said of that."""
+        """By handle and source: the number of parts an object yielded, and the number it reported."""
         self.is_strict = False
-        """Whether nothing that a student's class says of its object counts, whatever else a test sees."""
+        """Whether nothing counts that a student's class says about its object, whatever else a test sees."""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         self._described: dict[str, tuple[str, list[Any]]] = {}
         self._stand_ins: dict[str, type] = {}
@@ -341,11 +341,11 @@ class Proxies:
         return found
 
     def handle(self, name: str, kind: str) -> Any:
-        """What stands for an object: a module or class of a library itself, else a handle.
+        """Return the stand-in for an object: a module or class of a library itself, else a handle.
 
-        What a check uses of the student's runs in their box, whatever it is: there functions may be
+        Everything from the student's box that a check uses runs in their box: there functions may be
         forbidden, and a library's object cannot decide how it compares. Only exceptions, which are raised
-        here, and types of numbers are themselves.
+        here, and types of numbers are used themselves.
         """
         word, _, rest = kind.partition(" ")
         if word == "module" and not self.is_strict and (found := find_library(rest)) is not None:
@@ -365,7 +365,7 @@ class Proxies:
         return made
 
     def attribute(self, handle: Any, name: str) -> Any:
-        """An attribute, as the student's box has it."""
+        """Return an attribute, as the student's box has it."""
         own = name_of(handle) if type(handle) is not MethodHandle else ""
         if name in (held := self._attributes.get(own, {})):
             self.count(found := held[name])
@@ -382,7 +382,7 @@ class Proxies:
     def told(
         self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]], hidden: Iterable[str]
     ) -> None:
-        """What the student's box says ahead; attributes hold until it says something else of the object."""
+        """Record news from the student's box; attributes are valid until it sends newer ones."""
         for name, (title, bases, by_identity, methods) in classes:
             self._describe(name, title, bases, by_identity)
             self._methods[name] = frozenset(methods)
@@ -391,13 +391,13 @@ class Proxies:
             self._attributes.pop(name, None)
 
     def forget(self) -> None:
-        """What was told ahead; it is asked for where it is used."""
+        """Forget attributes that were sent in advance; they are requested when they are used."""
         self._attributes.clear()
 
     # ------------------------------------------------------------ truth
 
     def truth(self, operation: str, handle: Any, *others: Any) -> Any:
-        """What a class of the student's says of its own object."""
+        """Return the claim of a student's class about its own object, and note that it is a claim."""
         found = self.ask(operation, handle, *others)
         if operation == "len" and self._holds_another(handle, found):
             self.disputed = f"{self.title(handle)}.__len__ says what the object does not hold"
@@ -408,7 +408,7 @@ class Proxies:
         return found
 
     def iterate(self, handle: Any) -> Iterator[Any]:
-        """``iter``: of a container the parts that it really holds, whatever its class gives instead."""
+        """Iterate over the parts that a container really holds, whatever its class returns instead."""
         own = self.class_of(handle)
         if not self.is_strict or own is None or not instance_of(self.type_of(handle), ClassHandle):
             found: Iterator[Any] = self.ask("iter", handle)
@@ -425,30 +425,30 @@ class Proxies:
         self._note_size(handle, "iter", number)
 
     def _note_size(self, handle: Any, told_by: str, number: Any) -> None:
-        """Doubt an object that says how many parts it has, and gives another number of them."""
+        """Doubt an object that reports one number of parts, and yields another."""
         name = name_of(handle)
         self.sizes[name, told_by] = number
         if len({self.sizes.get((name, one), number) for one in ("len", "iter")}) > 1:
             self.disputed = f"{self.title(handle)}.__len__ says what the object does not give"
 
     def _holds_another(self, handle: Any, length: Any) -> bool:
-        """Whether a subclass of a container tells another length than the container itself has."""
+        """Return whether a subclass of a container reports another length than the container itself has."""
         if self.class_of(handle) is None or not issubclass(self.stand_in(handle), list | dict | tuple | set):
             return False
         held = self.ask("plain", handle)
         return held is not Ellipsis and bool(length != len(held))
 
     def contains(self, handle: Any, value: Any) -> bool:
-        """``in``: of two handles the student's word; of plain data only what a container really holds."""
+        """Return ``in``: for two handles the student's answer; for plain data only real members count."""
         if instance_of(value, Handle):
             return bool(self.truth("contains", handle, value))
         held = self.ask("plain", handle)
-        if held is Ellipsis or value not in held:  # a subclass may have a `__contains__` of its own
+        if held is Ellipsis or value not in held:  # a subclass may override `__contains__`
             self.refuse_own_word("contains", handle, value)
         return True
 
     def equal(self, handle: Any, other: Any) -> bool:
-        """``==``: of two handles the student's word; with plain data only what a container really holds."""
+        """Return ``==``: for two handles the student's answer; for plain data only real contents count."""
         if handle is other:
             return True
         if instance_of(other, Handle):
@@ -460,21 +460,19 @@ class Proxies:
             return bool(held == other)
         if self.is_strict:
             self.refuse_own_word("eq", handle, other)
-        elif (
-            self.ask("eq", handle, _NOTHING_EQUALS) is True
-        ):  # what is expected is not shown to the student's code
+        elif self.ask("eq", handle, _NOTHING_EQUALS) is True:  # never shows the expected value
             self.disputed = f"{self.title(handle)}.__eq__ says equal to anything"
         return False
 
     def compare(self, operation: str, handle: Any, other: Any) -> Any:
-        """``<`` and the like, by the student's class; ``!=`` with plain data as `equal`."""
+        """Return ``<`` and the like, by the student's class; ``!=`` with plain data as `is_equal`."""
         if operation == "ne" and not instance_of(other, Handle):
             return not self.equal(handle, other)
         self.refuse_own_word(operation, handle, other)
         return self.truth(operation, handle, other)
 
     def combine(self, operation: str, handle: Any, other: Any, *, swapped: bool = False) -> Any:
-        """Return what arithmetic with a student's object gives, by its class."""
+        """Return the result of arithmetic with a student's object, by its class."""
         name = operation.strip("_")
         if self.is_strict or name.removeprefix("i") in _MEASURING:
             self.refuse_own_word(name, handle, other)
@@ -486,8 +484,8 @@ class Proxies:
     def refuse_own_word(self, operation: str, handle: Any, other: Any) -> None:
         """Refuse arithmetic and comparisons of a student's object with a value of the test.
 
-        A class whose ``__sub__`` gives 0, or whose ``__lt__`` is true, meets every tolerance. The value does
-        not go to the student's code either, which would know what the next test expects.
+        A class with a ``__sub__`` that returns 0, or a ``__lt__`` that returns True, meets every tolerance.
+        The value is not sent to the student's code either, which would learn the value that a test expects.
         """
         if not instance_of(other, Handle):
             name = operation.strip("_")
@@ -501,8 +499,8 @@ class Proxies:
     def _note_combined(self, found: Any) -> None:
         """Follow a sum or a product of a student's object and a value of the test.
 
-        Operators are what some tests are about, so the test may look at what they give. It has to see the
-        right value then: one near 0 or 1 is what a class would say of every difference.
+        Some tests are about operators, so a test may look at their results. But the results must be
+        distinguishable: a class could return a value near 0 or 1 for every difference.
         """
         if instance_of(found, Handle):
             self._combined.add(name_of(found))
@@ -512,12 +510,12 @@ class Proxies:
     # ------------------------------------------------------------ classes
 
     def class_of(self, handle: Any) -> Any:
-        """The handle of an object's class; None of functions and classes."""
+        """Return the handle of an object's class; None for functions and classes."""
         name = object.__getattribute__(handle, "_of")
         return self.handle(name, "class") if name else None
 
     def type_of(self, handle: Any) -> Any:
-        """What ``type`` gives."""
+        """Return the result of ``type``."""
         if instance_of(handle, ClassHandle):
             return type
         own = self.class_of(handle)
@@ -527,29 +525,29 @@ class Proxies:
         return own if instance_of(described, ClassHandle) else described
 
     def known_class(self, handle: Any) -> type | None:
-        """The library's class that a handle is on; None if it is on anything else."""
+        """Return the library's class that a handle refers to; None for other objects."""
         found = self._mro(handle)[1][0] if instance_of(handle, ClassHandle) else None
         return found if instance_of(found, type) else None
 
     def bases(self, kind: Any) -> tuple[Any, ...]:
-        """All that a class derives from: of libraries the classes themselves."""
+        """Return all bases of a class: those of libraries as the classes themselves."""
         known = self.known_class(kind)
         return tuple(self._mro(kind)[1][1:]) if known is None else (known,)
 
     def derives(self, kind: Any, other: Any) -> bool:
-        """Whether a class is another one, or derives from it."""
+        """Return whether a class is another one, or derives from it."""
         known = self.known_class(other)
         return any(one is other or (one is known and known is not None) for one in self._mro(kind)[1])
 
     def stand_in(self, handle: Any) -> type:
-        """A real class in the place of an object's: derived from what a library has of its bases."""
+        """Return a real class in place of an object's class, derived from its bases in libraries."""
         own = self.class_of(handle)
         if own is None:
             return type if instance_of(handle, ClassHandle) else type(lambda: None)
         return self._stand_in(own)
 
     def exception(self, kind: Any) -> type[BaseException]:
-        """The class under which an exception of the student's is raised here."""
+        """Return the class under which an exception of the student's is raised here."""
         return self._stand_in(kind)
 
     def _stand_in(self, kind: Any) -> type:
@@ -568,7 +566,7 @@ class Proxies:
         return self._stand_ins[name]
 
     def _derived_exception(self, kind: Any, title: str, kinds: list[Any]) -> type:
-        """Below what stands for its bases: ``except`` and ``issubclass`` see what derives from what."""
+        """Derive a class from the stand-ins of its bases, so that ``except`` and ``issubclass`` work."""
         bases = [self._stand_in(one) if instance_of(one, ClassHandle) else one for one in kinds]
         table = self
 
@@ -580,7 +578,7 @@ class Proxies:
         return type(title, tuple(bases), {"__module__": _STUDENTS, **own})
 
     def stands_for(self, value: Any) -> Any:
-        """The handle of the class or the exception of the student's in whose place a value is; None else."""
+        """Return the handle of the student's class or exception that a value represents; otherwise None."""
         if isinstance(value, type):
             return self._stood_for.get(value) if value.__module__ == _STUDENTS else None
         if isinstance(value, BaseException) and instance_of(one := vars(value).get("student"), Handle):
@@ -588,7 +586,7 @@ class Proxies:
         return None
 
     def hash_of(self, handle: Any) -> int:
-        """As the student's class says, where it says something of its own."""
+        """Return the hash by the student's class, if it defines one."""
         own = self.class_of(handle)
         if own is not None and not self._by_identity(own):
             return int(self.ask("hash", handle))
@@ -611,7 +609,7 @@ class Proxies:
         self._described[name] = str(title), [own, *(one for one in others if one is not None)]
 
     def title(self, handle: Any) -> str:
-        """The name of an object's class."""
+        """Return the name of an object's class."""
         own = self.class_of(handle)
         return "function" if own is None else self._mro(own)[0]
 
@@ -628,19 +626,19 @@ def _is_near_0_or_1(value: Any) -> bool:
 
 
 def _of_raised(error: Any, name: str) -> Any:
-    """What an exception has beside its text is in the student's box."""
+    """Return an attribute of an exception from the student's box."""
     if name.startswith("__") or "student" not in vars(error):
         raise AttributeError(f"{type(error).__name__!r} object has no attribute {name!r}")
     return getattr(error.student, name)
 
 
 def _text_of_raised(error: Any) -> str:
-    """As the student's class tells it."""
+    """Return the text of an exception, by the student's class."""
     return vars(error)["told"] if "told" in vars(error) else BaseException.__str__(error)
 
 
 def _derived(title: str, bases: list[type]) -> type:
-    """A class of this name below the first base that can have one."""
+    """Derive a class of this name from the first base that can have subclasses."""
     for base in bases:
         try:
             return type(title, (base,), {"__module__": _STUDENTS})

@@ -1,10 +1,10 @@
-"""Lets forbidden functions of torch fail. Runs in the box.
+"""Makes forbidden functions of torch fail. Runs in the box.
 
-It is made before any student code runs, from torch's own parts as they are by then. That what is forbidden
-fails is a matter of torch's dispatcher, which every way to an operator passes: another thread, ``torch.ops``,
-``torch._C``, a function kept in a variable.
+It is created before any student code runs, from torch's own parts as they are then. Forbidden operators fail
+in torch's dispatcher, which every way to an operator passes: another thread, ``torch.ops``, ``torch._C``, a
+function kept in a variable.
 
-A box in which something was forbidden is of no use for anything else.
+A box in which something was forbidden cannot be used for anything else.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _KEYS = (
     "FuncTorchBatchedDecomposition",
     "CompositeImplicitAutograd",
 )
-"""Where an operator may have a kernel that runs here."""
+"""Dispatch keys under which an operator may have a kernel that runs here."""
 _REFUSAL = "forbidden here"
-_function = types.FunctionType  # as it is before student code runs, as the next two
+_function = types.FunctionType  # saved before student code runs, like the next two
 _own_id, _send = os.getpid, os.kill
 
 
 class Recorder:
-    """Lets forbidden functions fail in the box of a check that forbids them."""
+    """Makes forbidden functions fail in the box of a check that forbids them."""
 
     def __init__(self) -> None:
         self._kept: list[Any] = []
@@ -45,13 +45,13 @@ class Recorder:
             self._prepare()
 
     def forbid(self, patterns: Sequence[str]) -> int:
-        """From now on operators and functions of torch fail whose names hold one of these.
+        """Make operators and functions of torch fail from now on if their names contain one of these.
 
         Returns:
-            How many there are.
+            The number of them.
         """
         self._prepare()
-        if self._forbidden:  # in the same box, for the call before
+        if self._forbidden:  # by an earlier call in the same box
             return self._forbidden
         _end_other_processes()
         sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])" for one in patterns))
@@ -74,7 +74,7 @@ class Recorder:
         if not names:
             return 0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of kernels that are replaced, which is what is wanted
+            warnings.simplefilter("ignore")  # about replaced kernels, which is intended
             for key in _KEYS:
                 library = self._library("IMPL", "aten", key, "", 0)
                 self._kept.append(library)
@@ -93,10 +93,10 @@ class Recorder:
 
 
 def _end_other_processes() -> None:
-    """End what the notebook's cells forked: what is forbidden here would still work there.
+    """End processes that the notebook's cells forked: forbidden functions would still work there.
 
-    Those that are forked later have it fail as well. Without a namespace of its own a box is no
-    obstacle to anybody, and the same call would end processes of others.
+    Processes that are forked later have them fail as well. Without its own namespace a box cannot stop
+    other processes, and the same call would end those of others.
     """
     if _own_id() == 1:
         with contextlib.suppress(ProcessLookupError):
@@ -108,7 +108,7 @@ def _refuse(*_: Any, **__: Any) -> Any:
 
 
 def _fail_functions(names: Sequence[str]) -> int:
-    """What is written in Python fails wherever it is known by now: its own code is exchanged."""
+    """Make functions written in Python fail wherever they are known: their code objects are exchanged."""
     found = 0
     for place, module in list(sys.modules.items()):
         if not place.startswith("torch"):
@@ -124,6 +124,6 @@ def _fail_functions(names: Sequence[str]) -> int:
                 try:
                     one.__code__ = code
                 except ValueError:
-                    continue  # it has variables of a function around it
+                    continue  # a closure: its code has free variables
                 found += 1
     return found

@@ -1,7 +1,7 @@
-"""Modules whose files have moved: they go on importing, from where their files are seen now.
+"""Lets modules with moved files continue to import, from the present paths of their files.
 
-What a module has computed from its old path, such as a folder of data, is not changed; it is read while the
-zygote starts, which sees both places.
+Values that a module has computed from its old path, such as a folder of data, are not changed; they are used
+while the zygote starts, which sees both places.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 
 def moved_path(path: str, moved: Mapping[str, str]) -> str:
-    """Where a path is now.
+    """Return the present path of a file.
 
     Args:
-        path: as it was.
-        moved: folder or file → where it is now; none lies below another.
+        path: the old path.
+        moved: folder or file → its present path; none is below another.
     """
     for before, now in moved.items():
         if path == before or path.startswith(f"{before}/"):
@@ -26,14 +26,15 @@ def moved_path(path: str, moved: Mapping[str, str]) -> str:
 
 
 def relocate(moved: Mapping[str, str]) -> None:
-    """Have this process import from where files are now, also for packages that are imported already.
+    """Make this process import from the present paths, also for packages that are already imported.
 
     Args:
-        moved: see `moved_path`.
+        moved: see `find_new_path`.
     """
     if not moved:
         return
     sys.path[:] = [moved_path(path, moved) for path in sys.path]
+    # The cache holds finders for the old paths.
     sys.path_importer_cache.clear()
     for module in [*sys.modules.values()]:
         if isinstance(module, ModuleType):
@@ -55,12 +56,12 @@ def _relocate_module(module: ModuleType, moved: Mapping[str, str]) -> None:
 
 def _relocate_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
     for name in names:
-        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse to be assigned to
+        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse assignment
         value = attributes.get(name)
         if isinstance(value, str):
             attributes[name] = moved_path(value, moved)
 
 
 def _relocated(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:
-    """Paths where they are now. A spec and its module may share one list: a second time changes nothing."""
+    """Replace old paths. A spec and its module may share one list: the second pass changes nothing."""
     return [moved_path(path, moved) if isinstance(path, str) else path for path in paths]

@@ -1,7 +1,7 @@
 """The student's end of a test that runs elsewhere: carries out one operation at a time. Runs in their box.
 
-What has no plain form is kept here, and a handle goes out in its place. Nothing here is trusted after student
-code has run: whatever it answers is the student's word, and arrives as plain data or as a handle.
+Objects without a plain form are kept here, and a handle is sent instead. Nothing here is trusted after
+student code has run: its answers are under the student's control, and arrive as plain data or as handles.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
 REMOTE = "@remote"
 """The target of calls by which tests reach it."""
 MODELS = "autograder.checking.models"
-"""The module whose functions checks have called beside the student's objects."""
+"""The module with the functions that checks may run next to the student's objects."""
 MOST_HANDLES = 100_000
 MOST_CAUSES = 3
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
 DEEP = 16
-"""From here on containers go as a list of what is in them, since frames are not nested deeper than 32."""
+"""Depth from which on containers are sent as a flat list, since frames are not nested deeper than 32."""
 MANY_SHOWN = 8
-"""Of a list of objects so many are told with their attributes."""
+"""Number of objects in a list that are sent with their attributes."""
 Further = Callable[[Encoded, int], Encoded]
 _PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
-"""Classes of Python's own that only `types` has a name for: of generators, methods and the like."""
+"""Python's own classes that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _CONTAINERS = (list, tuple, dict)
 _OPERATORS = (
@@ -104,11 +104,11 @@ _BUILTINS = (
 
 
 class TooManyObjects(MemoryError):
-    """More objects are held for a test than any answer needs; the student's code did not raise it."""
+    """A test holds more objects than any answer needs; this was not raised by the student's code."""
 
 
 class HandleEncoder(GuestEncoder):
-    """Adds further known types in parts, and handles for everything else."""
+    """Adds further known types in parts, and handles for all other objects."""
 
     def __init__(
         self, handle: Callable[[Any], dict[str, Any]], follows: Callable[[Any], list[str]] = lambda _: []
@@ -119,7 +119,7 @@ class HandleEncoder(GuestEncoder):
         self._handle = handle
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """As always; a dictionary with other keys goes in pairs, and many numbers as an array."""
+        """Encode a value; a dictionary with other keys is sent in pairs, and many numbers as an array."""
         kind = type(value)
         if kind not in _CONTAINERS:
             return super().encode(value, depth)
@@ -136,7 +136,7 @@ class HandleEncoder(GuestEncoder):
         return super().encode(value, depth)
 
     def other(self, value: Any, depth: int) -> Any:
-        """Tensors, parts, the plain base of a subclass of a number or a text, or a handle."""
+        """Encode tensors, values in parts, the plain base of a subclass of a number or text, or a handle."""
         if isinstance(value, Keyed):
             return self._form("shared", value.parts, depth)
         torch = sys.modules.get("torch")
@@ -159,7 +159,7 @@ class HandleEncoder(GuestEncoder):
         return {"$": "form", "type": name, "v": self.encode(parts, depth + 1)}
 
     def _leaf(self, torch: Any, value: Any) -> Any:
-        """A parameter with its gradient; what follows from a computation stands for itself."""
+        """Encode a parameter with its gradient; the result of a computation also gets a handle."""
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
             leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
         if not value.requires_grad:
@@ -173,26 +173,27 @@ class HandleEncoder(GuestEncoder):
 
 
 def _numbers(values: list[Any]) -> np.ndarray | None:
-    """Many numbers of one plain type as an array; None where they are something else."""
+    """Return many numbers of one plain type as an array; None for other values."""
     kinds = set(map(type, values))
     if kinds == {float}:
         return np.array(values)
+    # Within the range of int64, with a margin.
     if kinds == {int} and max(map(abs, values)) < 1 << 62:
         return np.array(values, np.int64)
     return None
 
 
 class Remote:
-    """What of the notebook a test reaches, by handles that last as long as the box."""
+    """The objects of the notebook that a test reaches, by handles that last as long as the box."""
 
     def __init__(self, shell: Any, further: Further, forbid: Callable[[Any], Any] = list) -> None:
-        """Of a notebook.
+        """Prepare the operations on a notebook.
 
         Args:
-            shell: whose names it reaches.
-            further: answers the present operation with a call of a function of the test's, and gives the next
-                operation of the same depth.
-            forbid: lets functions of torch fail from now on whose names hold one of some patterns.
+            shell: the shell with the notebook's names.
+            further: answers the current operation with a call of a function of the test's, and returns the
+                next operation of the same depth.
+            forbid: makes functions of torch fail from now on if their names contain one of some patterns.
         """
         self._shell = shell
         self._callbacks = Callbacks(self._called_back)
@@ -228,6 +229,7 @@ class Remote:
             "call_by_name",
             "beside",
         )
+        # The judge names operations by these words, so these methods must keep their names.
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
@@ -245,12 +247,13 @@ class Remote:
         }
 
     def encoder(self) -> HandleEncoder:
-        """Encodes what goes out."""
+        """Create an encoder for values that go out."""
         return HandleEncoder(self._reference, self._follows)
 
     def _follows(self, tensor: Any) -> list[str]:
-        """The keys of tensors of the test's that this one follows from."""
+        """Return the keys of the test's tensors that this tensor depends on."""
         wanted = {id(leaf): key for key, leaf in self._leaves.items()}
+        # Walks the graph from results to leaves, which hold their tensor as `variable`.
         seen, waiting, found = set(), [tensor.grad_fn] if wanted else [], []
         while waiting:
             node = waiting.pop()
@@ -263,7 +266,7 @@ class Remote:
         return found
 
     def decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
-        """A value that came in, other than plain ones."""
+        """Decode a value that is not plain."""
         if tag == "ref":
             return self._objects[tree["v"]]
         name, told = tree["type"], tree["v"]
@@ -271,7 +274,7 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             self._leaves[told[1]] = leaf = told[0].detach().requires_grad_()
-            return leaf.clone()  # as in the test it is no leaf, and may be changed in place
+            return leaf.clone()  # as in the test: no leaf, so it may be changed in place
         if name == "own":
             return self._callbacks.stub(*told)
         if name == "thrown":
@@ -289,17 +292,17 @@ class Remote:
         """Carry out one operation.
 
         Args:
-            tree: its name in the table, operands, keywords, what the test has changed since the last one
-                (shared values, and states of generators), which judge's box says it, and how many calls of
-                its functions are open.
-            arrays: beside it.
+            tree: its name in the table, operands, keywords, the changes of the test since the last operation
+                (shared values, and states of generators), the token of the judge's box, and the number of
+                open calls of the test's functions.
+            arrays: the arrays of the tree.
 
         Returns:
             A dictionary: ``v``, the value, or ``raised``, or ``back``, a call of a function of the
-            test's; what was printed, and what is different now.
+            test's; the printed text, and the changes on this side.
         """
-        # A new judge knows nothing of what was told to the one before, nor by which keys. A test that runs
-        # here has none.
+        # A new judge knows neither what was sent to the one before, nor the keys. A test that runs here has
+        # no judge.
         if tree[0] != "test" and tree[4] != self._judge:
             self._judge, self.shared = tree[4], SharedValues("s", self._encoded)
             self._callbacks = Callbacks(self._called_back)
@@ -331,13 +334,13 @@ class Remote:
             with contextlib.redirect_stdout(self._printed), _usual_torch(beside):
                 value = self._table[operation](*args, **kwargs)
                 told = {"v": value if operation == "beside" else self.shared.marked(value)}
-                if operation in ("call_by_name", "beside"):  # which leave the generators as they were
+                if operation in ("call_by_name", "beside"):  # both restore the generators
                     beside = {**beside, "kept": True}
                 shown.append(value)
         except (TooManyObjects, Abandoned):
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
-            if isinstance(error, MemoryError):  # what the failed computation had gathered is needed again
+            if isinstance(error, MemoryError):  # frees the memory of the failed computation
                 error.__traceback__ = error.__context__ = None
                 gc.collect()
             told = {"raised": self._raised(error)}
@@ -345,7 +348,7 @@ class Remote:
         return self._with_news(told, shown, beside)
 
     def _called_back(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Have a function of the test's called, and meanwhile carry out what it asks for."""
+        """Have a function of the test's called, and meanwhile carry out the operations that it requests."""
         marked = [self.shared.marked(one) for one in args]
         called = [how, key, marked, {name: self.shared.marked(one) for name, one in kwargs.items()}]
         reply = self._with_news({"back": called}, [*args], {"seeded": True})
@@ -358,7 +361,7 @@ class Remote:
             reply = self._carried_out(operation, told, keywords, beside)
 
     def _with_news(self, told: dict[str, Any], shown: list[Any], beside: Mapping[str, Any]) -> Encoded:
-        """What is told, with all that the test's side does not know yet."""
+        """Encode a reply with all changes that the test's side does not know yet."""
         if text := self._printed.getvalue():
             told["printed"] = text[:MOST_PRINTED]
             self._printed.seek(0)
@@ -372,13 +375,13 @@ class Remote:
         newest = self.shared.newest
         try:
             return self._encoded(told | self._ahead(shown))
-        except Exception:  # noqa: BLE001 - what was to be sent ahead will be asked for, if it is used
+        except Exception:  # noqa: BLE001 - values not sent in advance are requested when used
             self.shared.forget_since(newest)
             told |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
             return self._encoded(told | {"iterators": self._iterators.give_up()})
 
     def _ahead(self, shown: list[Any]) -> dict[str, Any]:
-        """Names that are bound to other things now, and attributes of objects."""
+        """Collect names that have new values, and attributes of objects."""
         found: dict[str, Any] = {}
         bound, gone = self._watched.news()
         if bound:
@@ -405,15 +408,15 @@ class Remote:
     # ------------------------------------------------------------ operations
 
     def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
-        """What came of a test in the notebook's own names, which is the student's word."""
+        """Run a test in the notebook's own names; the outcome is under the student's control."""
         return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
 
     def _watch(self, names: tuple[str, ...], attributes: bool = True) -> None:  # noqa: FBT001, FBT002 - as sent
-        """The names that a test uses: what they stand for is told now, and when it is another thing.
+        """Watch the names that a test uses: their values are sent now, and again when they change.
 
         Args:
             names: of the notebook.
-            attributes: tell those of objects ahead; a check seldom looks at any.
+            attributes: send attributes of objects in advance; a check seldom uses any.
         """
         self._watched.begin([*names])
         self._tells_attributes = attributes
@@ -435,13 +438,13 @@ class Remote:
         return self._iterators.begun(iter(one), self._handle, self._put)
 
     def _put(self, one: Any, other: Any) -> None:
-        """Put another object in the place of one that has a handle."""
+        """Replace an object that has a handle by another one."""
         name = self._names.pop(id(one), None)
         if name is not None:
             self._names[id(other)], self._objects[name] = name, other
 
     def _backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
-        """Take a gradient here; what of it belongs to the tensors that the test has computed."""
+        """Take a gradient here; return those of the tensors that the test has computed."""
         weighted(tensor, grad).backward(retain_graph=True)
         found = []
         for key in keys:
@@ -452,7 +455,7 @@ class Remote:
         return found
 
     def _gradients(self, tensor: Any, grad: Any, keys: tuple[str, ...], wanted: tuple[Any, ...]) -> Any:
-        """Take one here that leaves nothing behind."""
+        """Take a gradient here that leaves no state behind."""
         return on_the_students_side(tensor, grad, {key: self._leaves[key] for key in keys}, wanted)
 
     def _set(self, one: Any, name: str, value: Any) -> None:
@@ -462,26 +465,26 @@ class Remote:
         delattr(one, name)
 
     def _plain(self, one: Any) -> Any:
-        """What an object of a subclass of a container holds; nothing for others."""
+        """Return the content of an object of a subclass of a container; `Ellipsis` for other objects."""
         for plain in (dict, list, tuple):
             if isinstance(one, plain):
                 return as_plain(one, plain)
         return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
 
     def _beside(self, module: str, name: str, /, *args: Any) -> Any:
-        """Call a function of ours that works on the student's objects here, on copies, in one step."""
+        """Call a function of ours on the student's objects here, on copies, in one step."""
         if module != MODELS:
             raise ValueError(f"{module} is not {MODELS}")
         with keep_states():
             return getattr(_OWN_MODELS, name)(*args)
 
     def _call_by_name(self, called: Any, arguments: dict[str, Any], seed: int) -> Any:
-        """Call by the names that a check states; the seed is of this call alone."""
+        """Call by the names that a check gives; the seed applies to this call alone."""
         with keep_states():
             return call_by_name(called, arguments, seed)
 
     def _describe(self, kind: type) -> list[Any]:
-        """The name of a class, and those it derives from: by handle, or by where a library has them."""
+        """Return the name of a class, and its bases: by handle, or by their path in a library."""
         bases = [
             _PYTHONS.get(one)
             or ([one.__module__, one.__qualname__] if _of_library(one) and not _is_drawn(one) else one)
@@ -504,6 +507,7 @@ class Remote:
         tree = encoder.encode(value)
         if type(value) is dict and self._unseen:
             classes = []
+            # Describing a class may bring up further ones.
             while self._unseen:
                 kind, one = self._unseen.popitem()
                 classes.append([self._handle(kind), [*self._describe(kind), ahead.methods(kind, one)]])
@@ -521,6 +525,7 @@ class Remote:
             if len(self._objects) >= MOST_HANDLES:
                 raise TooManyObjects("too many objects are held for a test")
             name = self._names[id(value)] = f"{self._token}-{next(self._number)}"
+            # Kept alive by this, so that its id is not assigned to another object.
             self._objects[name] = value
         return name
 
@@ -551,7 +556,7 @@ class Remote:
 
 
 def _load_apart(name: str) -> types.ModuleType:
-    """Load a module that is not the one which cells import: they replace none of its functions by name."""
+    """Load a second copy of a module: cells that import it cannot replace functions of this copy."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.loader is not None
@@ -565,7 +570,7 @@ _OWN_MODELS = _load_apart(MODELS)
 
 @contextlib.contextmanager
 def _usual_torch(beside: Mapping[str, Any]) -> Iterator[None]:
-    """Compute with gradients as asked, and in float32 where code names no type, whatever a cell set."""
+    """Compute with gradients as requested, and in float32 if code names no type, whatever a cell set."""
     torch = sys.modules.get("torch")
     if torch is None:
         yield

@@ -1,4 +1,4 @@
-"""Runs the text of a test in a namespace, and tells what came of it. Runs in boxes."""
+"""Runs the source of a test in a namespace, and reports its outcome. Runs in boxes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TEST = "<test>"
 def outcome(
     code: str, namespace: dict[str, Any], *, doctest: bool, refusals: type[BaseException] | tuple[()] = ()
 ) -> dict[str, Any]:
-    """The plain parts of a `autograder.records.CellOutcome`.
+    """Run a test; return the plain parts of a `autograder.records.CellOutcome`.
 
     Args:
-        code: of the test.
-        namespace: whose names it sees.
-        doctest: it is an interactive session.
+        code: source code of the test.
+        namespace: the names that it sees.
+        doctest: whether it is an interactive session.
         refusals: exceptions that say why it cannot be judged.
     """
     printed = io.StringIO()
@@ -42,7 +42,7 @@ def outcome(
 
 
 class _Session(doctests.DocTestRunner):
-    """Lets out what is no failure of an example, such as why a test cannot be judged."""
+    """Lets exceptions pass that are no failures of an example, such as the refusal of a test."""
 
     def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
         if not issubclass(exc_info[0], Exception):
@@ -62,13 +62,14 @@ def run_code(code: str, namespace: dict[str, Any]) -> Any:
 
 
 def _is_shown(end: ast.Expr, code: str) -> bool:
-    """Return whether a last expression can be credit: a semicolon hides it, and a plain remark is none."""
+    """Return whether a last expression can be credit: not after a semicolon, and not a plain remark."""
     if isinstance(end.value, ast.Constant) and isinstance(end.value.value, str):
         try:
+            # A text that holds a number can be credit; any other text is a remark.
             float(end.value.value)
         except ValueError:
             return False
-    lines = code.encode().splitlines()[(end.end_lineno or 1) - 1 :]  # offsets of the tree count bytes
+    lines = code.encode().splitlines()[(end.end_lineno or 1) - 1 :]  # the offsets of the tree are in bytes
     behind = b"\n".join([lines[0][end.end_col_offset or 0 :], *lines[1:]])
     return not behind.lstrip().startswith(b";")
 
@@ -77,10 +78,11 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
     """Run an interactive session.
 
     Raises:
-        AssertionError: something else was printed than stands there.
+        AssertionError: the output differs from the expected one.
     """
     report = io.StringIO()
     found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
+    # doctest works on a copy of the names by default.
     found.globs = namespace
     runner = _Session(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
     runner.run(found, out=report.write, clear_globs=False)
@@ -89,7 +91,7 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
 
 
 def explained(error: BaseException) -> str:
-    """The text of an exception, and the line of the test at which it came out."""
+    """Return the text of an exception, and the line of the test at which it came out."""
     lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == _TEST]
     try:
         text = str(error)[:MOST_TEXT]
@@ -99,7 +101,7 @@ def explained(error: BaseException) -> str:
 
 
 def _told_value(value: Any) -> float | str | bool | None:
-    """Return a number of any class as one, arrays without dimensions included; else the class's name."""
+    """Return a number of any class as float, 0-dimensional arrays included; otherwise the class's name."""
     value = _unwrapped(value)
     if value is None or type(value) is bool:
         return value
@@ -112,7 +114,7 @@ def _told_value(value: Any) -> float | str | bool | None:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return what an array or a tensor without dimensions holds."""
+    """Return the value in a 0-dimensional array or tensor; other values unchanged."""
     torch = sys.modules.get("torch")
     is_array = issubclass(type(value), np.ndarray | np.generic)
     is_tensor = torch is not None and issubclass(type(value), torch.Tensor)

@@ -1,10 +1,10 @@
 """The system calls a box may make: one table, a reason per group, compiled ahead of time.
 
 `python -m autograder.sandbox.inside.seccomp` compiles the table with libseccomp into filters/<machine>.bpf;
-those files are shipped, so that a machine that grades needs no libseccomp. A test compiles the table
-again and compares. Anything not named is answered with ENOSYS, so that libraries fall back (clone3 to
-clone, for example); what student code is known to try is answered with EPERM, so that its own error
-message is understandable.
+those files are shipped, so that a machine that grades does not need libseccomp. A test compiles the table
+again and compares. Any call that is not named fails with ENOSYS, so that libraries fall back (clone3 to
+clone, for example); calls that student code is known to try fail with EPERM, so that its own error message is
+understandable.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _SETSOCKOPT = (2, 9, 13, 16, 20, 21)
 
 
 def compile_filter(machine: str) -> bytes:
-    """The table as a BPF program for one architecture; needs libseccomp."""
+    """Compile the table to a BPF program for one architecture; needs libseccomp."""
     import pyseccomp as libseccomp
 
     rules = libseccomp.SyscallFilter(libseccomp.ERRNO(errno.ENOSYS))
@@ -135,9 +135,9 @@ def compile_filter(machine: str) -> bytes:
             for name in names.split():
                 _add(rules, action, name)
     argument = libseccomp.Arg
-    # Limits are read and not set: a process that lowers its own could have the kernel kill it at a moment of
-    # its choice, as only this side may. Who sets its own is told that it was done: notebooks do it to be on
-    # the safe side, and need no effect.
+    # Limits can be read but not set: a process that lowers its own could make the kernel kill it at a moment
+    # of its choice, which only this side may do. Setting one's own limits seems to succeed: notebooks do it
+    # as a precaution, and do not depend on the effect.
     of_others, new = argument(0, libseccomp.NE, 0), argument(2, libseccomp.NE, 0)
     _add(rules, allow, "prlimit64", argument(2, libseccomp.EQ, 0))
     _add(rules, libseccomp.ERRNO(0), "prlimit64", argument(0, libseccomp.EQ, 0), new)
@@ -154,7 +154,7 @@ def compile_filter(machine: str) -> bytes:
         for value in values:
             _add(rules, allow, name, argument(position, libseccomp.EQ, value))
     for value in _IOCTL:
-        # The kernel looks at 32 bits of the request only, so the filter must as well.
+        # The kernel checks only 32 bits of the request, so the filter must as well.
         _add(rules, allow, "ioctl", argument(1, libseccomp.MASKED_EQ, 0xFFFF_FFFF, value))
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
@@ -172,7 +172,7 @@ def _add(rules: Any, action: int, name: str, *arguments: Any) -> None:
 
 
 def shipped_filter() -> bytes:
-    """The compiled filter for this machine.
+    """Return the compiled filter for this machine.
 
     Raises:
         SandboxUnavailable: none is shipped for this architecture.

@@ -1,8 +1,8 @@
-"""Values that a test and a student's code both hold: each side has its own copy, and tells of changes.
+"""Values that a test and a student's code both hold: each side has its own copy, and sends changes.
 
 Runs in boxes, on both sides. A list, an array or a frame that crosses gets a key. Before the next crossing
-each side compares what it holds with what the other one last saw, so a change in place is seen where Python
-would show it, and one object stays one object.
+each side compares its objects with the last state that the other side saw, so a change in place is visible
+wherever Python would show it, and one object stays one object.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counte
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _FLAT = frozenset((int, float, str, bytes, bool, complex, type(None)))
 _SHORT = 1 << 14
-"""Bytes that are kept as they are, which is quicker than a digest."""
+"""Size in bytes up to which content is kept as it is, which is faster than a digest."""
 _DEEPEST = 8
 _ALONE = 2
-"""References to a value that nobody else holds: its entry's, and that of asking."""
+"""References to a value that is held only here: that of its entry, and that of the query."""
 
 
 class Keyed:
-    """A value on its way, with its key; the value stays at home where the other side has it."""
+    """A value in transit, with its key; only the key is sent if the other side has the value."""
 
     def __init__(self, key: str, value: Any, *, known: bool) -> None:
         self.parts = [key] if known else [key, value]
 
 
 class SharedValues:
-    """What one side holds, by key."""
+    """The objects that one side holds, by key."""
 
     def __init__(
         self, prefix: str, encode: Callable[[Any], Encoded], also: Callable[[Any], bool] = lambda _: False
@@ -51,7 +51,7 @@ class SharedValues:
         self._keys: dict[int, str] = {}
 
     def marked(self, value: Any) -> Any:
-        """The value with its key, where it can be changed in place; else as it is."""
+        """Return the value with its key if it can be changed in place; otherwise unchanged."""
         key = self._keys.get(id(value))
         if type(value) is tuple and _has_held(value):
             return tuple(self.marked(one) for one in value)
@@ -66,11 +66,11 @@ class SharedValues:
         return Keyed(key, inside, known=False)
 
     def copied(self, value: Any, is_kept: Callable[[Any], bool]) -> Any:
-        """The value as it is, for the other side to copy; with keys what is held, or is to be.
+        """Return the value as it is, for the other side to copy; values that are or will be held get keys.
 
         Args:
-            value: to go out.
-            is_kept: whether a value that is not held yet gets a key.
+            value: the value to send.
+            is_kept: decides whether a value that is not held yet gets a key.
         """
         if id(value) in self._keys or is_kept(value):
             return self.marked(value)
@@ -82,77 +82,79 @@ class SharedValues:
         return value
 
     def held(self, key: str) -> Any:
-        """The own object of a key; None if nothing is held by it."""
+        """Return the local object of a key; None if there is none."""
         return self._held[key][0] if key in self._held else None
 
     def received(self, parts: list[Any]) -> Any:
-        """The own object of what the other side has marked."""
+        """Return the local object for a value that the other side has marked."""
         key, *value = parts
         if key not in self._held:
             self._hold(key, value[0])
         return self._held[key][0]
 
     def changes(self) -> list[list[Any]]:
-        """Key and value of what was changed since the other side last saw it."""
+        """Return key and value of objects that were changed since the other side last saw them."""
         found = []
         for key, held in [*self._held.items()]:
             now = self._digest(held[0])
             if now != held[1]:
                 found.append([key, _with_inside(_content(held[0]), self.marked)])
+                # Anew: marking its parts may have given them keys, which are part of the digest.
                 held[1] = self._digest(held[0])
         return found
 
     def apply(self, changes: Iterable[list[Any]]) -> None:
-        """Change the own objects as the other side has changed its copies."""
+        """Change the local objects as the other side has changed its copies."""
         for key, value in changes:
             if held := self._held.get(key):
                 _replace(held[0], value)
                 held[1] = self._digest(held[0])
 
     def let_go(self) -> list[str]:
-        """Forget what nobody else here holds any more; the keys."""
+        """Forget objects that are held only here, and return their keys."""
         gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) <= _ALONE]
         self.forget(gone)
         return gone
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Let go of these."""
+        """Forget the objects of these keys."""
         for key in keys:
             if held := self._held.pop(key, None):
                 self._keys.pop(id(held[0]), None)
 
     @property
     def newest(self) -> int:
-        """How many got a key here until now."""
+        """The number of keys that were assigned here until now."""
         return self._number
 
     def any(self, is_so: Callable[[Any], bool]) -> bool:
-        """Whether something that is held is so."""
+        """Return whether any held object satisfies the condition."""
         return any(is_so(held[0]) for held in self._held.values())
 
     def forget_since(self, number: int) -> None:
-        """Let go of what got its key here after so many: the other side did not get it."""
+        """Forget objects that got a key here after this number: the other side did not receive them."""
         self.forget(f"{self._prefix}{one}" for one in range(number + 1, self._number + 1))
 
     def _hold(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._digest(value)]
+        # The entry keeps the value alive, so that its id is not assigned to another object.
         self._keys[id(value)] = key
 
     def _by_key(self, value: Any) -> Any:
-        """What is held itself counts as one object in what holds it."""
+        """Replace a held object by its key inside the object that contains it."""
         key = self._keys.get(id(value))
         if type(value) is tuple:
             return _with_inside(value, self._by_key)
         return value if key is None else Keyed(key, value, known=True)
 
     def _digest(self, value: Any) -> bytes:
-        """What is another one when the value is."""
+        """Return bytes that change whenever the value does."""
         content = _plain_content(value)
         if content is not None:
             return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=16).digest()
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
-        except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
+        except Exception:  # noqa: BLE001 - a value that cannot travel counts as unchanged
             return b""
         digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
         for array in arrays.values():
@@ -165,19 +167,20 @@ def _all_flat(values: Iterable[Any]) -> bool:
 
 
 def _plain_content(value: Any) -> bytes | None:
-    """All of a value of numbers and texts, without encoding it; None of others."""
+    """Return the content of numbers and texts without encoding it; None for other values."""
     kind = type(value)
     if kind is np.ndarray and not value.dtype.hasobject:
         return f"{value.dtype.str}{value.shape}".encode() + bytes(value.tobytes())
     if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
         kind in (list, set) and _all_flat(value)
     ):
+        # Exact types only, so that no method of a student's class runs.
         return repr(value).encode("utf-8", "surrogatepass")
     torch = sys.modules.get("torch")
     if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
         try:
             parts = [value.detach().numpy()] + ([] if value.grad is None else [value.grad.detach().numpy()])
-        except (RuntimeError, TypeError):  # it has no such form
+        except (RuntimeError, TypeError):  # it has no numpy form
             return None
         told = f"{value.requires_grad}{[(one.dtype.str, one.shape) for one in parts]}"
         return b"".join((told.encode(), *(one.tobytes() for one in parts)))
@@ -198,7 +201,7 @@ def _changeable(value: Any) -> bool:
 
 
 def is_trained(value: Any) -> bool:
-    """Whether it is there to be changed, or to get gradients or draw: a copy would be of no use."""
+    """Return whether it is meant to be changed, to get gradients or to draw: a copy would be useless."""
     if type(value) in _GENERATORS or layers.is_copied(value):
         return True
     torch = sys.modules.get("torch")
@@ -207,7 +210,7 @@ def is_trained(value: Any) -> bool:
 
 
 def differs_inside(own: Any, told: Any) -> bool:
-    """Whether a tensor that gets gradients has other numbers on the other side; a parameter may have."""
+    """Return whether a tensor that gets gradients has other numbers on the other side; parameters may."""
     torch = sys.modules.get("torch")
     if torch is None or type(own) is not torch.Tensor or not own.requires_grad:
         return False
@@ -217,7 +220,7 @@ def differs_inside(own: Any, told: Any) -> bool:
 
 
 def _has_held(values: Iterable[Any], depth: int = 0) -> bool:
-    """Whether there are tensors, arrays or the like in it, however deep."""
+    """Return whether it contains tensors, arrays or the like, at any depth."""
     return depth < _DEEPEST and any(
         (_changeable(one) and type(one) not in _CONTAINERS)
         or (type(one) in (list, tuple) and _has_held(one, depth + 1))
@@ -227,7 +230,7 @@ def _has_held(values: Iterable[Any], depth: int = 0) -> bool:
 
 
 def _with_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
-    """A container with tensors in it, in which each is held for itself."""
+    """Return a container that has tensors in it with each of them marked separately."""
     kind = type(value)
     if kind in (list, tuple) and _has_held(value):
         return kind(mark(one) for one in value)

@@ -1,6 +1,6 @@
 """The notebook shell inside a box: IPython without a terminal, a history or other programs.
 
-Outputs are collected as nbformat describes them and capped while they are made; what is over the hard
+Outputs are collected as nbformat describes them and capped while they are produced; output above the hard
 cap is written to the raw output pipe, where the broker counts it and ends the box.
 """
 
@@ -32,8 +32,8 @@ from traitlets.config import Config
 
 FLOOD_FACTOR = 4
 DROPPED_BYTES = 1 << 26
-"""What one call for a question may print, all of which is dropped: a page full of lines in each pass costs
-nothing. Only `FLOOD_FACTOR` times as much, which no loop that ends prints, ends the box."""
+"""Bytes that one call for a question may print, all of which is dropped: a page full of lines in each pass
+costs nothing. Only `FLOOD_FACTOR` times as much, which no finite loop prints, ends the box."""
 _FLOOD = b"\0" * 65536
 _PROGRAM_MAGICS = (
     "bash",
@@ -49,14 +49,14 @@ _PROGRAM_MAGICS = (
     "sx",
 )
 _FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
-"""What Jupyter's kernel adds for its front ends; here is none, and nothing to do."""
+"""Magics that Jupyter's kernel adds for its front ends; there is no front end, and nothing to do."""
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
 _PARSED = codeop.Compile().flags
-"""With these flags IPython parses a cell, as long as none has imported from `__future__`."""
+"""The flags with which IPython parses a cell, as long as none has imported from `__future__`."""
 _ESCAPES = re.compile(r"""\\[\n\\'"abfnrtv0-3x]""")
-"""Those that Python knows in any text. Of others it warns while it parses, with the name of the cell."""
+"""Escapes that are valid in any text. Others cause a warning while parsing, which names the cell."""
 _GLUED = re.compile(r"\b\d\w*?(?:and|else|for|if|in|is|not|or)\b")
-"""A number right before a word: of this too Python warns while it parses."""
+"""A number directly before a word: this too causes a warning while parsing."""
 _OF_COROUTINES = ("await", "async")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -73,7 +73,7 @@ class Outputs:
         self._folders = _library_folders()
 
     def begin(self) -> None:
-        """Forget the last cell's outputs; the budget goes on."""
+        """Forget the last cell's outputs; the budget continues."""
         self.items, self.truncated = [], False
 
     def limit(self, budget: int) -> None:
@@ -82,7 +82,7 @@ class Outputs:
 
     @contextlib.contextmanager
     def dropped(self) -> Iterator[None]:
-        """Keep nothing meanwhile, and count it apart."""
+        """Drop all output of the block, and count it separately."""
         before = self._budget, self._room, self._drop
         self._budget = self._room = DROPPED_BYTES
         self._drop = True
@@ -92,7 +92,7 @@ class Outputs:
             self._budget, self._room, self._drop = before
 
     def stream(self, name: str, text: str) -> None:
-        """Append text to a stream; neighbouring pieces of one stream are one output."""
+        """Append text to a stream; adjacent pieces of one stream form one output."""
         text = self._within(self.without_places(text) if name == "stderr" else text)
         if not text:
             return
@@ -103,7 +103,7 @@ class Outputs:
             self.items.append({"kind": "stream", "name": name, "parts": [text]})
 
     def rich(self, kind: str, data: dict[str, Any]) -> None:
-        """Add an output with one text (base64 for images) per MIME type; what does not fit is left out."""
+        """Add an output with one text (base64 for images) per MIME type; omit texts that do not fit."""
         kept = {}
         for mime, value in data.items():
             if isinstance(value, bytes):
@@ -116,7 +116,7 @@ class Outputs:
             self.items.append({"kind": kind, "data": kept})
 
     def without_places(self, text: str) -> str:
-        """A text of an error or a warning: folders of this machine mean nothing to who reads it."""
+        """Shorten library paths in errors and warnings: readers do not know the folders of this machine."""
         for folder, name in self._folders:
             text = text.replace(f"{folder}/", f"{name}/")
         return text
@@ -147,7 +147,7 @@ class CapturedStream(io.TextIOBase):
         self._name = name
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
@@ -159,10 +159,10 @@ class CapturedStream(io.TextIOBase):
 
 
 class CapturedHook(DisplayHook):  # type: ignore[misc]
-    """The value of a cell's last expression becomes an output."""
+    """Makes an output of the value of a cell's last expression."""
 
     def write_output_prompt(self) -> None:
-        """No prompt: the notebook shows it."""
+        """Write no prompt: the notebook shows it."""
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
         """Keep the representations; their metadata is not used."""
@@ -171,22 +171,22 @@ class CapturedHook(DisplayHook):  # type: ignore[misc]
 
 
 class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
-    """What `display` shows becomes an output."""
+    """Makes outputs of the objects that `display` shows."""
 
     def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
         """Keep the representations."""
         self.shell.outputs.rich("display", data)
 
     def clear_output(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002 - IPython's signature
-        """Progress bars clear what they drew before."""
+        """Clear the outputs, as progress bars do before they draw again."""
         del wait
         self.shell.outputs.items.clear()
 
 
 class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
-    """Looks for magics and other notation of IPython only where a cell is not plain Python.
+    """Looks for magics and other IPython syntax only if a cell is not plain Python.
 
-    What parses as Python has none of it, and to look takes longer than to run most cells.
+    A cell that parses as Python contains none, and the search takes longer than most cells run.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
         self._parsed: tuple[str, ast.AST] | None = None
 
     def do_token_transforms(self, lines: list[str]) -> Any:
-        """The lines as Python; what student code registered is always asked."""
+        """Return the lines as Python; transformers that student code registered are always called."""
         text = "".join(lines)
         quiet = "\\" not in _ESCAPES.sub("", text) and not _GLUED.search(text)
         if quiet and self.token_transformers == self._usual:
@@ -208,13 +208,13 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
         return super().do_token_transforms(lines)
 
     def parsed(self, text: str) -> ast.AST | None:
-        """The tree of the last cell, if this is its text; it is given away once."""
+        """Return the tree of the last cell, if this is its text; each tree is returned once."""
         known, self._parsed = self._parsed, None
         return known[1] if known and known[0] == text else None
 
 
 def _is_line_magic(statement: ast.AST | None) -> bool:
-    """Whether a statement is what IPython makes of a line such as ``%load_ext tensorboard``."""
+    """Return whether a statement is IPython's translation of a line such as ``%load_ext tensorboard``."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     return (
         isinstance(call, ast.Call)
@@ -224,11 +224,11 @@ def _is_line_magic(statement: ast.AST | None) -> bool:
 
 
 class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
-    """Parses a cell once, and says to which module it belongs, for which each traceback would look otherwise.
+    """Parses a cell once, and registers its module, which each traceback would otherwise search for.
 
     Attributes:
-        plain: has parsed most cells already.
-        passable: the code of the last statement and its tree, if the cell goes on when it fails.
+        plain: the transformer, which has already parsed most cells.
+        passable: the code of the last statement and its tree, if the cell continues when it fails.
     """
 
     plain: PlainPythonFirst | None = None
@@ -244,23 +244,24 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
         return code
 
     def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
-        """The tree of a cell."""
+        """Parse a cell, unless the transformer has done so."""
         tree = self.plain.parsed(source) if self.plain and symbol == "exec" else None
-        usual = self.flags == _PARSED  # no cell has asked for another form of the language
+        # The flags differ once a cell has imported from `__future__`: then the tree must be parsed with them.
+        usual = self.flags == _PARSED  # no cell has imported from `__future__`
         found: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
         return found
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
-        """The name of a cell's code, by which tracebacks find its lines."""
+        """Return the name of a cell's code, by which tracebacks find its lines."""
         name: str = super().cache(transformed_code, number, raw_code)
         inspect.modulesbyfile[name] = "__main__"
-        with contextlib.suppress(OSError):  # a cell may have removed the folder that it stands in
+        with contextlib.suppress(OSError):  # a cell may have removed its working directory
             inspect.modulesbyfile[f"{os.getcwd()}/{name}"] = "__main__"  # noqa: PTH109 - takes a tenth
         return name
 
 
 class NotebookShell(InteractiveShell):  # type: ignore[misc]
-    """IPython's shell, with the outputs captured and other programs refused."""
+    """IPython's shell, with outputs captured and other programs refused."""
 
     input_transformer_manager = Instance(PlainPythonFirst, ())
     compiler_class = Type(ThriftyCompiler)
@@ -284,12 +285,12 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         *further: Any,
         **others: Any,
     ) -> ExecutionResult:
-        """Run a cell as IPython does; what is plain Python, and nobody listens in to, by a shorter way.
+        """Run a cell as IPython does; plain Python without registered listeners takes a shorter path.
 
-        IPython's own is taken for everything else. It is made for magics, coroutines, logs and listeners, and
-        looks for each of them: that takes longer than most cells, above all in the first ones of a box. What
-        is printed, and how errors look, is not kept for its `%notebook` by the shorter way; so an error whose
-        text cannot be made is shown once, and stays what it is.
+        IPython's own path is used for everything else. It supports magics, coroutines, logs and listeners,
+        and looks for each of them: that takes longer than most cells, above all in the first ones of a box.
+        The shorter path does not store printed text and error messages for `%notebook`; so an error with a
+        text that cannot be produced is shown once, and remains the same error.
         """
         plain = self._plain(raw_cell) if store_history and not (further or others) else None
         if plain is None:
@@ -297,13 +298,13 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         return self._run_plain(raw_cell, *plain)
 
     def transform_cell(self, raw_cell: str) -> str:
-        """The cell as Python; what was made of it to see whether it is plain is made once."""
+        """Return the cell as Python, reusing the result of the check whether it is plain."""
         known, self._transformed = self._transformed, None
         return known[1] if known and known[0] is raw_cell else str(super().transform_cell(raw_cell))
 
     def _plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
-        """The text and tree of a cell that can be run by the shorter way."""
-        with contextlib.suppress(Exception):  # where a cell has changed the shell, IPython says what is wrong
+        """Return the text and tree of a cell that can take the shorter path; otherwise None."""
+        with contextlib.suppress(Exception):  # if a cell broke the shell, IPython reports it
             if self._is_usual() and raw_cell and not raw_cell.isspace():
                 cell = self.transform_cell(raw_cell)
                 tree = self.input_transformer_manager.parsed(cell)
@@ -313,7 +314,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         return None
 
     def _is_usual(self) -> bool:
-        """Whether student code has changed nothing about how cells are run."""
+        """Return whether student code has left unchanged how cells are run."""
         heard = self.events.callbacks
         return not (
             heard["pre_run_cell"]
@@ -324,7 +325,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         ) and (self.ast_node_interactivity, self.compile.flags) == ("last_expr", _PARSED)
 
     def _run_plain(self, raw_cell: str, cell: str, tree: ast.Module) -> ExecutionResult:
-        """What `run_cell` comes to for plain Python, in its order."""
+        """Run plain Python in the same order of steps as IPython's `run_cell`."""
         info = ExecutionInfo(raw_cell, True, False, True, None, transformed_cell=cell)  # noqa: FBT003
         result = ExecutionResult(info)
         number = result.execution_count = self.execution_count
@@ -339,14 +340,14 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         except BaseException as error:  # noqa: BLE001 - student code has changed the shell
             result.error_in_exec = error
             with contextlib.suppress(BaseException):
-                self.showtraceback(exception_only=True)  # where our code lies is nobody's business
+                self.showtraceback(exception_only=True)  # hides the paths of our code
         finally:
             self.events.trigger("post_execute")
             self.events.trigger("post_run_cell", result)
         return result
 
     def _run_statements(self, body: list[ast.stmt], name: str, result: ExecutionResult) -> bool:
-        """Run one statement after the other, and show the value of the last; whether all of them ran."""
+        """Run the statements in order, and show the value of the last; return whether all of them ran."""
         shown = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         steps: list[tuple[ast.mod, str]] = [(ast.Module([one], []), "exec") for one in body]
         if shown is not None:
@@ -355,6 +356,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         try:
             for step, mode in steps:
                 try:
+                    # `run_code` is a coroutine that never awaits here: one step runs it to its end.
                     self.run_code(self.compile(step, name, mode), result).send(None)
                 except StopIteration as ended:
                     if ended.value:
@@ -372,10 +374,10 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
     async def run_code(
         self, code_obj: CodeType, result: ExecutionResult | None = None, *, async_: bool = False
     ) -> bool:
-        """Run one statement; whether the cell ends here.
+        """Run one statement; return whether the cell ends here.
 
-        It does not end at an import that fails, nor at a magic that is not there or whose package is not:
-        what the cell defines must not be lost because a package that it may not even use is missing.
+        It does not end at a failing import, nor at a magic that does not exist or has no package: the cell's
+        definitions must not be lost because a package that it may not even use is missing.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
         passable = self.compile.passable
@@ -386,15 +388,16 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
             return not isinstance(result.error_in_exec, ImportError | UsageError)
         if not isinstance(result.error_in_exec, ImportError):
             return True
+        # One statement may import several names: those that exist are defined, the missing ones are not.
         for alias in statement.names if len(statement.names) > 1 else ():
             alone = copy.copy(statement)
             alone.names = [alias]
-            with contextlib.suppress(Exception):  # the first error is shown already
+            with contextlib.suppress(Exception):  # the first error has been shown
                 exec(compile(ast.Module([alone], []), "<import>", "exec"), self.user_global_ns, self.user_ns)
         return False
 
     def enable_gui(self, gui: Any = None) -> None:
-        """No event loops of windows here; `%matplotlib inline` asks for none."""
+        """Do nothing: a box has no GUI event loop, and `%matplotlib inline` asks for none."""
 
     def should_run_async(
         self,
@@ -403,7 +406,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         transformed_cell: str | None = None,
         preprocessing_exc_tuple: Any = None,
     ) -> bool:
-        """Whether a cell awaits something; without such a word it is not compiled to find out."""
+        """Return whether a cell awaits something; a cell without such a word is not compiled to find out."""
         if transformed_cell is not None and not any(word in transformed_cell for word in _OF_COROUTINES):
             return False
         return bool(
@@ -415,7 +418,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         )
 
     def system(self, command: str) -> None:
-        """Refuse `!command` with a note instead of an error, so that the notebook goes on."""
+        """Refuse `!command` with a note instead of an error, so that the notebook continues."""
         del command
         self.outputs.stream("stderr", NO_PROGRAMS)
 
@@ -432,14 +435,14 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         self.outputs.rich("error", {"text/plain": text, "name": etype.__name__})
 
     def forget_error(self) -> None:
-        """Let go of the last error and of what its frames hold; `%tb` then has nothing to show."""
+        """Drop the last error and the objects in its frames; `%tb` then has nothing to show."""
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             vars(sys).pop(name, None)
         self.last_execution_result = None
         self.InteractiveTB.tb = None
 
     def ask_exit(self) -> None:
-        """exit() and quit() leave the cell, not the notebook."""
+        """Let exit() and quit() leave the cell, not the notebook."""
 
 
 def _refused_line(line: str = "", cell: str | None = None) -> None:
@@ -452,7 +455,7 @@ def _nothing(line: str = "") -> None:
 
 
 def _library_folders() -> tuple[tuple[str, str], ...]:
-    """Where libraries lie on this machine, the longest first, and how a reader knows them."""
+    """Return the library folders of this machine, longest first, with the names that readers know."""
     paths = sysconfig.get_paths()
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     known = {paths[name]: python for name in ("stdlib", "platstdlib")}
@@ -460,13 +463,14 @@ def _library_folders() -> tuple[tuple[str, str], ...]:
         place: "site-packages" for place in sys.path if place.endswith(("site-packages", "dist-packages"))
     }
     known |= {paths[name]: "site-packages" for name in ("purelib", "platlib")}
+    # The longest first, because one folder may contain another.
     return tuple(sorted(known.items(), key=lambda one: -len(one[0])))
 
 
 def _order_statements() -> None:
-    """Give the statements of a line their order, the innermost first, by which IPython chooses an excerpt.
+    """Sort the statements of a line, innermost first; IPython chooses an excerpt by their order.
 
-    `executing` gives a set of them, ordered by address: a function of one line that raises would be shown
+    `executing` returns a set of them, ordered by address: a one-line function that raises would be shown
     alone in one run and with its class in another.
     """
     found: Any = executing.Source.statements_at_line
@@ -479,9 +483,10 @@ def _order_statements() -> None:
 
 
 def make_shell() -> NotebookShell:
-    """The shell, created ahead and warmed up: with a value shown and a traceback."""
+    """Create the shell in advance and warm it up: with a displayed value and a traceback."""
     _order_statements()
     config = Config()
+    # Neither a database of inputs nor a cache of outputs, which would keep displayed values alive.
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.cache_size = 0

@@ -1,7 +1,7 @@
-"""Runs tests once in the zygote, on invented answers, so that boxes do not each pay for what is done first.
+"""Runs tests once in the zygote, on made-up answers, so that boxes do not each pay for first-use work.
 
-Both ends of a test speak with one another here as they do between two boxes. What torch, numpy and our own
-modules look up, import or compile at the first use of an operation is then in memory that all boxes share.
+Both ends of a test communicate here as they do between two boxes. Everything that torch, numpy and our own
+modules look up, import or compile on the first use of an operation is then in memory that all boxes share.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ assert w.grad.abs().sum() > 0
 
 
 ROUNDS = 12
-"""Python adapts its code to what it computes with after some runs; later it would do so in pages of a box."""
+"""Python specializes its code after some runs; later it would do so in pages that belong to a box."""
 
 
 def warm_tests() -> None:
-    """Run the tests; those of torch where it is loaded.
+    """Run the tests; those of torch if it is loaded.
 
     Raises:
         RuntimeError: one did not pass, which is a fault of ours.
@@ -106,11 +106,11 @@ def warm_tests() -> None:
 
 
 def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
-    """What comes of a test (`running.outcome`) where both ends are in this process: with nobody's code.
+    """Run a test (`running.outcome`) with both ends in this process, without any student code.
 
     Args:
-        names: those of the notebook.
-        test: its code.
+        names: the names of the notebook.
+        test: source code of the test.
     """
     remote = Remote(SimpleNamespace(user_ns=names), _nothing_further)
 
@@ -126,7 +126,7 @@ def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
 
 
 def _carried(told: Encoded) -> Encoded:
-    """As it arrives on the other side."""
+    """Encode and decode a value, as if it had crossed to the other side."""
     return wire.read_told(_telling(told))
 
 

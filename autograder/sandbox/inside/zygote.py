@@ -1,11 +1,10 @@
 """The zygote: confines itself once, imports what boxes need, and forks one box per request.
 
-Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
-along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by a descriptor of its own. The first
-message on the control socket says where modules lie, the second is the configuration, which may come late;
-every later one asks for a box and carries three descriptors: requests, replies, output, and a fourth, the
-status socket. Nothing here is trusted once
-student code runs in a child.
+Started by the broker as a fresh program (never forked from it, so none of the grader's memory comes along):
+``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by its own descriptor. The first message on the
+control socket holds the import path, the second is the configuration, which may arrive late; every later one
+requests a box and carries four descriptors: requests, replies, output, and the status socket. Nothing here is
+trusted once student code runs in a child.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 CONTROL_MESSAGE = 1 << 17
 LATE_IMPORTS = {"torch.optim": "torch._dynamo"}
-"""What a preloaded module imports at its first use; otherwise each box spends a student's time on it.
+"""Modules that a preloaded module imports on first use; otherwise each box spends a student's time on it.
 
 torch does so for optimizers, gradients that are passed to it, ``torch.func``, ``torch.testing`` and
 ``key_padding_mask``: 1.6 s of processor time. Rubrics that need none of them preload ``torch`` alone, because
@@ -37,35 +36,35 @@ torch does so for optimizers, gradients that are passed to it, ``torch.func``, `
 
 
 class Confinement(Protocol):
-    """How a level of isolation confines: `jail.Jail` with namespaces, `bare.Bare` hardly."""
+    """How a level of isolation confines: `jail.Jail` with namespaces, `bare.BareConfinement` hardly."""
 
     home: str
     """The home folder while modules are imported."""
     hub: str
-    """Where the libraries of Hugging Face find the assignment's models."""
+    """The folder in which the Hugging Face libraries find the assignment's models."""
     proc: int
-    """A descriptor on /proc."""
+    """A descriptor of /proc."""
 
     def enter(self, control: socket.socket) -> None:
-        """Confine the zygote itself, as far as it goes, before anything is imported."""
+        """Confine the zygote itself, as far as this level does, before anything is imported."""
 
     def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """Fork a box and hand a descriptor of it to the broker; (0, -1) in the box.
+        """Fork a box and pass a descriptor of it to the broker.
 
-        Returns the process that the zygote has to wait for, and a descriptor of it.
+        Returns the process that the zygote has to wait for, and a descriptor of it; (0, -1) in the box.
         """
 
     def begin(self, request: dict[str, Any]) -> None:
-        """The box's first steps, while it still has the zygote's descriptors."""
+        """Take the box's first steps, while it still has the zygote's descriptors."""
 
     def confine(self, request: dict[str, Any]) -> None:
         """Confine the box for good."""
 
     def leave(self) -> None:
-        """The broker is gone: end what would not end with this process."""
+        """End the processes that would outlive this one; called when the broker is gone."""
 
     def collect(self, pid: int) -> dict[str, Any]:
-        """Wait for a process that `fork` returned; what to report of it."""
+        """Wait for a process that `fork_box` returned, and return the report about it."""
 
 
 def main() -> None:
@@ -83,19 +82,20 @@ def main() -> None:
 
 
 def _serve(control: socket.socket) -> None:
-    # All of our own modules are imported before the jail is entered: inside there are no files of ours.
+    # All of our own modules are imported before the jail is entered: our files are not visible inside.
     from autograder.sandbox.inside import bare, guest, huge_pages, jail, linux, models, processes, warming
 
+    # The descriptor of our package's folder: boxes must not inherit it.
     os.close(int(sys.argv[2].rpartition("/")[2]))
     message = control.recv(CONTROL_MESSAGE)
     if not message:
-        os._exit(0)  # nothing was to be done after all
+        os._exit(0)  # no box was needed
     config = json.loads(message)
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.Bare)(config)
     way.enter(control)
     _signals_as_usual()
     _scrub_environment(way.home, models.variables(way.hub))
-    gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
+    gc.disable()  # imports leave little garbage, and collecting is a tenth of torch's
     processes.avoid_programs()
     _preload(config["preload"])
     if "torch" in sys.modules:
@@ -103,17 +103,19 @@ def _serve(control: socket.socket) -> None:
     shell = guest.make_shell()
     if config["tests"]:
         warming.warm_tests()
+    # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
     sys.path.remove(sys.argv[2])
     for place in [place for place in sys.path_importer_cache if place.startswith(sys.argv[2])]:
         del sys.path_importer_cache[place]
-    sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
+    sys.path.insert(0, "")  # as in Jupyter: imports from the notebook's folder
+    # Student code can read these.
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
     config["address_base"] = huge_pages.address_space(way.proc)
-    gc.freeze()  # without a look before: it takes a third of a second and finds next to nothing
+    gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
     huge_pages.gather(way.proc)
-    linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # for a few kilobytes a box would clear two megabytes
+    linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, way, shell).listen()
 
@@ -144,7 +146,7 @@ class Zygote:
                 self._open(json.loads(message), descriptors)
 
     def _open(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        """Fork a box whose ends of the pipes are the given descriptors."""
+        """Fork a box that gets the given descriptors as its ends of the pipes."""
         *pipes, status_fd = descriptors
         status = socket.socket(fileno=status_fd)
         try:
@@ -156,24 +158,27 @@ class Zygote:
         except OSError as error:
             with contextlib.suppress(OSError):
                 status.send(json.dumps({"error": str(error)}).encode())
+        # Only the box keeps these ends, so that they close when it ends.
         for pipe in pipes:
             os.close(pipe)
 
     def _box(self, request: dict[str, Any], pipes: list[int]) -> None:
-        """The box's process: confine, seed, and hand over to the guest, which never returns."""
+        """Run the box's process: confine, seed, and hand over to the guest, which never returns."""
         from autograder.sandbox.inside import guest, jail
 
         limits, output = request["limits"], pipes[-1]
         try:
             self._way.begin(request)
+            # If the kernel divides processor time by session, each box gets its share.
             os.setsid()
             _place_descriptors(*pipes)
+            # The descriptors have been rearranged: messages go to standard error from here on.
             output = 2
             if request["bound_address_space"]:
                 limits["address_space"] = self._config["address_base"] + (limits["memory_mb"] << 20)
             self._way.confine(request)
             _seed(request["seed"])
-        except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
+        except BaseException as error:  # noqa: BLE001 - our failure must not count as the student's
             os.write(output, f"{type(error).__name__}: {error}".encode())
             os._exit(jail.EXIT_NOT_CONFINED)
         try:
@@ -181,10 +186,10 @@ class Zygote:
         except MemoryError:
             os._exit(jail.EXIT_NO_MEMORY)
         finally:
-            os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
+            os._exit(0)  # even a broken guest must never become a second zygote
 
     def _report(self, pidfd: int) -> None:
-        """Collect a box that has ended and say how; the broker may be gone by then."""
+        """Collect a box that has ended and report how; the broker may be gone by then."""
         self._poller.unregister(pidfd)
         pid, status = self._running.pop(pidfd)
         report = self._way.collect(pid)
@@ -194,7 +199,7 @@ class Zygote:
 
 
 def _signals_as_usual() -> None:
-    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    """Reset signals: a grader started in the background ignores interrupts, and so would its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -205,7 +210,7 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.update(
         HOME=home,
         IPYTHONDIR=f"{home}/.ipython",
-        JOBLIB_MULTIPROCESSING="0",  # it starts programs as workers; without, it computes one after the other
+        JOBLIB_MULTIPROCESSING="0",  # otherwise joblib starts programs; without them it runs serially
         LANG="C.UTF-8",
         LOGNAME="student",
         MKL_NUM_THREADS="1",
@@ -223,7 +228,7 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
 
 
 def _preload(modules: list[str]) -> None:
-    """Import what boxes share, with one thread."""
+    """Import the modules that boxes share, with one thread."""
     importlib.import_module("numpy.random")
     for name in modules:
         importlib.import_module(name)
@@ -234,10 +239,10 @@ def _preload(modules: list[str]) -> None:
 
 
 def _warm_torch(torch: ModuleType) -> None:
-    """Resolve what torch imports late, so that every child does not repeat it in memory of its own."""
+    """Trigger torch's late imports, so that each child does not repeat them in its own memory."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.
+    # torch.manual_seed records a stack trace for devices that are absent here, and reads files for it.
     for devices in (torch.cuda, torch.xpu, torch.mtia):
         devices.traceback = SimpleNamespace(format_stack=list)
     if "torch._dynamo" in sys.modules:  # otherwise the first optimizer would import it
@@ -247,10 +252,11 @@ def _warm_torch(torch: ModuleType) -> None:
 
 
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
-    """0 null, 1 and 2 output, 3 requests, 4 replies; everything else closed."""
+    """Arrange the descriptors: 0 null, 1 and 2 output, 3 requests, 4 replies; close all others."""
     from autograder.sandbox.inside import linux
 
     null = os.open("/dev/null", os.O_RDONLY)
+    # First to high numbers: a descriptor could already have the number of another one's target.
     high = [
         os.dup2(descriptor, 100 + i) for i, descriptor in enumerate((null, output, output, requests, replies))
     ]
@@ -261,6 +267,7 @@ def _place_descriptors(requests: int, replies: int, output: int) -> None:
 
 def _seed(seed: int) -> None:
     random.seed(seed)
+    # numpy accepts 32-bit seeds only.
     sys.modules["numpy"].random.seed(seed % 2**32)
     if "torch" in sys.modules:
         # torch.manual_seed formats a stack trace at every call, for devices that are not here.

@@ -1,9 +1,9 @@
-"""How long one cell or call may take: so much processor time, and some times as long by the clock.
+"""How long one cell or call may take: a limit of processor time, and a multiple of it by the clock.
 
-Processor time is the same however busy the machine is; the clock alone bounds what waits. It stands still
-while the box waits for a processor, which the kernel counts. What was kept from computing for longer than it
-had to itself is a fault of ours: it is run again, and costs no mark. What sleeps, or waits for something
-else, is not.
+Processor time is the same however busy the machine is; the clock only bounds waiting. It stops while the box
+waits for a processor, which the kernel counts. If a box was kept from computing for longer than it could
+compute, that is a fault of ours: it is run again, and costs no points. Sleeping, or waiting for something
+other than a processor, is not such a fault.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from autograder.errors import SandboxFault
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, UNKNOWN_WAIT_FACTOR
 
 GRACE, MOST_GRACE = 0.005, 0.1
-"""Seconds at the beginning that are not counted, a hundredth of what is allowed between these: nearly every
-call is done by then, and looking costs."""
+"""Seconds at the beginning that are not checked: a hundredth of the allowed time, between these bounds.
+Nearly every call has ended by then, and checks cost time."""
 INTERVAL = 0.01
-"""Seconds between two looks, at least."""
+"""Minimum seconds between two checks."""
 IDLE = 0.02
-"""Where the kernel does not tell what waits for a processor: what computes for a smaller share of its time
-waits for something else; others were kept from computing."""
+"""If the kernel does not report waiting for a processor: a box that computes for a smaller share of its time
+waits for something else; above it, the box was kept from computing."""
 _CORES = os.cpu_count() or 1
 
 
 class Allowance:
-    """The time of one cell, of one call, or of several calls together. Not thread safe."""
+    """The time of one cell, of one call, or of several calls together. Not thread-safe."""
 
     def __init__(
         self,
@@ -36,12 +36,12 @@ class Allowance:
         used: Callable[[], float],
         delayed: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """Begin to count.
+        """Start counting.
 
         Args:
             seconds: of processor time.
-            used: how much processor time all processes of the box have had.
-            delayed: how long the box has waited for a processor; None where nobody can tell.
+            used: returns the processor time that all processes of the box have had.
+            delayed: returns how long the box has waited for a processor; None if this is not known.
         """
         self._seconds = seconds
         self._by_the_clock = CLOCK_FACTOR * seconds
@@ -54,19 +54,20 @@ class Allowance:
             self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
 
     def pause(self) -> float:
-        """Seconds until `over` has something to look at."""
+        """Return the seconds until `over` has something to check."""
         return max(0.0, self._next_look - time.monotonic())
 
     def over(self) -> bool:
-        """Whether the time is used up; looks only when it is time to.
+        """Return whether the time is used up; checks only when a check is due.
 
         Raises:
-            SandboxFault: it is by the clock, and the machine was too busy.
+            SandboxFault: it is used up by the clock, and the machine was too busy.
         """
         now = time.monotonic()
         if now < self._next_look:
             return False
         used, delayed = self._used(), self._delayed()
+        # Use before the first check is not counted.
         if self._before is None:
             self._before = used, delayed or 0.0
         computed, passed = used - self._before[0], now - self._started
@@ -75,6 +76,7 @@ class Allowance:
             return True
         kept = 0.0 if delayed is None else max(0.0, delayed - self._before[1])
         waiting = self._by_the_clock - (passed - kept)
+        # The time by the clock is up, and the box could have computed: it waited by itself.
         if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
             return True
         latest = self._by_the_clock * (UNKNOWN_WAIT_FACTOR if delayed is None else MAX_CLOCK_FACTOR)
@@ -83,6 +85,6 @@ class Allowance:
                 f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "
                 f"within {passed:.1f} s"
             )
-        # All cores together cannot use up what is left any earlier.
+        # All cores together cannot use up the remaining time any earlier.
         self._next_look = now + max(INTERVAL, min(left / _CORES, waiting, latest - passed))
         return False

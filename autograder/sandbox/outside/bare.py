@@ -13,7 +13,7 @@ from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
 class BareSandbox(ZygoteSandbox):
-    """Boxes that are forked processes in a folder of their own, with limits; no protection."""
+    """Boxes that are forked processes, each in its own folder, with limits; no protection."""
 
     isolation = Isolation.NONE
     own_users = False

@@ -1,7 +1,7 @@
-"""The trusted end of one box: sends requests, reads replies within deadlines, and ends it.
+"""The trusted end of one box: sends requests, reads replies within deadlines, and ends the box.
 
-Everything that arrives is the student's word. Unsolicited, malformed, late or oversized bytes end the
-box, and the ending says which.
+Everything that arrives is under the student's control. Unsolicited, malformed, late or oversized bytes end
+the box, and the ending says which.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
 
+# Deadlines, in seconds, for steps that involve no student code.
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
 MAX_JSON = 4 << 20
-"""Text of one answer: what is large, is arrays."""
+"""Text of one answer: large values are arrays."""
 _ESCAPED = 12
 """Bytes that a character of output can take as JSON."""
 ARRIVING_SECONDS = 2.0
-"""A box whose time is up while its reply arrives has so long, altogether, to finish it."""
+"""Seconds that a box has, in total, to finish replies that were arriving when its time was up."""
 _PIPE_BYTES = 1 << 20
 _OUTPUT_BYTES = 1 << 16
-"""As much as there can be in a pipe that nobody has made larger."""
+"""The capacity of a pipe of the default size."""
 
 SendRequest = Callable[[dict[str, Any], list[int]], None]
 
@@ -102,8 +103,9 @@ class NamespaceBox:
             raise SandboxFault(f"no pipes could be made for a box: {error}") from error
         requests, self._requests, self._replies, replies, self._output, output = pipes
         for pipe in (self._requests, self._replies):
-            with contextlib.suppress(OSError):  # over the user's share of pipe memory: the default size does
+            with contextlib.suppress(OSError):  # beyond the user's quota: the default size will do
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        # Student code may stop reading requests, or write output without end: neither may block us.
         os.set_blocking(self._requests, False)
         os.set_blocking(self._output, False)
         try:
@@ -112,6 +114,7 @@ class NamespaceBox:
             self.close()
             raise
         finally:
+            # The box has its own copies. Ours would keep the pipes open after its end.
             for descriptor in (requests, replies, output):
                 os.close(descriptor)
             status.close()
@@ -140,7 +143,7 @@ class NamespaceBox:
             try:
                 self._group.add(self.pid)
             except OSError as error:
-                self._drain_output()  # when it has ended already, it says why
+                self._drain_output()  # if it has already ended, its output says why
                 said = self._printed.decode(errors="replace")
                 what = f"confined: {said}" if said else f"put under its control group: {error}"
                 raise SandboxFault(f"the box could not be {what}") from error
@@ -174,6 +177,7 @@ class NamespaceBox:
                 self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                 run, told, follows = self._ran(request_id, len(left) - 1)
                 full = len(self._printed) >= self._limits.output_kb << 10
+                # Limits are attributed while the box waits, before the next cell can meet others.
                 if full or not follows:
                     run = self._watch.mark(run, told, printed=full)
                     if unmarked and any(one.seen and not one.told for one in run.met):
@@ -184,11 +188,11 @@ class NamespaceBox:
                 yield run
 
     def _ran(self, request_id: str, left: int) -> tuple[CellRun, tuple[str, ...], bool]:
-        """What came of a cell, what it says of limits, and whether the box has gone on with the next one.
+        """Read the result of a cell, the limits it reports, and whether the box continues with the next one.
 
         Args:
             request_id: of the request.
-            left: how many cells come after it.
+            left: number of cells that come after it.
         """
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._reply(request_id, most=[outputs, 0])
@@ -199,7 +203,7 @@ class NamespaceBox:
             run = values.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
-        # The shell inside keeps to the limit; a reply that does not was made up by student code.
+        # The shell inside respects the limit; a reply that does not was forged by student code.
         self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
@@ -208,13 +212,13 @@ class NamespaceBox:
         return run, values.reported_limits(reply), follows
 
     def _settle(self) -> None:
-        """What was met while something was handed on is not what comes now has met."""
+        """Discard limits that were met during forwarded messages: they do not belong to the next request."""
         if self._unsettled:
             self._watch.met()
             self._unsettled = False
 
     def look_for_crowding(self) -> None:
-        """After something was raised or the box ended: a shortage of what others share may be why."""
+        """Record a shortage of shared resources after an exception or an ending: it may be the cause."""
         self.crowded = self.crowded or self._watch.was_crowded()
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
@@ -252,6 +256,7 @@ class NamespaceBox:
             for number in range(len(calls)):
                 self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                 answer, told = self._answer(request_id, number, room)
+                # A limit is attributed to the next failed answer, or else to the last one.
                 if number == len(calls) - 1 or not answer.ok:
                     answer = self._watch.confirm(answer, told)
                 results.append(answer)
@@ -262,13 +267,13 @@ class NamespaceBox:
     def hand_on(
         self, target: str, told: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
-        """See `autograder.sandbox.base.Box.hand_on`."""
+        """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
         request_id = self._request({"op": "hand", "target": target, "begin": begin}, told, seconds)
         self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
         body, tensors = self._frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
-            values.weight(body, tensors)  # refuses what has too many parts
+            values.weight(body, tensors)  # refuses payloads with too many parts
             reply, found = wire.unpack_told(body, tensors)
             self._answers(reply, request_id)
             answer, asks = values.told_of_end(reply)
@@ -282,14 +287,14 @@ class NamespaceBox:
     def _answer(
         self, request_id: str, number: int, room: MemoryBudget | None
     ) -> tuple[Observation, tuple[str, ...]]:
-        """What came of one call, and what it says of limits.
+        """Read the answer to one call, and the limits it reports.
 
         Args:
             request_id: of the request.
             number: of the call.
-            room: what the answer counts against.
+            room: budget that the answer counts against.
         """
-        self._printed_total = 0  # what is printed past the shell is counted for each answer
+        self._printed_total = 0  # output without the shell is counted per answer
         started = time.monotonic()
         most = [MAX_JSON, self._limits.reply_mb << 20]
         reply, arrays = self._reply(request_id, most=most, room=room)
@@ -305,21 +310,21 @@ class NamespaceBox:
         return answer, told
 
     def computed(self) -> float:
-        """See `autograder.sandbox.base.Box.computed`."""
+        """See `autograder.sandbox.base.Box.measure_processor_time`."""
         if self._usage:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
 
     def delayed(self) -> float:
-        """See `autograder.sandbox.base.Box.delayed`."""
+        """See `autograder.sandbox.base.Box.measure_delay`."""
         return max(0.0, self._watch.delayed - self._delayed_before)
 
     def _delays(self) -> float | None:
-        """The same by a new look; None where nobody can tell."""
+        """Measure the delay anew; None if the kernel does not report it."""
         return None if self._usage else self._watch.delayed_seconds()
 
     def _allow(self, late: Ending, *allowances: Allowance) -> None:
-        """From now on the box has so much time, and ends in this way when it is used up."""
+        """Grant the box this much time from now on; it ends with ``late`` when the time is used up."""
         if self._arriving:
             self._grace -= time.monotonic() - self._arriving
             self._arriving = 0.0
@@ -328,12 +333,13 @@ class NamespaceBox:
     def _request(
         self, message: dict[str, Any], beside: Mapping[str, np.ndarray] | wire.Told, seconds: float
     ) -> str:
-        """Send a message with arrays, or with what another box has told; the number of the request."""
+        """Send a message with arrays, or with another box's payload, and return the number of the request."""
         if self._why:
             raise BoxEnded(self._why)
         if self._usage:
             raise SandboxFault("the box is closed")
-        self._end_when_over()  # what ran on since the last reply
+        self._end_when_over()  # processes may have run on since the last reply
+        # All replies to earlier requests have been read: bytes that wait here are unsolicited.
         if self._frames.ahead or self._there():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
@@ -358,13 +364,14 @@ class NamespaceBox:
         most: list[int] | None = None,
         room: MemoryBudget | None = None,
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """The next reply, by a deadline of ours or within what the box is allowed.
+        """Read the next reply, by a deadline of ours or within the time that the box is allowed.
 
         Raises:
             BoxEnded: there is none.
             SandboxFault: our deadline passed, or our side failed.
         """
         body, tensors = self._frame([MAX_JSON, 0] if most is None else most, deadline)
+        # Weighed before it is unpacked, because unpacking is what takes the memory.
         try:
             weight = values.weight(body, tensors)
             ending = room.take(weight) if room else None
@@ -381,10 +388,10 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, "the reply answers another request")
 
     def _frame(self, most: list[int], deadline: float = math.inf) -> tuple[Buffer, Buffer]:
-        """The two parts of the next reply, not looked at.
+        """Read the two parts of the next reply without inspecting them.
 
         Args:
-            most: how many bytes of text and of arrays there may be; made smaller.
+            most: limits for the bytes of text and of arrays; reduced by the bytes that were read.
             deadline: of ours, on the monotonic clock.
 
         Raises:
@@ -407,17 +414,18 @@ class NamespaceBox:
         return body, tensors
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
+        """Wait for a reply; meanwhile count output, and watch the limits that the kernel does not enforce."""
         pauses = (seconds, self._watch.pause(), *(one.pause() for one in self._allowances))
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         arriving = self._replies in events
-        if not arriving:  # first: what was answered before a flood of output is not lost to it
+        if not arriving:  # replies first: a flood of output must not lose them
             if self._output in events:
                 self._drain_output()
             if self._pidfd in events:
                 self._fail(self._ending_of_process())
             self._end_when_over()
         try:
+            # If a reply is arriving, the fault only means that time is up: it may finish within the grace.
             late = any(one.over() for one in self._allowances)
         except SandboxFault:
             if not arriving:
@@ -429,13 +437,13 @@ class NamespaceBox:
         return arriving
 
     def _arrives(self) -> bool:
-        """Whether what came before its time was looked at still arrives; it may not trickle for ever."""
+        """Return whether a late reply is still arriving; the grace period bounds replies that trickle in."""
         now = time.monotonic()
         self._arriving = self._arriving or now
         return self._there() and now - self._arriving < self._grace
 
     def _there(self) -> bool:
-        """Whether bytes of a reply wait to be read."""
+        """Return whether bytes of a reply wait to be read."""
         return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
     def _end_when_over(self) -> None:
@@ -444,7 +452,7 @@ class NamespaceBox:
             self._fail(ending)
 
     def _drain_output(self) -> None:
-        """Take what is in the pipe, and nothing that is printed meanwhile: that may be the next cell's."""
+        """Read the present content of the pipe only: later output may belong to the next cell."""
         keep = self._limits.output_kb << 10
         with contextlib.suppress(BlockingIOError):
             data = os.read(self._output, _OUTPUT_BYTES)
@@ -459,12 +467,13 @@ class NamespaceBox:
     # ------------------------------------------------------------ the end
 
     def alive(self) -> bool:
-        """Whether the box still runs, as far as the kernel says."""
+        """Return whether the box still runs, according to the kernel."""
         ended = select.poll()
         ended.register(self._pidfd, select.POLLIN)
         return self._usage is None and not ended.poll(0)
 
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
+        # The first ending counts: later ones follow from it.
         if self._why is None:
             self._why = ending
             self.look_for_crowding()
@@ -472,12 +481,13 @@ class NamespaceBox:
         raise BoxEnded(self._why, detail)
 
     def _ending_of_process(self) -> Ending:
-        """Why the box ended by itself, from the kernel's word alone.
+        """Find out why the box ended by itself, from the kernel's information alone.
 
         Raises:
             SandboxFault: it was ended from outside.
         """
-        self._drain_output()  # its last words
+        self._drain_output()  # its last output
+        # Must be decided before we kill the process ourselves.
         by_itself = exit_cause.ends_by_itself(self._pidfd, self.pid)
         self._kill()
         report = self._final_report()
@@ -493,7 +503,7 @@ class NamespaceBox:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def _final_report(self) -> dict[str, Any]:
-        """What the zygote said about the end; read once, kept."""
+        """Return the zygote's report about the end; read once, then cached."""
         if not hasattr(self, "_report"):
             self._status.settimeout(CLOSE_SECONDS)
             try:
@@ -522,6 +532,7 @@ class NamespaceBox:
         self._status.close()
         if self._group:
             self._group.remove()
+        # Last of all: nothing may run under the user id when it is released.
         self._watch.release()
         return self._usage
 
@@ -532,5 +543,5 @@ def _describe(pidfd: int) -> str:
 
 
 def _pid_of(described: str) -> int:
-    """The process id, as this side's /proc counts it."""
+    """Return the process id, as this side's /proc counts it."""
     return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))

@@ -1,10 +1,10 @@
-"""Whether what the kernel grants to a user is used up, measured from outside by a process of that user.
+"""Detects whether the kernel's quotas of a user are used up, from outside, by a process of that user.
 
-An ordinary user's boxes share one user. One box can use up the descriptors under way in sockets or the memory
-of pipes for all others; a data loader beside it then raises, or waits for ever. A box that waits cannot be
-asked, and what a box says is the student's word. So a small program of the grader's own looks from time to
-time: the kernel compares the user's descriptors under way with the limit of the process that sends, and
-therefore it has the same limit as a box.
+An ordinary user's boxes share one user. One box can use up the descriptors in flight in sockets or the memory
+of pipes for all others; a data loader in another box then raises an exception, or waits forever. A waiting
+box cannot be queried, and its answers are under the student's control. So a small program of the grader
+checks periodically: the kernel compares the user's descriptors in flight with the limit of the sending
+process, and therefore the program has the same limit as a box.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import sys
 import time
 
 _FIELDS = struct.Struct("dqq")
-"""When it was crowded last (monotonic clock, 0: never), the limit of descriptors, the number of looks."""
+"""Time of the last shortage (monotonic clock, 0: never), the limit of descriptors, the number of checks."""
 _LOOK_SECONDS = 5.0
-"""How long to wait for a look that was asked for; it takes a millisecond on an idle machine."""
+"""How long to wait for a requested check; it takes a millisecond on an idle machine."""
 _PROGRAM = """
 import errno, fcntl, mmap, os, resource, select, socket, struct, sys, time
 
@@ -53,7 +53,7 @@ while True:
 
 
 class CrowdingMonitor:
-    """A program that looks four times a second, and when it is asked to."""
+    """A program that checks four times a second, and on request."""
 
     def __init__(self, descriptors: int) -> None:
         """Start the program.
@@ -82,17 +82,17 @@ class CrowdingMonitor:
             os.close(shared)
 
     def limit_descriptors(self, descriptors: int) -> None:
-        """Look with the limit that the boxes have which are opened now."""
+        """Check with the limit of the boxes that are opened from now on."""
         struct.pack_into("q", self._shared, 8, descriptors)
 
     def was_crowded(self, since: float) -> bool:
-        """Whether something was used up at some time since then; takes a look now, too.
+        """Return whether a quota was used up at some time since then; includes a check that begins now.
 
         Args:
             since: by the monotonic clock.
         """
         looks = self._read()[2]
-        # The look under way may have begun before what is asked about; the one after it has not.
+        # The check in progress may have begun before the requested time; the one after it has not.
         deadline = time.monotonic() + _LOOK_SECONDS
         while self._read()[2] < looks + 2 and self._process.poll() is None and time.monotonic() < deadline:
             assert self._process.stdin is not None

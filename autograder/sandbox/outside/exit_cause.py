@@ -1,8 +1,8 @@
-"""Why a box ended, and by whom, where its wait status alone does not say.
+"""Why a box ended, and by whom, if its wait status alone does not tell.
 
 Process 1 of a process namespace cannot be killed by a signal from inside: the kernel drops every signal it
-has no handler for, SIGKILL included. What does end it from inside is told apart: it exits, it faults
-(SIGSEGV, SIGBUS, SIGILL, …), it meets a limit that the kernel counts, or it does what we end it for. So a
+has no handler for, SIGKILL included. Endings from inside are recognizable: it exits, it faults (SIGSEGV,
+SIGBUS, SIGILL, …), it meets a limit that the kernel counts, or it does something for which we end it. So a
 SIGKILL that is none of these came from outside, and that is never the student's fault.
 """
 
@@ -22,14 +22,15 @@ from autograder.records import Ending
 EXIT_SECONDS = 3.0
 """How long a dying process may take to be dead: others of its namespace die first."""
 NEAR = 0.9
-"""The share of its memory a box has had at least when its own limit was what it met."""
+"""The minimum share of its memory that a box used if its own limit was the cause."""
+# From include/linux/sched.h of the kernel: the process is being shut down.
 _PF_EXITING = 0x4
 
 
 def ends_by_itself(pidfd: int, pid: int, proc: Path = Path("/proc")) -> bool:
-    """Whether a process ends without our doing: it has ended, or is ending and then does.
+    """Return whether a process ends without our doing: it has ended, or is ending and then does.
 
-    Its pipes close before it is dead, so that closed pipes alone do not tell.
+    Its pipes close before it is dead, so closed pipes alone do not prove it.
     """
     ended = select.poll()
     ended.register(pidfd, select.POLLIN)
@@ -45,7 +46,7 @@ def _is_ending(pid: int, proc: Path) -> bool:
         fields = (proc / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         return bool(int(fields[6]) & _PF_EXITING)
     except (OSError, IndexError, ValueError):
-        return True  # not there any more
+        return True  # the process is gone
 
 
 def check(
@@ -56,14 +57,14 @@ def check(
     process_one: bool,
     memory: tuple[int, int] = (0, 0),
 ) -> None:
-    """Let an ending pass that student code can have caused.
+    """Accept an ending that student code can have caused.
 
     Args:
-        ending: what the wait status and the counters say.
-        report: the zygote's: ``status`` is the wait status; missing where the zygote died first.
-        by_itself: whether it ended before we killed it; see `ends_by_itself`.
-        process_one: whether it was process 1 of a process namespace of its own.
-        memory: the most that was used and the limit, in bytes; zeros where unknown.
+        ending: the ending according to the wait status and the counters.
+        report: the zygote's: ``status`` is the wait status; missing if the zygote died first.
+        by_itself: whether it ended before we killed it; see `has_ended_itself`.
+        process_one: whether it was process 1 of a process namespace.
+        memory: the peak usage and the limit, in bytes; zeros if unknown.
 
     Raises:
         BoxLost: the box was ended from outside.
@@ -72,6 +73,7 @@ def check(
     status = report.get("status")
     if ending is Ending.MEMORY:
         used, limit = memory
+        # Killed for memory while below its own limit: the machine as a whole had none left.
         if 0 < used < NEAR * limit:
             raise BoxLost("the machine ran out of memory and the kernel ended a box within its limit")
         return
@@ -84,7 +86,7 @@ def check(
 
 
 def is_process_one(status: str) -> bool:
-    """Whether a process is number 1 of a namespace of its own.
+    """Return whether a process is number 1 of a separate namespace.
 
     Args:
         status: its lines in ``/proc/self/fdinfo/<pidfd>``; ``NSpid`` counts from this side's namespace

@@ -1,6 +1,6 @@
-"""The program that becomes a zygote, started before it is known what its boxes contain.
+"""The program that becomes a zygote, started before the contents of its boxes are known.
 
-A grader imports little more than this when it starts one, and goes on importing meanwhile.
+A grader imports little more than this before it starts one, and continues importing in the meantime.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Else each thread reserves 64 MB of addresses, and a box that is bounded by these had room for seven.
+    # Otherwise each thread reserves 64 MB of addresses, and a box bounded by these has room for seven.
     "MALLOC_ARENA_MAX": "2",
-    # What torch's import keeps lies in huge pages from the start, where the system leaves that to programs.
+    # Puts the memory of torch's import into huge pages from the start, if the system lets programs choose.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 
 
 class Launched:
-    """The program that becomes a zygote, which knows nothing yet but where its modules lie.
+    """The program that becomes a zygote; at first it only knows the folders of its modules.
 
     Attributes:
         runtime: the Python installation that it runs.
@@ -37,10 +37,10 @@ class Launched:
     """
 
     def __init__(self, runtime: Runtime | None = None) -> None:
-        """Start it.
+        """Start the program.
 
         Args:
-            runtime: what it runs with; by default what the grader runs with.
+            runtime: the installation to use; by default the one that runs the grader.
 
         Raises:
             SandboxUnavailable: not Linux.
@@ -55,11 +55,11 @@ class Launched:
         except BaseException:
             self.control.close()
             raise
-        with contextlib.suppress(OSError):  # it has ended by itself, which is met when it is configured
+        with contextlib.suppress(OSError):  # it has ended; configuring it will report that
             self.control.send(json.dumps(self.runtime.sys_path).encode())
 
     def last_words(self) -> str:
-        """What it wrote before it ended; empty where it neither goes on nor ends."""
+        """Return the last text that it wrote before it ended; empty if it hangs."""
         try:
             _, text = self.process.communicate(timeout=5)
         except subprocess.TimeoutExpired:
@@ -67,8 +67,9 @@ class Launched:
         return text.decode(errors="replace")[-2000:]
 
     def end(self) -> None:
-        """End it, and all of its boxes."""
+        """End the program and all of its boxes."""
         with contextlib.suppress(OSError):
+            # The zygote ends itself and its boxes when its socket closes.
             self.control.shutdown(socket.SHUT_RDWR)
         self.control.close()
         try:
@@ -81,13 +82,14 @@ class Launched:
 
 
 def _started(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes]:
-    """The program, with its end of the control socket.
+    """Start the program with its end of the control socket.
 
-    The package's folder is named by a descriptor: where this program lies is in no name that student code
-    finds in its memory.
+    The package's folder is passed as a descriptor, so that no name in its memory reveals to student code
+    where the grader is installed.
     """
     package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     root = f"/proc/self/fd/{package}"
+    # Imports nothing from user, site or current folders (-s -S -P), and writes no bytecode (-B).
     program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
     try:
         return subprocess.Popen(

@@ -1,8 +1,8 @@
 """The real sandbox: a confined zygote that forks one confined box per submission (Linux).
 
 This is the trusted side of every level of isolation, and the level `namespaces`. It starts the zygote as
-a fresh program, asks it for boxes, bounds them from outside (deadlines, control groups, output counts) and
-talks to them over two plain pipes.
+a fresh program, requests boxes from it, bounds them from outside (deadlines, control groups, output counts)
+and talks to them over two plain pipes.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from autograder.sandbox.packages import packed
 from autograder.sandbox.runtime import refuse_other_systems
 
 START_SECONDS = 120.0
-# 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
+# 60578-61183 is the one range that neither distributions nor systemd assign; small enough for
 # containers that map only 65,536 ids.
 FIRST_UID, LAST_UID = 60_578, 61_183
 CLAIMS = Path("/run/autograder")
 """Lock files of the user ids in use."""
 CONTROL_MESSAGE = 1 << 17
 _SPARE_PROCESSES = 8
-"""Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
+"""Margin of a box's resource limit above its group's bound: the group must refuse first because it counts."""
 
 
 class ZygoteSandbox:
@@ -59,13 +59,13 @@ class ZygoteSandbox:
         """Start the zygote and wait until it is ready.
 
         Args:
-            environment: what its boxes contain.
-            launch: gives the program, which may have been started before.
+            environment: contents of its boxes.
+            launch: returns the program, which may have been started before.
 
         Raises:
-            SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+            SandboxUnavailable: not Linux, or a layer of confinement is missing; names it and the remedy.
             PreloadMissing: the environment preloads a module that is not installed.
-            SandboxFault: it could not be started. Whatever is raised, nothing stays behind.
+            SandboxFault: it could not be started. Whatever is raised, nothing is left behind.
         """
         refuse_other_systems()
         self._packages = packed(environment.packages)
@@ -79,7 +79,8 @@ class ZygoteSandbox:
             self._held = held.pop_all()
 
     def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
-        """Start the program, and have everything that is taken for it released with ``held``."""
+        """Start the program, and register every resource it needs for release with ``held``."""
+        # Each resource is registered as soon as it exists, so that a failure in a later step releases it.
         self._identity = self._claim_identity()
         if self._identity:
             held.callback(self._identity.release)
@@ -90,22 +91,22 @@ class ZygoteSandbox:
         held.callback(self._program.end)
         self._control, self._process = self._program.control, self._program.process
         self._crowding = None
-        if self.own_users and self._identity is None:  # the boxes share the user of whoever grades
+        if self.own_users and self._identity is None:  # the boxes share the grader's user
             self._crowding = CrowdingMonitor(Limits().descriptors)
             held.callback(self._crowding.close)
         self._prefork = prefork.PreforkPool(self._open, prefork.depth())
         held.callback(self._prefork.close)
 
     own_users = True
-    """Whether, as root, the zygote and each box have a user id that nobody else has."""
+    """Whether, if started as root, the zygote and each box have a user id that nothing else uses."""
 
     def _claim_identity(self) -> Identity | None:
-        """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
+        """Claim an unused user id if we are root; otherwise boxes run as the user who grades."""
         return Identity() if self.own_users and os.geteuid() == 0 else None
 
     @contextlib.contextmanager
     def _user(self) -> Iterator[Identity | None]:
-        """The user of a new box, if it has one; given back where the box is not opened."""
+        """Claim the user of a new box, if it gets one; release it if the box is not opened."""
         try:
             identity = self._claim_identity()
         except SandboxUnavailable as error:
@@ -118,12 +119,12 @@ class ZygoteSandbox:
             raise
 
     def _particulars(self) -> dict[str, Any]:
-        """What this level's zygote has to know besides."""
+        """Return additional configuration for the zygote of this level."""
         return {}
 
     def _configure(self, environment: Environment) -> None:
         for _, path in environment.files:
-            if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+            if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
                 raise SandboxUnavailable(
                     f"{path}: not a regular file or a folder; boxes are given nothing else"
                 )
@@ -151,7 +152,7 @@ class ZygoteSandbox:
         self._control.settimeout(None)
         if not report.get("ready"):
             said = report.get("error") or self._program.last_words()
-            if not said:  # a missing layer has a name; what is silent was killed
+            if not said:  # a missing layer is named; silence means it was killed
                 raise SandboxFault("the zygote was ended while it started")
             missing = preload_missing(str(report.get("missing", "")), environment.preload)
             raise missing or SandboxUnavailable(explain_failure(said))
@@ -159,13 +160,13 @@ class ZygoteSandbox:
 
     @property
     def memory_bound(self) -> str:
-        """What bounds a box's memory and processes: a version of control groups, or the watchdog."""
+        """The bound on a box's memory and processes: a version of control groups, or the watchdog."""
         return self._cgroups.name if self._cgroups else "address space limit and watchdog"
 
     def open(
         self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
-        """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
+        """Open a fresh box; see `autograder.sandbox.base.Sandbox.open`."""
         box = self._prefork.take(limits, seed)
         if every := {**(files or {}), **self._packages}:
             try:
@@ -187,7 +188,7 @@ class ZygoteSandbox:
 
     @contextlib.contextmanager
     def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
-        """The control group of a new box; removed again where the box is not opened."""
+        """Create the control group of a new box; remove it if the box is not opened."""
         group = None
         try:
             if self._cgroups:
@@ -204,8 +205,9 @@ class ZygoteSandbox:
     def _request(
         self, limits: Limits, seed: int, group: cgroups.Group | None, identity: Identity | None
     ) -> dict[str, Any]:
-        """What the zygote is told of a new box."""
+        """Build the zygote's request for a new box."""
         bounds = msgspec.to_builtins(limits)
+        # The kernel counts ticks and may end a box early; the exact limit is enforced from outside.
         bounds["processor_seconds"] *= KERNEL_CPU_FACTOR
         if group is not None:
             bounds["processes"] += _SPARE_PROCESSES
@@ -229,11 +231,11 @@ class ZygoteSandbox:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the zygote still runs: its end of the control socket dies with it, before its parent."""
+        """Return whether the zygote runs: its end of the control socket closes before its parent dies."""
         if self._process.poll() is not None or self._control.fileno() < 0:
             return False
         ended = select.poll()
-        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        ended.register(self._control, 0)  # a hang-up is always reported
         return not ended.poll(0)
 
     def close(self) -> None:
@@ -242,7 +244,7 @@ class ZygoteSandbox:
 
 
 class NamespaceSandbox(ZygoteSandbox):
-    """Full isolation: namespaces of every kind, a private file system, and all that the others have."""
+    """Full isolation: namespaces of every kind, a private file system, and the protection of every level."""
 
     isolation = Isolation.NAMESPACES
 
@@ -251,7 +253,7 @@ class Identity:
     """A user id that no other zygote or box on this machine uses, held until released or until we die."""
 
     def __init__(self) -> None:
-        """Claim any id that is free: one given back just now may still be charged for what it left.
+        """Claim a random free id: one that was just released may still be charged for its leftovers.
 
         Raises:
             SandboxUnavailable: all of them are taken, or ids cannot be claimed at all.
@@ -268,7 +270,7 @@ class Identity:
         )
 
     def release(self) -> None:
-        """Give the id back; the file stays, because removing it could remove a lock of somebody else."""
+        """Release the id; the file stays, because removing it could remove the lock of another process."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -276,13 +278,13 @@ class Identity:
 
 @contextlib.contextmanager
 def _open_claims() -> Iterator[int]:
-    """Open the folder of the lock files, which nobody but root can enter.
+    """Open the folder of the lock files, which only root can enter.
 
-    Names that anybody may take, such as abstract sockets or files below /tmp, would let any user of the
+    Names that any user may claim, such as abstract sockets or files below /tmp, would let any user of the
     machine take all ids and stop grading.
 
     Raises:
-        SandboxUnavailable: it cannot be made, or belongs to somebody else.
+        SandboxUnavailable: it cannot be made, or belongs to another user.
     """
     try:
         CLAIMS.mkdir(mode=0o700, exist_ok=True)
@@ -293,6 +295,7 @@ def _open_claims() -> Iterator[int]:
             f"able to write to {CLAIMS.parent} (in a container mount a tmpfs there)"
         ) from error
     try:
+        # Checked by descriptor, so that the folder cannot be exchanged in between.
         status = os.fstat(claims)
         if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SandboxUnavailable(
@@ -305,7 +308,7 @@ def _open_claims() -> Iterator[int]:
 
 
 def _lock_claim(claims: int, uid: int) -> int | None:
-    """Lock the file of a user id; None if somebody holds it. The kernel unlocks it when its holder dies.
+    """Lock the file of a user id; None if it is held. The kernel unlocks it when its holder dies.
 
     Raises:
         SandboxUnavailable: the file cannot be opened or locked.
@@ -324,6 +327,7 @@ def _lock_claim(claims: int, uid: int) -> int | None:
     return lock
 
 
+# The first match counts, so "mount_setattr" must come before "mount", which it contains.
 REMEDIES = (
     (
         ("unshare", "uid_map", "setgroups", "gid_map"),
@@ -354,7 +358,7 @@ REMEDIES = (
 
 
 def preload_missing(module: str, preload: Sequence[str]) -> PreloadMissing | None:
-    """What to say where the module that was not found is one to preload, or its package; None elsewhere."""
+    """Explain a failed import if the missing module, or its package, is to be preloaded; otherwise None."""
     asked = next((name for name in preload if name == module or name.startswith(f"{module}.")), None)
     if asked is None or not module:
         return None
@@ -367,7 +371,7 @@ def preload_missing(module: str, preload: Sequence[str]) -> PreloadMissing | Non
 
 
 def explain_failure(error: str) -> str:
-    """The failing call and what to do about it."""
+    """Return the failing call and its remedy."""
     for calls, remedy in REMEDIES:
         if any(call in error for call in calls):
             return f"the sandbox cannot be built here: {error}. {remedy}"

@@ -1,9 +1,9 @@
-"""Control groups that a killed grader left behind: named so that their owner can be told, and removed.
+"""Control groups that a killed grader left behind: named so that their owner can be identified, and removed.
 
-A name holds the process that made the group, the process namespace that its number counts in, and when.
-The owner lives if a process of that number does and was there before the group: a number that was given
-out again belongs to a younger process. In another process namespace the number says nothing; what was
-made there is left alone.
+A name holds the process that made the group, the process namespace of its id, and the time. The owner is
+alive if a process with that id exists and started before the group: an id that was assigned again belongs to
+a younger process. In another process namespace the id means nothing; groups that were made there are left
+alone.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ REMOVAL_SECONDS = 1.0
 
 
 def group_name() -> str:
-    """A name for a folder of control groups of this process; no two are the same."""
+    """Build a unique name for a folder of control groups of this process."""
     made = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return f"autograder-{os.getpid()}-{_process_namespace(Path('/'))}-{made}"
 
 
 def sweep_groups(root: Path = Path("/")) -> list[Path]:
-    """Remove the groups of graders that are dead, with what still runs in them.
+    """Remove the groups of dead graders, including processes that still run in them.
 
-    Only folders of this user that no living process can have made are touched; what the kernel does not
-    let go is left for the next time.
+    Only folders of this user that no living process can have made are touched; a group that the kernel
+    refuses to remove is left for the next time.
     """
     removed = []
     for folder in _candidates(root):
@@ -41,7 +41,7 @@ def sweep_groups(root: Path = Path("/")) -> list[Path]:
 
 
 def _candidates(root: Path) -> Iterator[Path]:
-    """Folders with our names in every hierarchy: at its top, in our own group and those above, beside it."""
+    """Find folders with our names in each hierarchy: at its top, in our own group, above and next to it."""
     places: dict[Path, None] = {}
     with contextlib.suppress(OSError):
         mounts = (root / "proc/self/mountinfo").read_text(errors="replace").splitlines()
@@ -50,6 +50,7 @@ def _candidates(root: Path) -> Iterator[Path]:
         for top in tops:
             for path in {line.split(":", 2)[2].strip("/") for line in own}:
                 group = top / path
+                # Paths with ".." are groups outside of what is mounted here.
                 if ".." not in group.parts and group.is_dir():
                     places |= dict.fromkeys((group, *(one for one in group.parents if top in one.parents)))
                     places |= dict.fromkeys(one for one in _folders(group.parent) if top in one.parents)
@@ -74,6 +75,7 @@ def _is_orphan(name: str, root: Path) -> bool:
     try:
         fields = (root / "proc" / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         started, state = int(fields[19]), fields[0]
+    # The owner is gone.
     except FileNotFoundError:
         return True
     except (OSError, IndexError, ValueError):
@@ -82,18 +84,19 @@ def _is_orphan(name: str, root: Path) -> bool:
 
 
 def _process_namespace(root: Path) -> int:
-    """The number of this process's process namespace; 0 where it cannot be told."""
+    """Return the number of this process's process namespace; 0 if it is not known."""
     with contextlib.suppress(OSError, ValueError):
         return int((root / "proc/self/ns/pid").readlink().name.strip("pid:[]"))
     return 0
 
 
 def _remove(folder: Path) -> bool:
-    """Remove a group and those in it; a group with processes is emptied first."""
+    """Remove a group and its subgroups; processes in it are killed first."""
     deadline = time.monotonic() + REMOVAL_SECONDS
     while True:
         for group in (*_folders(folder), folder):
             with contextlib.suppress(OSError):
+                # A group can be removed only when it is empty, which takes the kernel a moment after a kill.
                 group.rmdir()
         if not folder.exists():
             return True
@@ -115,7 +118,7 @@ def _kill(group: Path) -> None:
 
 
 def _kill_member(pid: int, group: Path) -> None:
-    """Kill a process that is still a member once it is held fast, so that no other one is hit."""
+    """Kill a process if it is still a member after a descriptor pins it, so that no other one is hit."""
     descriptor = os.pidfd_open(pid)
     try:
         if str(pid) in (group / "cgroup.procs").read_text().split():

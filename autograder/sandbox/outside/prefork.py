@@ -1,4 +1,4 @@
-"""A pool of boxes forked ahead (prefork): while submissions are graded, the next boxes are being confined."""
+"""A pool of boxes forked in advance (prefork): while submissions are graded, the next boxes are confined."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _Kind = tuple[Limits, int]
 
 MOST = 4
 KINDS = 3
-"""A submission takes boxes of several kinds in turn: its own, one for its test cells, the reference's."""
+"""Kinds of boxes kept ready. A submission uses several in turn: its own, the test cells', the reference's."""
 
 
 def depth() -> int:
-    """How many boxes are kept ready: more where more submissions are graded at the same time."""
+    """Return how many boxes are kept ready: more if more submissions are graded at the same time."""
     return max(1, min(MOST, (os.cpu_count() or 1) // 2))
 
 
 class PreforkPool:
-    """Hands out boxes and keeps some in reserve of the kinds that were asked for last. Thread safe."""
+    """Hands out boxes and keeps some of the most recently requested kinds in reserve. Thread-safe."""
 
     def __init__(self, open_box: OpenBox, most: int) -> None:
-        """Keep ``most`` boxes of a kind ready, once it has been asked for twice."""
+        """Keep ``most`` boxes of a kind ready, once it has been requested twice."""
         self._open = open_box
         self._most = most
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class PreforkPool:
         self._ready: dict[_Kind, deque[Future[NamespaceBox]]] = {}
 
     def take(self, limits: Limits, seed: int) -> NamespaceBox:
-        """A box that no code has run in.
+        """Take a box in which no code has run.
 
         Raises:
             SandboxFault: it could not be opened.
@@ -46,12 +46,14 @@ class PreforkPool:
         unfit: list[Future[NamespaceBox]] = []
         with self._lock:
             known, ready = kind in self._ready, self._ready.pop(kind, deque())
-            self._ready[kind] = ready  # the last of them now
+            self._ready[kind] = ready  # moves it to the end: most recently used
             if len(self._ready) > KINDS:
                 unfit = list(self._ready.pop(next(iter(self._ready))))
             ready_box = ready.popleft() if ready else None
+            # A kind that was requested only once may never be requested again.
             while known and not self._closed and len(ready) < self._most:
                 ready.append(self._ahead.submit(self._open, limits, seed))
+        # Outside of the lock: closing and waiting take time, and other threads need boxes.
         _close(unfit)
         box = None if ready_box is None else _opened(ready_box)
         if box is not None and not box.alive():
@@ -78,8 +80,8 @@ def _close(ready_boxes: list[Future[NamespaceBox]]) -> None:
 
 
 def _opened(ready_box: Future[NamespaceBox]) -> NamespaceBox | None:
-    """The ready box, or None when opening it failed: then the one who needs it tries again and is told."""
+    """Return the ready box, or None if opening it failed: the caller then opens one and sees the error."""
     try:
         return ready_box.result()
-    except Exception:  # noqa: BLE001 - whatever it was, see above
+    except Exception:  # noqa: BLE001 - any failure, see above
         return None

@@ -1,7 +1,7 @@
-"""What is known from outside about a box's use of its limits: when it must end, and which it has met.
+"""Outside knowledge about a box's use of its limits: when it must end, and which limits it has met.
 
 Sources, best first: the counters of its control group, its scratch space as the kernel sees it, a look at
-its processes. What student code says about itself is believed only for the choice of a sentence.
+its processes. Claims of student code are believed only for the choice of a sentence.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _TICK = 0.5
 
 
 class UserClaim(Protocol):
-    """A user id that is the box's alone; see `namespaces.Identity`."""
+    """A user id that belongs to the box alone; see `namespaces.Identity`."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the user id."""
 
 
 class Watch:
-    """Watches one box. Not thread safe."""
+    """Watches one box. Not thread-safe."""
 
     def __init__(
         self,
@@ -65,22 +65,22 @@ class Watch:
         self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
 
     def was_crowded(self) -> bool:
-        """Whether since the box was opened its user was short of something that others share with it."""
+        """Return whether the box's user has been short of a shared resource since the box was opened."""
         return self._crowding is not None and self._crowding.was_crowded(self._opened)
 
     def attach(self, pid: int) -> None:
-        """Begin to watch process 1 of the box, by the number it has on this side."""
+        """Begin to watch process 1 of the box, by its process id on this side."""
         self._pid = pid
         self._tree = Watchdog(pid)
-        # All that a box has at first is the zygote's, and its share of it falls and rises with other boxes.
-        # It is allowed on top, so that nobody is ended for what is not theirs.
+        # Initially all memory of a box is the zygote's, and its share of it changes with the number of boxes.
+        # It is added to the limit, so that no box is ended for memory that is not its own.
         self._most_bytes += watchdog.resident_bytes(pid)
 
     def open_scratch(self) -> None:
-        """Keep a descriptor on the scratch space; to be called once it is there, and before student code.
+        """Open a descriptor on the scratch space; call it when the space exists and before student code runs.
 
-        It can only be asked how full it is. Where the kernel refuses it, and where what is found is not of
-        the size that was asked for, the student's word is all there is.
+        The descriptor only serves to query how full it is. If the kernel refuses it, or the size is not the
+        requested one, only the student's claim is available.
         """
         flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(OSError):
@@ -92,11 +92,11 @@ class Watch:
     # ------------------------------------------------------------ limits that end the box
 
     def pause(self) -> float:
-        """Seconds until `exceeded` has something to look at."""
+        """Return the seconds until `exceeded` has something to check."""
         return max(0.001, self._next_look - time.monotonic())
 
     def exceeded(self) -> Ending | None:
-        """The limit for which the box must end now; looks only when it is time to."""
+        """Return the limit for which the box must end now; checks only when a check is due."""
         now = time.monotonic()
         if now < self._next_look:
             return None
@@ -107,25 +107,26 @@ class Watch:
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds else None
 
     def _counted(self) -> tuple[float, int]:
-        """Processor seconds, and bytes where no group bounds them."""
+        """Return processor seconds, and bytes of memory if no group bounds them (otherwise 0)."""
         if self._group:
             used = self._group.processor_seconds()
             if used is None:
                 self._tree.look(enough=sys.maxsize)
                 used = self._tree.processor_seconds
             return used, 0
+        # Below the limit an upper bound is enough, and much cheaper.
         memory = self._tree.look(enough=self._most_bytes).memory_bytes
         return self._tree.processor_seconds, memory
 
     def _earliest(self, used: float) -> float:
-        """Seconds in which all cores together cannot use up what is left."""
+        """Return the shortest time in which all cores together can use up the remaining processor time."""
         return max(watchdog.INTERVAL, (self._limits.processor_seconds - used) / _CORES)
 
     def processor_seconds(self, *, afresh: bool = False) -> float:
-        """Of all processes of the box, as far as it was counted.
+        """Return the processor seconds of all processes of the box, as far as they were counted.
 
         Args:
-            afresh: where the kernel does not count for the whole box, look at its processes now.
+            afresh: if the kernel does not count for the whole box, examine its processes now.
         """
         counted = self._group.processor_seconds() if self._group else None
         if counted is not None:
@@ -135,19 +136,19 @@ class Watch:
         return self._tree.processor_seconds
 
     def delayed_seconds(self) -> float | None:
-        """See `Watchdog.delayed_seconds`."""
+        """See `Watchdog.measure_delay`."""
         return self._tree.delayed_seconds()
 
     @property
     def delayed(self) -> float:
-        """The same without a new look."""
+        """The last measured delay."""
         return self._tree.delayed
 
     def ending(self, report: Mapping[str, Any]) -> Ending:
-        """Why the box ended by itself, from the kernel's word.
+        """Find out why the box ended by itself, from the kernel's information.
 
         Args:
-            report: its wait status and processor seconds, where the zygote could tell them.
+            report: its wait status and processor seconds, if the zygote could report them.
         """
         counts = self._group.counts() if self._group else self._known
         if counts.killed_for_memory > self._known.killed_for_memory:
@@ -161,7 +162,7 @@ class Watch:
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds - _TICK else Ending.CRASHED
 
     def _of_exit(self, status: int) -> Ending:
-        """Student code can exit with our own statuses too, and gains another sentence by it."""
+        """Classify an exit status; student code may forge our statuses and gains only another sentence."""
         if status == EXIT_NO_MEMORY and self._group is None:  # a group kills before memory is refused
             return Ending.MEMORY
         return Ending.CRASHED if status == EXIT_NOT_CONFINED else Ending.EXITED
@@ -169,11 +170,12 @@ class Watch:
     # ------------------------------------------------------------ limits that do not
 
     def met(self, told: Collection[str] = (), *, printed: bool = False) -> tuple[LimitEvent, ...]:
-        """The limits met since this was last asked, in the order of `LimitKind`.
+        """Return the limits met since the last call, in the order of `LimitKind`.
 
         Args:
-            told: what the reply says, in words of `LimitKind` and `hints.AGAIN`; the student's word.
-            printed: this side has counted more output than is kept.
+            reported: the limits that the reply reports, in words of `LimitKind` and `hints.AGAIN`; under the
+                student's control.
+            printed: whether this side has counted more output than is kept.
         """
         words = {_WORDS[word] for word in told if word in _WORDS}
         asked = LimitKind.PROCESSES in words or hints.AGAIN in told
@@ -181,9 +183,10 @@ class Watch:
         if hints.AGAIN in told and LimitKind.PROCESSES in seen:
             words.add(LimitKind.PROCESSES)
         full = self._fullness()
+        # A space that was full before counts again only if the reply reports it.
         seen |= full - self._full
         if words & _SPACE and full:
-            words = words - _SPACE | full  # one error number says either; the kernel knows which
+            words = words - _SPACE | full  # one error number means either; the kernel knows which
             seen |= full
         self._full = full
         if LimitKind.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
@@ -193,13 +196,13 @@ class Watch:
         )
 
     def mark(self, run: CellRun, told: Collection[str], *, printed: bool) -> CellRun:
-        """A cell's run with the limits it met; see `met`."""
+        """Add the limits that a cell met to its run; see `collect_met_limits`."""
         truncated = run.truncated or printed
         met = self.met((*told, LimitKind.OUTPUT.value) if truncated else told, printed=printed)
         return msgspec.structs.replace(run, met=met, truncated=truncated) if met else run
 
     def confirm(self, observation: Observation, told: Collection[str]) -> Observation:
-        """The answer to a call, with the limits met since the one before that was confirmed."""
+        """Add the limits met since the last confirmed answer to the answer of a call."""
         met = self.met(told)
         return msgspec.structs.replace(observation, met=met) if met else observation
 
@@ -212,6 +215,7 @@ class Watch:
         if asked:
             self._tree.look(enough=sys.maxsize)
         crowded = self._tree.most_tasks >= self._limits.processes
+        # The maximum never falls: it is reported once, and again only on suspicion.
         new = crowded and (asked or not self._crowded)
         self._crowded = crowded
         return {LimitKind.PROCESSES} if new else set()
@@ -225,18 +229,18 @@ class Watch:
         )
 
     def _open_descriptors(self) -> int:
-        """Of process 1."""
+        """Return the number of open descriptors of process 1."""
         with contextlib.suppress(OSError):
             return len(list(Path(f"/proc/{self._pid}/fd").iterdir()))
         return 0
 
     def release(self) -> None:
-        """Give the box's user back, when nothing of it runs. Idempotent."""
+        """Release the box's user once nothing of it runs. Idempotent."""
         if self._identity:
             self._identity.release()
 
     def close(self) -> None:
-        """Give the descriptor back. Idempotent."""
+        """Close the descriptor of the scratch space. Idempotent."""
         if self._scratch >= 0:
             os.close(self._scratch)
             self._scratch = -1

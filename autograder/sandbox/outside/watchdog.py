@@ -1,6 +1,6 @@
-"""The memory, processor time and tasks of a box, measured from outside where no control group counts them.
+"""The memory, processor time and tasks of a box, measured from outside if no control group counts them.
 
-Proportional set size, not resident set size: pages shared with the zygote are not the box's own.
+Uses the proportional set size, not the resident set size: pages shared with the zygote are not the box's own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 from autograder.limits import UNKNOWN_WAIT_FACTOR
 
 INTERVAL = 0.05
-"""Seconds between two looks."""
+"""Seconds between two measurements."""
 
 _OWN_PAGES = ("Pss_Anon:", "Pss_Shmem:")
 _AT_MOST = ("RssAnon:", "RssShmem:")
@@ -27,15 +27,15 @@ class Tree(Struct, frozen=True):
     """A process and all its descendants, at one moment."""
 
     memory_bytes: int = 0
-    """Private and shared-anonymous memory; no less than that where it is at most what was called enough."""
+    """Private and shared-anonymous memory; an upper bound of it if that is at most ``enough``."""
     tasks: int = 0
     """Processes and threads."""
     processor_seconds: float = 0.0
-    """Of what runs, and of what it has waited for."""
+    """Processor time of running processes, and of ended ones that were waited for."""
 
 
 class Watchdog:
-    """Looks at a tree of processes again and again, and remembers what is gone between two looks."""
+    """Measures a tree of processes repeatedly, and remembers what disappeared between two measurements."""
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         """Watch a process and its descendants."""
@@ -44,13 +44,13 @@ class Watchdog:
         self._own_seconds: dict[tuple[int, str], float] = {}
         self._delays: dict[str, int] = {}
         self.delayed = 0.0
-        """What `delayed_seconds` said last."""
+        """The last result of `measure_delay`."""
         self._delays_read = time.monotonic()
         self.most_tasks = 0
         self.processor_seconds = 0.0
 
     def look(self, *, enough: int = 0) -> Tree:
-        """The tree as it is now.
+        """Measure the tree as it is now.
 
         Args:
             enough: bytes up to which an upper bound of the memory will do. The exact number takes the kernel
@@ -63,43 +63,45 @@ class Watchdog:
             processes.append(process)
             seconds += self._seconds(pid, process)
             tasks += len(threads)
+        # The cheap upper bound first.
         memory = sum(_kilobytes(f"{process}/status", _AT_MOST) for process in processes) << 10
         if memory > enough:
             memory = sum(_kilobytes(f"{process}/smaps_rollup", _OWN_PAGES) for process in processes) << 10
         self.most_tasks = max(self.most_tasks, tasks)
-        # A process whose end nobody waits for takes its time along; what was seen of it still counts.
+        # If no process waits for a child, its time is lost with it; the part that was seen still counts.
         self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
         return Tree(memory, tasks, seconds)
 
     def _walk(self) -> Iterator[tuple[int, list[str]]]:
-        """Every process that is watched, and the folders of its threads."""
+        """Iterate over the watched processes, with the folders of their threads."""
         open_ids = [self._pid]
         while open_ids:
             pid = open_ids.pop()
             tasks, threads = f"{self._proc}/{pid}/task", list[str]()
             with contextlib.suppress(OSError):  # it may end while we look
-                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - looked at all the time
+                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - a hot path
             yield pid, threads
             for thread in threads:
                 with contextlib.suppress(OSError):
                     open_ids += [int(child) for child in _text(f"{thread}/children").split()]
 
     def delayed_seconds(self) -> float | None:
-        """For how long the box could have computed and was not let to, as far as it was looked at.
+        """Return how long the box could have computed but had no processor, as far as it was measured.
 
-        Between two looks that is what one thread waited at most for a processor: of several that wait at the
-        same time none is kept for longer by the others' waiting. None where the kernel does not tell.
+        Between two measurements this is the longest time that one thread waited for a processor: if several
+        wait at the same time, none is delayed further by the others' waiting. None if the kernel does not
+        report it.
         """
         now, delays = time.monotonic(), dict[str, int]()
         for _, threads in self._walk():
             for thread in threads:
                 with contextlib.suppress(OSError, ValueError):
                     ran, waited, _ = map(int, _text(f"{thread}/schedstat").split())
-                    if ran or waited:  # zeros are all that a kernel gives that does not count
+                    if ran or waited:  # a kernel that does not count reports zeros
                         delays[thread] = waited
         passed = now - self._delays_read
         longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)
-        # Where nobody can tell, as much as a call may be kept before that is a fault of ours.
+        # If the kernel does not report it, assume the longest delay that is not yet a fault of ours.
         self.delayed += (
             min(max(longest, 0) / 1e9, passed) if delays else passed * (1 - 1 / UNKNOWN_WAIT_FACTOR)
         )
@@ -108,6 +110,8 @@ class Watchdog:
 
     def _seconds(self, pid: int, process: str) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):
+            # See proc(5), counted after the name: 11 and 12 are its own ticks, 13 and 14 those of children it
+            # has waited for; 19 is the start time, which a later process with the same id does not share.
             fields = _text(f"{process}/stat").rpartition(") ")[2].split()
             own, waited_for = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
             self._own_seconds[pid, fields[19]] = own * _TICK
@@ -116,7 +120,7 @@ class Watchdog:
 
 
 def _text(path: str) -> str:
-    """All of a file that the kernel makes up, in as few calls as can be: it is read after every few cells."""
+    """Read a file of the kernel in as few system calls as possible: this runs after every few cells."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts = []
@@ -128,7 +132,7 @@ def _text(path: str) -> str:
 
 
 def _kilobytes(path: str, lines: tuple[str, ...]) -> int:
-    """The sum of some lines of a file of sizes; 0 where the process has ended."""
+    """Return the sum of some lines of a file of sizes; 0 if the process has ended."""
     total = 0
     with contextlib.suppress(OSError):
         for line in _text(path).splitlines():
@@ -138,5 +142,5 @@ def _kilobytes(path: str, lines: tuple[str, ...]) -> int:
 
 
 def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
-    """Anonymous memory that a process has in view, its own or shared; cheap to ask."""
+    """Return the anonymous memory that a process has mapped, its own or shared; cheap to query."""
     return _kilobytes(f"{proc}/{pid}/status", _AT_MOST) << 10

@@ -1,7 +1,7 @@
-"""What no student code may do, as code that tries it: the self-test's table.
+"""Everything student code must not do, as code that tries it: the self-test's table.
 
-Each canary is run in a box of its own. It must return None, or be ended by one of the endings it names;
-whatever else it returns is what it reached. A test breaks each layer in turn and sees its canary sing.
+Each canary runs in its own box. It must return None, or be ended by one of the endings it names; any other
+return value is what it reached. A test breaks each layer in turn and checks that its canary notices.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ LIMITS = Limits(
 
 
 class Canary(Struct, frozen=True):
-    """One attempt. ``code`` defines ``canary()``; the names of `settings` are defined before it."""
+    """One attempt. ``code`` defines ``canary()``; the names of `build_settings` are defined before it."""
 
     name: str
     promise: str
-    """What holds when nothing was reached."""
+    """The statement that holds if nothing was reached."""
     levels: tuple[str, ...]
-    """The isolation levels that promise it."""
+    """The isolation levels that guarantee it."""
     code: str
     ends: tuple[Ending, ...] = ()
     """Endings of the box that show the layer at work."""
     neighbour: str = ""
-    """Code that runs in another box of the same zygote, which stays open meanwhile."""
+    """Code that runs in another box of the same zygote, which stays open in the meantime."""
     own_users: bool = False
-    """Whether it is promised only where each box has a user of its own: where the grader is root."""
+    """Whether it is only guaranteed if each box has its own user, that is, if the grader is root."""
     seconds: float = 20.0
     """The deadline of the call."""
 
 
 def settings(port: int, socket_name: str, landlock: int) -> str:
-    """The names that canaries use: where this side listens, the limits they must not pass.
+    """Build the source code with the names that canaries use: our listeners, and the limits of a box.
 
     Args:
         port: of a listener on this side.

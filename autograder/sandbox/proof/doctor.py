@@ -1,7 +1,7 @@
 """The self-test: which layers of confinement this machine has, and whether they hold.
 
-Boxes are opened and canary code tries what no student code may do (canaries.py). Anything that succeeds
-is reported, and so is a canary that could not be tried: what is not known to hold does not hold.
+Boxes are opened and canary code tries everything that student code must not do (canaries.py). Any success is
+reported, and so is a canary that could not be tried: a layer that is not known to hold does not hold.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EMPTY = Environment()
 
 
 class Layer(Struct, frozen=True):
-    """One layer of confinement, as found."""
+    """One layer of confinement, with the finding about it."""
 
     name: str
     ok: bool
@@ -39,15 +39,15 @@ class Layer(Struct, frozen=True):
     remedy: str = ""
     required: bool = True
     finished: bool = True
-    """False when our own side failed, so that trying again is worth it."""
+    """False if our own side failed, so that trying again is worthwhile."""
 
 
 def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> list[Layer]:
-    """Start a sandbox, run every canary of its level, and say what was found; raises no SandboxError.
+    """Start a sandbox, run every canary of its level, and return the findings; raises no SandboxError.
 
     Args:
         make: starts a sandbox.
-        environment: what is in it.
+        environment: its contents.
     """
     layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
     try:
@@ -65,19 +65,19 @@ def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> l
                     continue
                 layers.append(_try_once(sandbox, names, canary))
                 if not layers[-1].finished and not sandbox.alive():
-                    break  # the others would say the same
+                    break  # the others would fail in the same way
     finally:
         sandbox.close()
     return layers
 
 
 def healthy(layers: list[Layer]) -> bool:
-    """Whether every required layer holds."""
+    """Return whether every required layer holds."""
     return all(layer.ok or not layer.required for layer in layers)
 
 
 def _equipment(sandbox: Sandbox) -> list[Layer]:
-    """What the sandbox says about itself; only those of full isolation have it all."""
+    """List the layers that the sandbox reports about itself; only full isolation has all of them."""
     layers = []
     if sandbox.isolation == "namespaces":
         found = "user, mount, pid, net, ipc, uts, cgroup"
@@ -95,7 +95,7 @@ def _equipment(sandbox: Sandbox) -> list[Layer]:
 
 @contextlib.contextmanager
 def _listeners(sandbox: Sandbox) -> Iterator[str]:
-    """Sockets on this side that no box may reach; yields the source that names them."""
+    """Open sockets on this side that no box may reach; yield the source code that names them."""
     name = f"autograder-canary-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
         local.bind(f"\0{name}")
@@ -112,8 +112,9 @@ def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
 
 
 def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
-    """Run one canary in a box of its own; None, or an ending it names, is what must come of it."""
+    """Run one canary in its own box; it must return None or end the box in one of the ways it names."""
     with contextlib.ExitStack() as boxes:
+        # The neighbour stays open until the canary has run.
         if canary.neighbour:
             beside = _open(sandbox, boxes)
             left = beside.run_cell(names + canary.neighbour, seconds=20)

@@ -1,7 +1,8 @@
-"""The self-test before the first student's code: made once per boot and configuration, then remembered.
+"""The self-test before the first student's code: run once per boot and configuration, then remembered.
 
-Only a proof that everything held is kept, in the course's private folder. It counts as long as all that
-the sandbox depends on is the same (`standing`); what others could have written is not believed.
+Only a proof that every layer held is kept, in the course's private folder. It is valid as long as everything
+that the sandbox depends on is unchanged (`compute_standing`); a file that others could have written is
+ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _OF_PROCESS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters")
 
 
 class Proof(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept of a self-test in which everything held."""
+    """The stored result of a self-test in which every layer held."""
 
     standing: str
     tested_at: float
@@ -51,17 +52,17 @@ def ensure(
     isolation: str = "namespaces",
     packages: Sequence[tuple[str, Path]] = (),
 ) -> Proof:
-    """Prove that the sandbox holds, or that it was proven under the same circumstances.
+    """Prove that the sandbox holds, or that this was proven under the same circumstances.
 
     Args:
-        start: starts the sandbox to be tested, the same way as those that grade.
+        start: starts the sandbox to be tested, in the same way as those that grade.
         private: the course's private folder, where the proof is kept.
-        isolation: the level of what ``start`` starts.
+        isolation: the level of the sandboxes that ``start`` returns.
         packages: those that students' boxes have, by their environments; there must be none.
 
     Raises:
-        SandboxUnavailable: something was reached, or the self-test could not be finished; names the
-            layer, what was found and what to do.
+        SandboxUnavailable: a canary reached something, or the self-test could not be finished; names the
+            layer, the finding and the remedy.
     """
     refuse_other_systems()
     environment = Environment(packages=tuple(packages))
@@ -72,14 +73,14 @@ def ensure(
     layers = _layers(_only(start, isolation), environment)
     _refuse(layers)
     proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
-    with contextlib.suppress(OSError):  # not kept: then it is tested again next time
+    with contextlib.suppress(OSError):  # if it cannot be stored, the next run tests again
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
     return proof
 
 
 def _layers(start: Start, environment: Environment) -> list[Layer]:
-    """Examine, and again while it could not be finished: a killed process says nothing about the machine."""
+    """Run the tests, and repeat unfinished ones: a killed process proves nothing about the machine."""
     layers: list[Layer] = []
 
     def examine() -> None:
@@ -89,13 +90,13 @@ def _layers(start: Start, environment: Environment) -> list[Layer]:
         if unfinished and not holes:
             raise SandboxFault(f"not finished: {', '.join(unfinished)}")
 
-    with contextlib.suppress(SandboxFault):  # the layers say it, and are refused like those that are missing
+    with contextlib.suppress(SandboxFault):  # the unfinished layers are in the list, and refused later
         retry_infrastructure(examine)
     return layers
 
 
 def _only(start: Start, isolation: str) -> Start:
-    """The same start, refused when it gives another level: a weaker one's proof is none of a stronger."""
+    """Wrap ``start`` to refuse other levels: a weaker level proves nothing about a stronger one."""
 
     def checked(environment: Environment) -> Sandbox:
         sandbox = start(environment)
@@ -119,11 +120,13 @@ def _refuse(layers: list[Layer]) -> None:
 
 
 def last_proof(private: Path) -> Proof | None:
-    """The proof that is kept; None when there is none, or one that others could have written."""
+    """Read the stored proof; None if there is none, or if others could have written it."""
     try:
+        # If others can write to the folder, they can place a proof in it.
         owned = stat.S_IMODE(private.lstat().st_mode) & 0o022 == 0 and private.lstat().st_uid == os.geteuid()
         if not owned or not stat.S_ISDIR(private.lstat().st_mode):
             return None
+        # Opened without following links or blocking, then checked by descriptor, so that no race is possible.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(private / FILE_NAME, flags), "rb") as file:
             status = os.fstat(file.fileno())
@@ -136,7 +139,7 @@ def last_proof(private: Path) -> Proof | None:
 
 
 def remembered(private: Path, isolation: str = "namespaces") -> str:
-    """What is known of the last self-test, in words."""
+    """Describe the result of the last self-test."""
     proof = last_proof(private) if platform.system() == "Linux" else None
     if proof is None:
         return "none is remembered; the next grading makes one"
@@ -150,7 +153,7 @@ def remembered(private: Path, isolation: str = "namespaces") -> str:
 
 
 def standing(isolation: str, environment: Environment = _EMPTY) -> str:
-    """A digest of all that decides whether the sandbox holds: boot, kernel, rights, interpreter, our code."""
+    """Return a digest of everything the sandbox depends on: boot, kernel, rights, interpreter, our code."""
     parts = [
         Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
         platform.release(),
@@ -176,14 +179,14 @@ def _rights() -> list[str]:
 
 
 def _accounting() -> str:
-    """What decides which control groups are used; to find a driver would take longer than all the rest."""
+    """Return what decides which control groups are used; to find a driver would take longer than the rest."""
     own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     return own + "\n".join(line for line in mounts if " - cgroup" in line)
 
 
 def _program() -> str:
-    """SHA-256 over the sandbox's own source files and filters."""
+    """Return the SHA-256 of the sandbox's own source files and filters."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted((*folder.rglob("*.py"), *folder.rglob("filters/*.bpf"))):

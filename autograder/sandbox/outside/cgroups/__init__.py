@@ -1,7 +1,7 @@
 """Bounds on memory and processes by control groups: version 2, else version 1, else none.
 
-Every box gets a group of its own. Where neither version is writable the broker falls back to an address
-space limit and a watchdog on the box's memory and processor time (watchdog.py).
+Every box gets its own group. If neither version is writable, the broker falls back to an address space limit
+and a watchdog on the box's memory and processor time (watchdog.py).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["Counts", "Driver", "Group", "Version1", "Version2", "find_driver"]
 
 
 def find_driver(root: Path = Path("/")) -> Driver | None:
-    """The best driver that works on this machine; None when no hierarchy is writable."""
+    """Return the best driver that works on this machine; None if no hierarchy is writable."""
     mounts = _hierarchies(root)
     own = _own_groups(root)
     return version2.find(mounts.get(""), own.get("", "")) or version1.find(mounts, own)
 
 
 def _hierarchies(root: Path) -> dict[str, Path]:
-    """Controller → mount point of version 1; ``""`` → mount point of version 2."""
+    """Return controller → mount point of version 1; ``""`` → mount point of version 2."""
     found: dict[str, Path] = {}
     with contextlib.suppress(OSError):
         for line in (root / "proc/self/mountinfo").read_text().splitlines():
@@ -42,7 +42,7 @@ def _hierarchies(root: Path) -> dict[str, Path]:
 
 
 def _own_groups(root: Path) -> dict[str, str]:
-    """Controller (``""`` for version 2) → the path of this process's own group."""
+    """Return controller (``""`` for version 2) → the path of this process's own group."""
     own: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

@@ -1,4 +1,4 @@
-"""What a control group promises, and how the folders of the kernel's tree are read, made and removed."""
+"""The interface of control groups, and helpers to read, create and remove folders of the kernel's tree."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from autograder.sandbox.outside import orphans
 CONTROLLERS = ("memory", "pids")
 """Without these there is no driver."""
 FAIRNESS = "cpu"
-"""Used where it is there: each box then gets an equal share of the processors, whatever it runs."""
+"""Used if available: each box then gets an equal share of the processors, whatever it runs."""
 ACCOUNTING = "cpuacct"
-"""Used where it is there: the processor time of all of a box's processes together (version 1)."""
+"""Used if available: the processor time of all of a box's processes together (version 1)."""
 REMOVAL_SECONDS = 2.0
 _MOST = 4096
 
 
 class Counts(Struct, frozen=True):
-    """What the kernel has counted for a group so far. Student code cannot change any of it."""
+    """The kernel's counters for a group so far. Student code cannot change any of them."""
 
     refused_processes: int = 0
-    """Forks and threads that were refused for the bound on processes."""
+    """Forks and threads that were refused because of the bound on processes."""
     killed_for_memory: int = 0
-    """Processes that were killed for the bound on memory."""
+    """Processes that were killed because of the bound on memory."""
 
 
 class Group(Protocol):
@@ -42,71 +42,72 @@ class Group(Protocol):
         """
 
     def counts(self) -> Counts:
-        """What was counted so far."""
+        """Return the counters so far."""
 
     def processor_seconds(self) -> float | None:
-        """Of all processes that ever were in it; None where this is not accounted."""
+        """Return the processor time of all processes that were ever in it; None if it is not accounted."""
 
     def system_seconds(self) -> float:
-        """Of these the ones in the kernel; 0 where it does not tell."""
+        """Return the part of it spent in the kernel; 0 if it is not reported."""
 
     def peak_bytes(self) -> int:
-        """The most memory the group used."""
+        """Return the peak memory of the group."""
 
     def remove(self) -> None:
-        """Kill what is left and remove the group."""
+        """Kill the remaining processes and remove the group."""
 
 
 class Driver(Protocol):
-    """Makes groups."""
+    """Creates groups."""
 
     name: str
 
     def group(self, *, memory_bytes: int, processes: int) -> Group:
-        """A fresh group with these bounds.
+        """Create a fresh group with these bounds.
 
         Raises:
-            OSError: it could not be made.
+            OSError: it could not be created.
         """
 
     def close(self) -> None:
-        """Remove the folder the groups were made in."""
+        """Remove the folder that holds the groups."""
 
 
 def make(parent: Path) -> Path:
-    """A fresh folder whose name says which process made it."""
+    """Create a folder with a name that identifies the process that made it."""
     folder = parent / orphans.group_name()
     folder.mkdir()
     return folder
 
 
 class KeptFile:
-    """A short file of the kernel's that is kept open: it is read around every cell and question."""
+    """A short file of the kernel that is kept open, because it is read around every cell and question."""
 
     def __init__(self, path: Path) -> None:
-        """It is opened when it is first read."""
+        """Set the path; the file is opened on first use."""
         self._path = path
         self._descriptor = -1
 
     def text(self) -> str:
-        """All of it, as it is now.
+        """Return its present content.
 
         Raises:
-            OSError: it is not there, or not any more.
+            OSError: it does not exist, or not any more.
         """
         if self._descriptor < 0:
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        # From the start each time: the kernel produces the content anew.
         return os.pread(self._descriptor, _MOST, 0).decode()
 
     def close(self) -> None:
-        """Give the descriptor back. Idempotent."""
+        """Close the descriptor. Idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def counter(source: str | KeptFile, name: str) -> int | None:
-    """One line of a file of counters (``name value``); None where the kernel does not have it."""
+    """Read one line of a file of counters (``name value``); None if the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
         for line in _text(source).splitlines():
             key, _, value = line.partition(" ")
@@ -116,14 +117,14 @@ def counter(source: str | KeptFile, name: str) -> int | None:
 
 
 def number(source: str | KeptFile) -> int | None:
-    """A file that holds one number; None where the kernel does not have it."""
+    """Read a file that holds one number; None if the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
         return int(_text(source))
     return None
 
 
 def _text(source: str | KeptFile) -> str:
-    """All of a short file. Counters are read often: `Path` would double the price."""
+    """Read a short file. Counters are read often: `Path` would double the cost."""
     if isinstance(source, KeptFile):
         return source.text()
     descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
@@ -134,14 +135,14 @@ def _text(source: str | KeptFile) -> str:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a driver's folder, and before it the groups of boxes that nobody closed."""
+    """Remove a driver's folder, after the groups of boxes that were never closed."""
     for group in folder.glob("box-*"):
         remove(group)
     remove(folder)
 
 
 def remove(folder: Path) -> None:
-    """Remove an empty group; the kernel needs a moment after the last process has gone."""
+    """Remove an empty group; the kernel needs a moment after its last process has ended."""
     deadline = time.monotonic() + REMOVAL_SECONDS
     while time.monotonic() < deadline:
         try:

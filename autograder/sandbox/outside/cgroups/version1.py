@@ -15,11 +15,11 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
-    """A driver where both hierarchies that are needed are writable.
+    """Return a driver if both required hierarchies are writable.
 
     Args:
         mounts: controller → mount point.
-        own: controller → the path of this process's own group.
+        own_groups: controller → the path of this process's own group.
     """
     if not set(CONTROLLERS) <= set(mounts):
         return None
@@ -29,6 +29,7 @@ def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
         if mounts[name] in places:  # mounted together, as cpu and cpuacct often are: one folder serves both
             folders[name] = folders[places[mounts[name]]]
             continue
+        # Our own group first, then the top of the hierarchy.
         for parent in dict.fromkeys((mounts[name] / own.get(name, ""), mounts[name])):
             with contextlib.suppress(OSError):
                 folders[name] = base.make(parent)
@@ -51,12 +52,13 @@ class Version1:
         self._numbers = itertools.count()
 
     def group(self, *, memory_bytes: int, processes: int) -> Group:
-        """A fresh group; see `Driver.group`."""
+        """Create a fresh group; see `Driver.create_group`."""
         name = f"box-{next(self._numbers)}"
         folders = {controller: folder / name for controller, folder in self._folders.items()}
         for folder in set(folders.values()):
             folder.mkdir()
         memory, pids = (folders[controller] for controller in CONTROLLERS)
+        # In this order: the kernel refuses a limit of memory with swap below that of memory alone.
         (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
         with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
             (memory / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))
@@ -82,28 +84,28 @@ class Version1Group:
         self._split = str(accounting / "cpuacct.stat") if accounting else None
 
     def add(self, pid: int) -> None:
-        """See `Group.add`."""
+        """See `Group.add_process`."""
         for folder in self._folders:
             (folder / "cgroup.procs").write_text(str(pid))
 
     def counts(self) -> Counts:
-        """See `Group.counts`."""
+        """See `Group.read_counts`."""
         return Counts(
             refused_processes=base.counter(self._refused, "max") or 0,
             killed_for_memory=base.counter(self._killed, "oom_kill") or 0,
         )
 
     def processor_seconds(self) -> float | None:
-        """See `Group.processor_seconds`."""
+        """See `Group.read_processor_seconds`."""
         used = base.number(self._used) if self._used else None
         return None if used is None else used * _NANO
 
     def system_seconds(self) -> float:
-        """See `Group.system_seconds`; the kernel counts ticks."""
+        """See `Group.read_system_seconds`; the kernel counts ticks."""
         return (base.counter(self._split, "system") or 0) * _TICK if self._split else 0.0
 
     def peak_bytes(self) -> int:
-        """See `Group.peak_bytes`."""
+        """See `Group.read_peak_bytes`."""
         return base.number(self._peak) or 0
 
     def remove(self) -> None:

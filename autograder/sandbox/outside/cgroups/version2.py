@@ -1,10 +1,10 @@
-"""Control groups version 2, also by an ordinary user where a part of the tree was delegated to them.
+"""Control groups version 2, also for an ordinary user if a part of the tree was delegated to them.
 
-A group that bounds others must hold no process itself, and a process may be moved only below a common
-ancestor that the mover may write. So the first ancestor of our own group that grants both is used: for
-root usually the one above, for a user's service of systemd the nearest slice of the user's own tree.
-Where the delegated group is our own (``Delegate=yes``), and nobody but us is in it, we step aside into a
-leaf of it, which is what systemd asks of those it delegates to.
+A group that bounds others must not hold processes itself, and a process may be moved only below a common
+ancestor that the mover may write. So the first ancestor of our own group that allows both is used: for root
+usually the one above, for a user's systemd service the nearest slice of the user's own tree. If the delegated
+group is our own (``Delegate=yes``) and we are alone in it, we move into a leaf of it, as systemd requires of
+those it delegates to.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _MICRO = 1e-6
 
 
 def find(mount: Path | None, own: str) -> Driver | None:
-    """A driver below the nearest group that lets us bound and move processes; None when there is none.
+    """Return a driver below the nearest group that lets us bound and move processes; None if there is none.
 
     Args:
-        mount: where the hierarchy is mounted.
-        own: the path of this process's own group in it.
+        mount: mount point of the hierarchy.
+        own_path: the path of this process's own group in it.
     """
     if mount is None:
         return None
@@ -41,9 +41,9 @@ def find(mount: Path | None, own: str) -> Driver | None:
 
 
 def _parents(mount: Path, own: str) -> Iterator[Path]:
-    """Our own group and those above it, as far as they are mounted."""
+    """Iterate over our own group and those above it, as far as they are mounted."""
     group = mount / own
-    if ".." in group.parts or not group.is_dir():  # /proc names groups outside of what is mounted so
+    if ".." in group.parts or not group.is_dir():  # a group outside of the mounted part
         group = mount
     yield group
     while group != mount:
@@ -52,10 +52,10 @@ def _parents(mount: Path, own: str) -> Iterator[Path]:
 
 
 def _driver(parent: Path) -> Driver:
-    """A driver below one group.
+    """Create a driver below one group.
 
     Raises:
-        OSError: the group is not ours to use.
+        OSError: we may not use the group.
     """
     there = _controllers(parent)
     _pass_on(parent, there)
@@ -70,10 +70,10 @@ def _driver(parent: Path) -> Driver:
 
 
 def _controllers(folder: Path) -> list[str]:
-    """The controllers that a group has.
+    """Return the controllers of a group.
 
     Raises:
-        OSError: those that are needed are not among them.
+        OSError: a required one is missing.
     """
     there = (folder / "cgroup.controllers").read_text().split()
     if not set(CONTROLLERS) <= set(there):
@@ -82,7 +82,7 @@ def _controllers(folder: Path) -> list[str]:
 
 
 def _pass_on(folder: Path, there: list[str]) -> None:
-    """Let the groups below be bounded; the kernel refuses it to a group that holds processes."""
+    """Let the groups below be bounded; the kernel refuses this for a group that holds processes."""
     control = folder / "cgroup.subtree_control"
     passed = control.read_text().split() if control.exists() else []
     if not set(CONTROLLERS) <= set(passed):
@@ -93,7 +93,7 @@ def _pass_on(folder: Path, there: list[str]) -> None:
 
 
 def _try_to_move(folder: Path) -> None:
-    """Move a process of our own in: permission shows only in the doing."""
+    """Move a process of our own in: only an attempt shows whether it is permitted."""
     group = folder / "box-probe"
     group.mkdir()
     waiting = [sys.executable, "-I", "-S", "-c", "input()"]
@@ -107,10 +107,10 @@ def _try_to_move(folder: Path) -> None:
 
 
 def _beside(own: Path) -> Driver | None:
-    """A driver in our own group, which we leave for a leaf of it; only when nobody else is in it.
+    """Create a driver in our own group, which we leave for a leaf of it; only if we are alone in it.
 
     Raises:
-        OSError: the group is not ours to use; we are in it as before.
+        OSError: we may not use the group; we are back in it.
     """
     _controllers(own)
     me = str(os.getpid())
@@ -137,11 +137,12 @@ class Version2:
         self._numbers = itertools.count()
 
     def group(self, *, memory_bytes: int, processes: int) -> Group:
-        """A fresh group; see `Driver.group`."""
+        """Create a fresh group; see `Driver.create_group`."""
         folder = self._folder / f"box-{next(self._numbers)}"
         folder.mkdir()
         (folder / "memory.max").write_text(str(memory_bytes))
         (folder / "pids.max").write_text(str(processes))
+        # The kernel kills a whole box for its memory, and never one process of it alone.
         (folder / "memory.oom.group").write_text("1")
         with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
             (folder / "memory.swap.max").write_text("0")
@@ -160,27 +161,27 @@ class Version2Group:
         self._used = base.KeptFile(folder / "cpu.stat")
 
     def add(self, pid: int) -> None:
-        """See `Group.add`."""
+        """See `Group.add_process`."""
         (self._folder / "cgroup.procs").write_text(str(pid))
 
     def counts(self) -> Counts:
-        """See `Group.counts`."""
+        """See `Group.read_counts`."""
         return Counts(
             refused_processes=base.counter(f"{self._folder}/pids.events", "max") or 0,
             killed_for_memory=base.counter(f"{self._folder}/memory.events", "oom_kill") or 0,
         )
 
     def processor_seconds(self) -> float | None:
-        """See `Group.processor_seconds`; the kernel counts this whether or not ``cpu`` is passed on."""
+        """See `Group.read_processor_seconds`; the kernel counts this whether or not ``cpu`` is enabled."""
         used = base.counter(self._used, "usage_usec")
         return None if used is None else used * _MICRO
 
     def system_seconds(self) -> float:
-        """See `Group.system_seconds`."""
+        """See `Group.read_system_seconds`."""
         return (base.counter(self._used, "system_usec") or 0) * _MICRO
 
     def peak_bytes(self) -> int:
-        """See `Group.peak_bytes`."""
+        """See `Group.read_peak_bytes`."""
         return base.number(f"{self._folder}/memory.peak") or 0
 
     def remove(self) -> None:
