@@ -1,4 +1,4 @@
-"""One student's marks as a line for other programs: documented as JSON Schema, the same in every export."""
+"""One student's marks as a record for other programs, documented as JSON Schema, the same in every export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.rubric import Question, Rubric
 from autograder.wording import text_in
 
 FORMAT = 1
-"""Raised when a key changes what it means, or goes; a new one does not count."""
+"""Raised when a key is removed or changes its meaning; new keys do not count."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MOST_COMMENT = 20_000
 """Characters."""
@@ -94,14 +94,14 @@ def grade_lines(
     submitted: Mapping[str, datetime | None],
     language: str,
 ) -> Iterator[GradeLine]:
-    """The line of everybody who has a result.
+    """Yield the line of every student with a result.
 
     Args:
         assignment: loaded.
         results: by student.
         standings: of the same students.
         register: names and addresses.
-        submitted: when each handed in.
+        submitted: submission time of each student.
         language: of titles and messages.
     """
     for student, stands in standings.items():
@@ -157,19 +157,19 @@ def _item(question: Question, line: RubricLine, language: str, *, final: bool) -
 
 
 def json_lines(lines: Iterator[GradeLine] | tuple[GradeLine, ...]) -> bytes:
-    """The lines as JSON Lines: UTF-8, one object on each."""
+    """Encode the lines as JSON Lines: UTF-8, one object per line."""
     encoder = msgspec.json.Encoder(decimal_format="number")
     return b"".join(encoder.encode(line) + b"\n" for line in lines)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a line."""
+    """Return the JSON Schema of a line."""
     made = msgspec.json.schema(GradeLine)
     return {"$schema": DIALECT, **_with_numbers(made)}
 
 
 def _with_numbers(value: Any) -> Any:
-    """Decimals are numbers here, which msgspec's schema takes for texts."""
+    """Describe Decimals as numbers, because msgspec's schema describes them as texts."""
     if isinstance(value, list):
         return [_with_numbers(one) for one in value]
     if not isinstance(value, dict):
