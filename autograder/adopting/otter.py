@@ -1,6 +1,6 @@
 """Read an assignment of otter: its source, or the output of ``otter assign``.
 
-Cells of otter's notebooks have no grade_id. This module builds both notebooks that grading needs, the answer
+Cells of otter notebooks have no grade_id. This module builds both notebooks that grading needs, the answer
 key and the students' version, with such ids: the answer cell of a question is named like the question, and so
 is the cell that carries its points.
 """

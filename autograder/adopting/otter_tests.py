@@ -131,7 +131,7 @@ def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[De
     for one in known:
         part = one
         if part is None:
-            # Dividing what is left each time keeps the sum exact.
+            # Dividing the remaining points each time keeps the sum exact.
             part = (left / opened).quantize(_SMALLEST)
             left, opened = left - part, opened - 1
         points.append(part)

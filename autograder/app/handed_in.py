@@ -89,7 +89,7 @@ def _given(
     found: dict[CellName, dict[str, Decision]] = {}
     for student in students:
         for cell, mark in marks.get(student, {}).items():
-            # A mark that equals the decision was copied by `share_marks` itself, and must not be copied back.
+            # A mark that equals the decision was copied by `copy_shared_marks` itself, and must not be copied back.
             if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
                 decision = Decision(cell[1], "", mark.points, mark.comment)
                 found.setdefault(cell, {})[student] = decision
