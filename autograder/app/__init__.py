@@ -67,6 +67,7 @@ SILENT = Listener()
 
 def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
     """Yield the steps and report progress after each."""
+    # Zero first, so that a front end can show its progress bar before the first step is done.
     watch.progress(0, total)
     for done, step in enumerate(steps, start=1):
         yield step

@@ -68,6 +68,7 @@ def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopte
         try:
             done.append(_adopt(course, program.read_assignment(root, one), inside=inside))
         except (CourseError, RubricError, NotebookError) as error:
+            # The only assignment: its error is the result. Of several, the others are still adopted.
             if len(names) == 1:
                 raise
             origin = program.__name__.rpartition(".")[-1]
@@ -80,6 +81,7 @@ def _names(root: Path, name: str) -> dict[str, ModuleType]:
     if not root.is_dir():
         raise CourseError(f"{root}: there is no such folder")
     of_otter = otter.assignments(root)
+    # A name that both programs know is read as an assignment of otter.
     known = {**nbgrader.assignments(root), **of_otter}
     if name and name not in known:
         raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(known) or 'none'}")

@@ -68,6 +68,7 @@ def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
     course = assignment.course
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     rubric = folder / f"{assignment.rubric.digest}.toml"
+    # Files are named by digest, so that an existing file has the same content.
     if not rubric.is_file():
         data = atomic.read(course.rubric(assignment.name))
         if hashlib.sha256(data).hexdigest() == assignment.rubric.digest:  # saved again meanwhile?
@@ -142,6 +143,7 @@ def rubric_differences(before: bytes, after: bytes) -> Iterator[BasisDifference]
     for part in ("assignment", "variant"):
         if keys := _keys(old.get(part, {}), new.get(part, {})):
             yield BasisDifference(f"rubric, [{part}]: {keys} changed")
+    # Questions and items are matched by id, so that a change of order is no difference.
     was = {table["id"]: table for table in old["question"]}
     now = {table["id"]: table for table in new["question"]}
     for name in (*now, *(name for name in was if name not in now)):
@@ -218,5 +220,6 @@ def _digest(data: bytes) -> str:
 
 
 def _digest_of(path: Path) -> str:
+    # Data files may be large: file_digest reads them in chunks.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

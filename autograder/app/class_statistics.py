@@ -91,6 +91,7 @@ def alias(secret: bytes, name: str, student: str) -> str:
         name: of the assignment.
         student: the student.
     """
+    # 32 bits keep labels short; collisions are unlikely in a class of realistic size.
     return f"s{derived(secret, 'statistics', name, student)[:4].hex()}"
 
 
@@ -110,6 +111,7 @@ def rows(found: ClassStatistics) -> Iterator[Mapping[str, str]]:
     for one in found.figures.questions:
         yield _row("question", one, {})
         for item in found.figures.items:
+            # Identity is enough, because both come from the same rubric object.
             if item.question is one.question:
                 own = {
                     "item": item.item.id,
@@ -139,6 +141,7 @@ def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str])
         "seconds": _float(took.median) if took else "",
         **more,
     }
+    # Texts may begin like a formula. Figures must stay numbers, negative ones included.
     texts = ("question", "item", "title", "mistakes")
     return {
         name: guarded(plain(row.get(name, ""))) if name in texts else row.get(name, "") for name in COLUMNS

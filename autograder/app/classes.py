@@ -132,6 +132,7 @@ def grade(
         _enrol(course, collected, opened, watch)
         for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
             watch.tell(sentence)
+        # The roll and restored marks concern the whole class, even if only some students are graded.
         everybody = collect(course, assignment) if students else collected
         handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)
@@ -172,6 +173,7 @@ def _held(
     if not shown:
         return frozenset()
     keys, digest = store.keys(assignment.name), assignment.digest()
+    # A result from a stricter isolation level is as good as one from the requested level.
     environments = {environment_digest(digest, level) for level in at_least(isolation)}
     held = set()
     for handin in handins:
@@ -179,6 +181,7 @@ def _held(
         if key is None or handin.student not in shown:
             continue
         same = key.rubric == assignment.rubric.digest and key.environment in environments
+        # A new submission is not held: its student expects the mark to change.
         if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
             held.add(handin.student)
     if held:
@@ -296,7 +299,9 @@ def feedback(
     from autograder.feedback import publish
 
     pages = publish.pages(_shown(assignment, stand, collected, plan, language=language))
+    # One page for each student and one for staff, except the pages that stay as they are.
     made = tuple(counted(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
+    # Once marks are published, every page written later counts as shown, too.
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
@@ -344,6 +349,7 @@ def _will_show(
 ) -> dict[str, ShownMark]:
     """Return the marks that new pages would show; published ones only if graded by the current rubric."""
     moment = course_log.now()
+    # A published mark of an older rubric is left out, so that `plan_pages` keeps its page.
     return {
         student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
         for student, graded in stand.roll.results.items()
@@ -420,6 +426,7 @@ def _take_off(assignment: Assignment, store: Store, results: Mapping[str, Graded
     """Write late penalties to the store; standings are computed only for students with a penalty."""
     late = {student: graded for student, graded in results.items() if graded.score.deduction}
     rows = _stand(assignment, store, late, {})
+    # Students without a penalty are included with zero, which clears a deduction from an earlier run.
     nothing = dict.fromkeys(results, NOTHING)
     store.deduct(assignment.name, nothing | {student: one.late for student, one in rows.items()})
 

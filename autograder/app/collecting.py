@@ -153,6 +153,7 @@ def collect_submissions(
     )
     gathering = Gathering(rubric, register)
     try:
+        # The scratch folder also locks the course against another collection.
         with laying.scratch(course) as folder:
             for source in sources:
                 gathering.read(source, wanted, folder, watch)
@@ -246,6 +247,7 @@ class Gathering:
         self.platforms[source] = contents.platform
         first = len(self.found)
         for attempt in counted(contents.attempts, len(contents.attempts), watch):
+            # Several identities of one attempt may match the same student.
             for student in dict.fromkeys(self._students(source, attempt)):
                 place = folder / f"{len(self.found):06d}"
                 staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
@@ -253,6 +255,7 @@ class Gathering:
                 self._check(f"{source}: {ascii(attempt.label)[1:-1]}", place)
         self.refused += [
             RefusedFile(f"{source}: {fault.place}", fault.reason)
+            # A group's attempt is staged for each member, but its refused files are reported once.
             for one in {id(one.attempt): one for one in self.found[first:]}.values()
             for fault in one.staged.refused
         ]

@@ -201,6 +201,7 @@ class _Pair(Struct, frozen=True):
 
     def _theirs(self, question: Question) -> Decimal | None:
         found = [self.marks[cell] for cell in question.cells() if cell in self.marks]
+        # Through str, because Decimal(float) would keep the binary rounding error.
         return Decimal(str(sum(found))) if found else None
 
     def _work(self, question: Question) -> tuple[str, list[str]]:
@@ -230,6 +231,7 @@ class _Pair(Struct, frozen=True):
 
 
 def _judgement(peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str) -> str:
+    # Checked first: with such names, the programs may have tested different values.
     if names := _assigned_again(cells, test):
         return f"Order or state: several cells of the notebook assign {', '.join(names)}."
     if theirs is not None and ours > theirs:

@@ -23,6 +23,7 @@ from autograder import atomic
 from autograder.course import Course
 from autograder.errors import CourseError
 
+# Takes the place of a previous digest in the first entry.
 _BEGIN = "0" * 64
 _MOST = 1 << 30
 
@@ -89,6 +90,7 @@ def note(course: Course, entry: LogEntry) -> None:
                 file.truncate(len(whole))  # remove the partial line of a killed writer
                 file.write(line.encode())
                 file.flush()
+                # From here on the entry survives a power cut.
                 os.fsync(file.fileno())
         except OSError as error:
             raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
@@ -157,4 +159,5 @@ def _facts(entry: LogEntry, previous: str) -> dict[str, Any]:
 
 
 def _digest(facts: Mapping[str, Any]) -> str:
+    # Sorted keys make the digest independent of the order in which the facts were built.
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -104,6 +104,7 @@ def export_grades(
             language=assignment.language,
         )
     )
+    # Provisional marks may still change, and platforms would show them as final.
     lines = tuple(one for one in every if one.final or options.provisional)
     left = tuple(one.student for one in every if not one.final and not options.provisional)
     title = options.title or text_in(assignment.rubric.assignment.title, assignment.language) or name
@@ -163,6 +164,7 @@ def _contents(
         elif form == "jsonl":
             made = GradeFile(json_lines(tuple(lines)), entered, ())
         else:
+            # German spreadsheet programs use the comma for decimals and expect semicolons as separators.
             german = form == "ilias"
             made = grade_files.plain(lines, register, separator=";" if german else ",", marked=german)
     except CourseError as error:

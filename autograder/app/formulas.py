@@ -108,6 +108,7 @@ def from_rubric(
     # Looking at a formula must not make the secret of a course that has none yet.
     secret = where.secret() if (where.private / "secret").exists() else b""
     found: dict[str, ItemResult] = {}
+    # In the order of the rubric, because an earlier answer may depend on those before it.
     for spelled in earlier:
         place, _, text = spelled.partition("=")
         before, _, item = place.strip().partition(".")
@@ -122,6 +123,7 @@ def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Formul
     known = [question.id for question in rubric.questions if question.kind == "formula"]
     if question_id not in known:
         raise RubricError(f"{name}: no formula question {question_id!r}; known are: {', '.join(known)}")
+    # Without a reference, right answers come from ``accept`` only, and no sandbox is needed.
     question = msgspec.structs.replace(rubric.question(question_id), reference="")
     items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
     if not items or (item_id and item_id not in items):
@@ -163,7 +165,9 @@ def _judged(text: str, asked: FormulaTask) -> ItemResult:
     """Judge an answer to one item while the other items of the question have no answer."""
     check = FormulaCheck(asked.question, asked.rubric)
     items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
+    # The check expects an assignment for every item of the question; the other items stay empty.
     written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    # repr quotes the formula safely, whatever characters it contains.
     source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
     answer = Answer(asked.question.answer_cell, "code", source, changed=True)
     results = check.judge(Evidence(answer, (), draw=asked.draw, earlier=asked.earlier))

@@ -42,6 +42,7 @@ PLAIN_COLUMNS = (
     "passed",
     "state",
 )
+# Canvas recognises this row by its exact text, including the leading spaces.
 _POSSIBLE = "    Points Possible"
 _CENT = Decimal("0.01")
 
@@ -126,6 +127,7 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
                 f"{line.possible.normalize():f} points; set the same there, or convert with --scale"
             )
         total = total * most / line.possible
+    # Bonus points may exceed the platform's maximum; the mark is capped and reported.
     if total > most:
         return _rounded(most), [
             f"{line.student}: {_rounded(total)} is more than the maximum, {most}: entered as that"
@@ -134,6 +136,7 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
 
 
 def _rounded(points: Decimal) -> Decimal:
+    # Half up, as people round: Decimal's default rounds 0.125 to 0.12.
     return points.quantize(_CENT, ROUND_HALF_UP)
 
 
@@ -358,6 +361,7 @@ def gradescope(line: GradeLine) -> bytes:
             question.id,
             str(number),
             question.points,
+            # A bonus question adds points, but nothing to the maximum.
             Decimal(0) if question.bonus else question.possible,
             "\n".join(_remarks(question)),
             UNSET if question.open else "passed" if question.points >= question.possible else "failed",
@@ -372,6 +376,7 @@ def gradescope(line: GradeLine) -> bytes:
         tests,
         {"student": line.student, "state": line.state, "grade": line.grade or ""},
     )
+    # Gradescope expects numbers, but msgspec encodes Decimals as strings by default.
     return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"
 
 

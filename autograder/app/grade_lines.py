@@ -133,6 +133,7 @@ def _questions(graded: Graded, rubric: Rubric, stands: Standing, language: str) 
     found = rubric_lines(graded.score, rubric, stands)
     for question, points in zip(rubric.questions, stands.questions, strict=True):
         items = tuple(_item(question, line, language, final=stands.final) for line in found[question.id])
+        # Bounded and printable: people wrote these texts, and unknown programs read them.
         comments = tuple(printable_text(one, _MOST_COMMENT) for one in points.comments)
         possible = points.possible
         yield QuestionMark(
@@ -143,6 +144,7 @@ def _questions(graded: Graded, rubric: Rubric, stands: Standing, language: str) 
 def _item(question: Question, line: RubricLine, language: str, *, final: bool) -> ItemMark:
     result, item = line.result, question.item(line.result.item)
     said = "" if line.silent else sentence(result.student, language)
+    # One mark for several items cannot be divided between them.
     points = None if line.shared or result.status is Status.NEEDS_REVIEW else result.points
     return ItemMark(
         item.id,

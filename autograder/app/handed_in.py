@@ -67,8 +67,10 @@ def share_marks(
     remarks = []
     for students in members.values():
         for cell, given in _given(students, marks, decided).items():
+            # A cell is named by notebook and grade_id; individual notebooks are not shared.
             if cell[0] in alone:
                 continue
+            # Different marks are decisions of graders: report them instead of overwriting one.
             if len({one.points for one in given.values()}) > 1:
                 who = name_list(sorted(given))
                 remarks.append(f"{who} share {cell[1]}, but people gave each of them another mark")
@@ -89,7 +91,7 @@ def _given(
     found: dict[CellName, dict[str, Decision]] = {}
     for student in students:
         for cell, mark in marks.get(student, {}).items():
-            # A mark that equals the decision was copied by `copy_shared_marks` itself, and must not be copied back.
+            # A mark that equals the decision was copied by `copy_shared_marks`, and must not be copied back.
             if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
                 decision = Decision(cell[1], "", mark.points, mark.comment)
                 found.setdefault(cell, {})[student] = decision

@@ -49,6 +49,7 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
         known = [one.student for one in found.handins]
+        # An id that is missing may be misspelt.
         nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
     return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)

@@ -102,6 +102,7 @@ def _beside(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | No
                 try:
                     found[place] = read_file(folder / place, most=min(most, ALONG_BYTES))
                 except NotebookError as error:
+                    # A missing file is no error here: the report lists it as not submitted.
                     if error.code != "missing":
                         found[place] = error
     return found

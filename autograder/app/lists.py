@@ -15,6 +15,7 @@ from autograder.store import Student
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 BONUS_COLUMNS = ("id", "assignment", "points")
+# ASCII digits only, because \d also matches other scripts; the bounded length keeps Decimals small.
 _POINTS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _MOST_CHARACTERS = 128
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
@@ -54,6 +55,7 @@ def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dic
     """
     points: dict[str, Decimal] = {}
     for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
+        # Called for every line, because it also rejects misspelt assignments.
         if assignment_of(row, f"{path}: line {line}", assignments) != assignment:
             continue
         student = _id(path, line, row)
@@ -84,5 +86,6 @@ def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
 
 def harmless(name: str) -> str:
     """Sanitise a name or address for nbgrader's exports: it cannot act, hide or reorder text."""
+    # Escape before the cut: the limit applies to the escaped text.
     shown = escape_markup(name)[:_MOST_CHARACTERS]
     return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

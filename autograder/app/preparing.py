@@ -74,6 +74,7 @@ def hand_out(
     Raises:
         As `autograder.personal.distribution.hand_out`.
     """
+    # The language of the common release, which may differ from the default of the rubric.
     language = released_language(course.release(name) / FILE_NAME)
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
@@ -158,6 +159,7 @@ def explain(
     """
     release(course, name)
     with Pool(isolation=isolation) as pool:
+        # The release was rebuilt above, so that checks run against the current sources.
         explainer = Explainer(assignments.load(course, name), pool, question, show_values=show_values)
         if answer is not None:
             row = explainer.run_file(answer)
@@ -219,6 +221,7 @@ def print_paper(
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".pdf":
         problem = print_pdf(page, path).problem
+        # Without a PDF printer, keep the page, which any browser can print.
         path = path.with_suffix(".html") if problem else path
     if path.suffix == ".html":
         atomic.write(path, page.encode())

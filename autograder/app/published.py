@@ -104,6 +104,7 @@ def write_published(course: Course, name: str, published: PublishedMarks) -> Non
     """
     path = _path(course, name)
     try:
+        # Marks of a class: readable only by the owner.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(path, msgspec.json.encode(published), mode=0o600)
     except OSError as error:
@@ -130,6 +131,7 @@ def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> 
         parts["late"] = f"{late.amount.normalize():f} {late.unit}, leaving {late.floor.normalize():f}"
     grades = [one.name for one in (stands.worst, stands.best) if one is not None]
     grade = " to ".join(dict.fromkeys(grades))
+    # A digest is enough to recognise that the scale has changed.
     scale = hashlib.sha256(msgspec.json.encode(stands.scale)).hexdigest() if stands.scale else ""
     return ShownMark(at, stands.total, rubric.assignment.points, grade, parts, scale)
 
@@ -194,6 +196,7 @@ def plan_pages(
         elif not shown.moves_to(mark):
             planned[student] = replace(mark, changes=shown.changes)
         elif agreed := published.agreed.get(student):
+            # The page reports the date and reason of the regrade, not those of this run.
             planned[student] = changed_mark(shown, mark, agreed.at, agreed.reason)
         elif reason:
             planned[student] = changed_mark(shown, mark, moment, reason)
@@ -212,5 +215,6 @@ def after_pages(
 ) -> PublishedMarks:
     """Return the published marks after these pages have been written."""
     shown = {**published.shown, **{one: mark for one, mark in plan.now.items() if one in written}}
+    # A written page has used up its permission to change.
     agreed = {one: change for one, change in published.agreed.items() if one not in written}
     return PublishedMarks(published.at or moment, shown, agreed)

@@ -93,6 +93,7 @@ def enter_regrade(
             cut = {**before.entry.facts, "interrupted": True}
             course_log.note(course, replace(before.entry, facts=cut))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # From here on, a killed run is found and finished.
     atomic.write(path, msgspec.json.encode(begun), mode=0o600)
     keep_basis(rehearsed.assignment, rehearsed.isolation)
     try:
@@ -104,6 +105,7 @@ def enter_regrade(
     _record(store, rehearsed, begun.followed)
     if begun.shown:
         _agree(course, name, begun, rehearsed.will_show)
+    # Adding an entry is idempotent by its id, so a repeated run does not log twice.
     course_log.note(course, begun.entry)
     path.unlink(missing_ok=True)
     return begun.entry.id
@@ -133,6 +135,7 @@ def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[Followed
     """Store results, automatic marks, and manual marks of items. Repeating it changes nothing."""
     assignment = rehearsed.assignment
     name, keys = assignment.name, store.keys(assignment.name)
+    # Results with unchanged keys need no new run in the store.
     fresh = [one for one in rehearsed.entries if keys.get(one.key.student) != one.key]
     run = None
     if fresh:

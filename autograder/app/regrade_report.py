@@ -54,6 +54,7 @@ def rows(found: Regrade, language: str = "en") -> Iterator[RegradeRow]:
     for one in found.moved:
         for item, why in zip(one.move.items, one.why, strict=True):
             yield _row(one, item, "; ".join((*why, *one.also)), language)
+        # Every student who moves has at least one row.
         if not one.move.items:
             yield _row(one, None, "; ".join(one.also) or _without_items(one), language)
 

@@ -241,6 +241,7 @@ class _Regrading:
         for outcome in counted(graded, len(self._handins), watch):
             if outcome.faults:
                 self._failed[outcome.student] = "; ".join(outcome.faults)
+        # A partial rehearsal does not know the results of the other students, which must stay.
         if self._whole_class:
             rehearsal.tidy()
         for student, entry in self._fresh().items():
@@ -258,6 +259,7 @@ class _Regrading:
         follower = MarkFollower(entry.rubric, stood.graded.score, entry.graded.score, resubmitted)
         automatic = automatic_points(stood.graded.score, stood.rubric)
         for cell, mark in stood.marks.items():
+            # Only marks given item by item follow the points of their items.
             if mark.items and cell in automatic:
                 after = follower.follow(cell, mark, settled_points(automatic[cell]))
                 self._followed.append(FollowedMark(student, *cell, mark, after))
@@ -284,6 +286,7 @@ class _Regrading:
         return MarkedScore(stood.graded.score, stood.rubric, stood.marks, self._given.get(student, NOTHING))
 
     def _after(self, student: str) -> MarkedScore:
+        # Marks come from the rehearsal, in which they have already followed the new result.
         entry = self._rehearsal.entries[student]
         marks = self._marks.get(student, {})
         return MarkedScore(entry.graded.score, entry.rubric, marks, self._given.get(student, NOTHING))
@@ -362,6 +365,7 @@ class _Regrading:
             CourseError: published marks would move, and the choice does not allow it.
             GradebookError: the store reported an error.
         """
+        # An interrupted regrade is finished even if nothing differs any more.
         if not (found.moved or found.differences or interrupted_regrade(self._course, self._name)):
             self._rehearsal.forget()  # a run that was killed at its very end has left it
             return found
@@ -416,6 +420,7 @@ def _check_shown(found: Regrade, choice: RegradeChoice) -> None:
 
 def _as_scored(rubric: Rubric, graded: Graded) -> Rubric:
     """Return a rubric with the possible points of a result; deductions stay as they are."""
+    # The best reconstruction if the rubric was not kept: possible points are part of the result.
     known = {(one.question, one.item): one.possible for one in graded.score.items}
     questions = []
     for question in rubric.questions:

@@ -120,6 +120,7 @@ def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:
         "and count nowhere: not in grades, means or new pages. Put the folder back to count them "
         "again"
     )
+    # Front ends such as formgrader keep their own lists, and may show students whose folder is gone.
     listed, people = store.listed(name), store.front_end
     if still := [student for student in gone if student in listed]:
         yield f"{people.lists} still list {name_list(still)}, whose folders are gone; {people.remove}"
@@ -152,6 +153,7 @@ def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[st
         notebooks: the names of its notebooks, without the suffix.
     """
     submitted, assignment = course.root / "submitted", rubric.assignment.name
+    # Folders of other assignments are in order; everything else may be misplaced.
     others = frozenset(course.assignments()) - {assignment}
     known = frozenset((*asked_files(rubric), STAMP, CHECK_FILE))
     sentences = []
@@ -159,6 +161,7 @@ def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[st
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
     for link in _found(submitted, lambda entry: entry.is_symlink() and entry.is_dir()):
+        # ascii() spells out control characters, which a hostile name may contain.
         place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):

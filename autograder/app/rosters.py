@@ -48,6 +48,7 @@ def import_roster(
     try:
         own = atomic.read(course.roster) if course.roster.is_file() else None
         change = merged(own, listed.students, replace=replace)
+        # Unchanged content is not rewritten, which keeps the time stamp of the file.
         if not dry_run and change.content != own:
             atomic.write(course.roster, change.content)
     except (OSError, CourseError) as error:

@@ -66,7 +66,9 @@ def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float
     used = os.times()
     whole = StepTime(0.0, used.user + used.children_user, used.system + used.children_system)
     told = [sum(getattr(one, name) for one in steps.values()) for name in ("user_seconds", "system_seconds")]
+    # Clock resolutions differ, so that the difference may come out slightly negative.
     rest = StepTime(0.0, max(0.0, whole.user_seconds - told[0]), max(0.0, whole.system_seconds - told[1]))
+    # All results may have been known before: then no submission was graded.
     per = 1000 / max(1, submissions)
     return {
         name: {

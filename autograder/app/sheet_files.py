@@ -92,6 +92,7 @@ def write_sheet(rows: Sequence[Mapping[str, str]], ending: str) -> bytes:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     writer.writerows([guarded(_cut(row[name], _MOST_CELL)) for name in COLUMNS] for row in rows)
+    # The byte order mark makes spreadsheet programs read the file as UTF-8.
     return text.getvalue().encode("utf-8-sig")
 
 
@@ -106,9 +107,11 @@ def comment_of(text: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    # Spreadsheet programs count UTF-16 units; characters outside the BMP count twice.
     units = text.encode("utf-16-le")
     if len(units) <= 2 * most:
         return text
+    # The cut may split a surrogate pair, whose first half is dropped.
     shown = units[: 2 * most].decode("utf-16-le", "ignore")
     return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
 
@@ -131,6 +134,7 @@ def points_in(text: str) -> Decimal | None:
     Raises:
         ValueError: it is something else.
     """
+    # Spreadsheet programs may write the minus sign U+2212.
     stripped = text.strip().replace("−", "-")
     if not stripped:
         return None
@@ -181,6 +185,7 @@ def _csv_rows(text: str) -> Iterator[SheetLine]:
                 names = [unguarded(value).strip().lower() for value in values]
                 _check_columns(names)
                 continue
+            # Empty cells at the end are harmless: spreadsheet programs pad rows with them.
             if any(value.strip() for value in values[len(names) :]):
                 raise CourseError(f"{place}: expected {len(names)} values, got {len(values)}")
             padded = [*values, *[""] * (len(names) - len(values))]

@@ -133,6 +133,7 @@ class SheetBundle(Struct, frozen=True):
             ]
             for one in self.answers
         ]
+        # The label separates digests by purpose, so that none can be passed off as another.
         return derived(secret, "sheet seen", json.dumps(shown))[:_SEEN].hex()
 
     def row(self, secret: bytes, item: Item) -> str:
@@ -161,6 +162,7 @@ class SheetState(Struct, frozen=True):
         cls, secret: bytes, assignment: str, row: str, seen: str, values: tuple[str, ...] = ("", "")
     ) -> SheetState:
         """Return the state of a row with these points, this comment, and an optional flag and remark."""
+        # Only this course can compute it, so that a foreign or forged row is recognised.
         own = derived(secret, "sheet state", assignment, row, seen)[:_OWN].hex()
         return cls(seen, own, derived(secret, "sheet values", row, *values)[:_VALUES].hex())
 
@@ -198,6 +200,7 @@ def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
                 asked = tuple(item for item in items if verdicts[item.id] is None)
                 if not asked:
                     continue
+                # Students with different variants answered different questions, so they are not grouped.
                 whole = all(item.manual for item in items) and rubric.draws is None
                 marked = MarkedCell(question, cell, asked, whole and len(asked) == len(items), secret)
                 text = marked.answers([graded]).get(student, "")

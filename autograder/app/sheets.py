@@ -252,6 +252,7 @@ def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
         found = _change(secret, filled)
         refused += [found] if isinstance(found, str) else []
         changes += [found] if isinstance(found, SheetChange) else []
+    # Two changes of one answer would depend on the order of rows.
     errors += _overlapping(changes)
     return SheetPlan(name, tuple(errors)) if errors else SheetPlan(name, (), tuple(refused), tuple(changes))
 
@@ -264,6 +265,7 @@ def _places(subject: SheetSubject, secret: bytes) -> dict[str, tuple[SheetBundle
     answers, _ = answers_of(subject)
     return {
         one.row(secret, item): (one, item)
+        # A sheet does not say whether it was exported with groups, so that both kinds of rows are known.
         for groups in (False, True)
         for one in bundles_of(subject, answers, groups=groups)
         for item in one.first.asked
@@ -336,6 +338,7 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
     stand = list(zip((one.mark for one in bundle.answers), marks, strict=True))
     if all(mark == new for mark, new in stand):
         return None
+    # The answer or mark has changed since the export. Rows that ask for the current mark are harmless.
     if any(one.state.seen != bundle.seen(secret) for one in filled):
         same = all(
             replace(mark, items={}, worth={}) == replace(new, items={}, worth={}) for mark, new in stand
@@ -392,6 +395,7 @@ def enter_sheet(
     entered, refused = [], list(plan.refused)
     listed = subject.store.listed(plan.assignment)
     for change in plan.changes if not plan.errors else ():
+        # A student may have left the class since the plan was made.
         if not listed.issuperset(student for student, _, _ in change.marks):
             refused.append(f"{change.place} ({change.who}): {_CHANGED}")
             continue
@@ -437,6 +441,7 @@ def export_sheet(
     with store(assignment, new=False) as opened:
         sheet = make_sheet(_subject(assignment, opened, watch), choice)
     try:
+        # A sheet contains answers and marks, so only its owner can read it.
         atomic.write(to, write_sheet(sheet.rows, ending), mode=0o600)
     except OSError as error:
         raise CourseError(f"{to}: cannot be written: {error.strerror}") from error

@@ -74,6 +74,7 @@ def similar(
 
 def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Callable[[], SubmittedFiles]]:
     """Return the works to compare by submitter, including late ones and individual parts of group members."""
+    # Collecting a late submission would give no files; similarity concerns it all the same.
     untimed = [replace(one, timing=None) for one in counting]
     works = {one.student: partial(_alone, assignment, one) for one in untimed if one.by and one.own}
     for one in sorted(untimed, key=lambda one: not one.by):  # individual works last
@@ -150,6 +151,7 @@ def _work(
     try:
         releases = assignment.for_student(student).releases
     except AutograderError as error:
+        # Without the personal release, its differences from the common one count as the student's work.
         remarks.append(f"{student}: compared with the common release: {error}")
     pieces: list[WorkPiece] = []
     for notebook, data in handed.notebooks.items():

@@ -89,6 +89,7 @@ class RehearsalStore(MemoryStore):
         Raises:
             GradebookError: as in `Store.prepare`.
         """
+        # Prepared first: marks can only be given in cells that the store knows.
         self.prepare(rubric, releases)
         super().record(list(stands))
         name = rubric.assignment.name
@@ -129,4 +130,5 @@ class RehearsalStore(MemoryStore):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, key: Key) -> Path:
+        # A hash is a valid file name, whatever characters the ids in the key contain.
         return self._folder / f"{hashlib.sha256(msgspec.json.encode(key)).hexdigest()}.json"

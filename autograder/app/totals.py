@@ -89,6 +89,7 @@ def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_
             remarks += [f"{name}: {remark}" for remark in stand.roll.remarks]
         else:
             remarks.append(f"{name} counts for nobody: nobody was graded in it yet")
+    # An assignment that is not graded yet already is one that does not count.
     drop = max(0, drop - (len(order) - len(graded)))
     students = {student for rows in graded.values() for student in rows}
     if course.roster.is_file():
@@ -102,6 +103,7 @@ def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: i
     parts = []
     for name, rows in graded.items():
         stand = rows.get(student)
+        # Without a standing, the possible points are those of any other student.
         whole = stand or next(iter(rows.values()))
         possible = sum((one.possible for one in whole.questions if not one.bonus), NOTHING)
         points, final = (stand.total, stand.final) if stand else (NOTHING, True)
@@ -114,8 +116,10 @@ def dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
 
     def share(at: int) -> Fraction:
         part = parts[at]
+        # Fractions compare exactly. Without possible points the share counts as full, so it is dropped last.
         return Fraction(part.points) / Fraction(part.possible) if part.possible else Fraction(1)
 
+    # By -index: of equal shares, the later assignment is dropped first.
     lowest = sorted(range(len(parts)), key=lambda at: (share(at), -at))[:drop]
     return tuple(
         TotalPart(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)
