@@ -80,6 +80,7 @@ def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:
 def _hostile(question: Mapping[str, Any], stated: Mapping[str, str]) -> tuple[Sample, ...]:
     nothing = dict.fromkeys(question["points"], Decimal(0))
     return tuple(
+        # Not str.format: the code contains braces.
         Sample(source.replace("{name}", question["name"]), nothing, portrait)
         for portrait, source in stated.items()
     )

@@ -49,6 +49,7 @@ def grade_id(cell: Mapping[str, Any]) -> str:
 
 def _truncated(notebook: Notebook) -> bytes:
     whole = dumped(notebook)
+    # As after an interrupted upload.
     return whole[: len(whole) * 2 // 3]
 
 

@@ -110,6 +110,7 @@ def write_class(
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{subject.assignment}.ipynb").write_bytes(data)
         drawn = timedelta(seconds=int(generator.integers(subject.minutes * 60)))
+        # nbgrader's timestamp.txt is in UTC.
         handed_in = subject.start.astimezone(UTC) + subject.after.get(number, drawn)
         (place / "timestamp.txt").write_text(f"{handed_in:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
         written.append(student)
