@@ -281,6 +281,7 @@ def _diagnoses() -> Iterator[tuple[str, ...]]:
 
 def _sentence(key: str, params: Mapping[str, str]) -> str:
     """Return the student's sentence without its first half, which gives the position."""
+    # The first half quotes the answer, which the left column of the table already shows.
     text = template(key, "en").partition("”: ")[2]
     for name, value in params.items():
         text = text.replace(f"{{{name}}}", value)

@@ -167,6 +167,7 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
 
 def _parse(rubric: str, checks: Mapping[str, str]) -> Rubric:
     """Parse the rubric of templates with checks that are not written to the course yet."""
+    # The parser reads the files of checks, which are not in the course yet.
     with tempfile.TemporaryDirectory() as folder:
         for path, text in checks.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)

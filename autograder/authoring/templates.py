@@ -51,6 +51,7 @@ class Template(Struct, frozen=True):
     @property
     def question(self) -> Mapping[str, Any]:
         """The question's table of the rubric."""
+        # Points are exact, so they must not be read as floats.
         entry: Mapping[str, Any] = tomllib.loads(self.rubric, parse_float=Decimal)["question"][0]
         return entry
 
