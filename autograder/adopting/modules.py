@@ -45,6 +45,7 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
 
 
 def _imported(source: str) -> Iterator[str]:
+    # IPython lines are not valid Python, and would hide the imports of the whole cell.
     lines = ("" if line.lstrip().startswith(_MAGIC) else line for line in source.split("\n"))
     try:
         tree = parsed("\n".join(lines))

@@ -227,6 +227,7 @@ def _files(place: _Place, notes: list[str]) -> tuple[tuple[str, ...], tuple[str,
     starters = tuple(sorted(one for one in stated if (place.folder / one).is_file()))
     data = []
     for entry in sorted(place.folder.iterdir()):
+        # Hidden files and caches such as __pycache__ are not distributed.
         if entry.suffix == ".ipynb" or entry.name.startswith((".", "__")):
             continue
         if fault := _file_fault(entry):

@@ -98,6 +98,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
         starts.setdefault(otter_settings.cell_start(one.settings), one.name)
     if not questions:
         raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
+    # A rubric has a single cell_start for all of its notebooks.
     if len(starts) > 1:
         notes.append(f"seeds differ between notebooks; that of {next(iter(starts.values()))}.ipynb is used")
     preload, missing = preloaded(code, folder)

@@ -102,6 +102,7 @@ def without_solution(source: str) -> str:
             if begun.group(2):
                 continue
             shown = f"{begun.group(1)}..."
+        # Assignments first: the general pattern would also remove the name on the left.
         for pattern, end in ((_ASSIGNED, " ..."), (_LINE, "...")):
             if found := pattern.match(shown):
                 shown = f"{found.group(1)}{end}"

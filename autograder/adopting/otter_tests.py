@@ -80,6 +80,7 @@ def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[Otter
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             try:
+                # Literals only: the file is never executed.
                 values[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError:
                 continue
@@ -95,6 +96,7 @@ def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[Otter
         and not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("otter"))
         and not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in _OF_THE_FILE)
     ]
+    # Imports and helpers of the file are repeated before each case, because cases run separately.
     head = "".join(f"{ast.unparse(node)}\n" for node in others)
     cases = tuple(_decorated(node, head, place) for node in decorated)
     return values["name"], values.get("points"), bool(values.get("all_or_nothing")), cases

@@ -45,6 +45,7 @@ def quoted(text: str) -> str:
 
 def block(text: str) -> str:
     """Quote a text of several lines in TOML, verbatim if TOML allows that."""
+    # A literal string cannot contain its delimiter. TOML drops the newline after the opening quotes.
     if not text.endswith("'") and not _NOT_LITERAL.search(text):
         return f"'''\n{text}'''"
     return quoted(text)

@@ -53,6 +53,7 @@ def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     for node in ast.walk(tree):
         for name in _assigned(node):
             try:
+                # literal_eval accepts literals only, so that no code of the file runs.
                 values[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
             except ValueError:
                 remarks.append(f"{FILE_NAME}: c.{name} is computed; not taken over")
