@@ -66,6 +66,7 @@ def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
         scale: of the assignment.
     """
     class_ = list(stands)
+    # Students with equal points have equal grades, so each distinct number is graded once per move.
     points = Counter(one.certain for one in class_)
     step = max(_FINEST, (scale.possible / _SHARE / _FINEST).to_integral_value() * _FINEST)
     moves = tuple(step * number for number in range(-_STEPS, _STEPS + 1))
@@ -87,6 +88,7 @@ def _moved(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
     passing = scale.passing
     steps = []
     for step in scale.steps:
+        # The last grade begins at zero and must stay there: every student has a grade.
         moves = step.least > 0 and only in (None, step.grade)
         least = max(NOTHING, step.least + by) if moves else step.least
         if step.least == scale.passing:

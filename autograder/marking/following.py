@@ -47,10 +47,12 @@ class MarkFollower(Struct, frozen=True):
         if mark.points is None:
             return replace(mark, items=items, worth=worth)
         points, again = mark.points, mark.again
+        # A mark without stored points of its items counts as given under the current ones.
         follows = (items, worth) != (mark.items, {one: mark.worth.get(one, worth[one]) for one in items})
         if follows:
             found = cell_points(question, name[1], verdicts_of(question, name[1], self.score), items)
             points = points if found is None else found
+        # The automatic points changed for another reason than the points of items.
         if settled_points(automatic_points(self.score, self.rubric)[name]) != automatic:
             again = again or not (follows and self._same_verdicts(question, name[1]))
         again = again or self.resubmitted
@@ -87,6 +89,7 @@ def _by_item(score: Score | None, question: Question) -> Mapping[str, ItemResult
 def _same(before: ItemResult | None, after: ItemResult | None) -> bool:
     if before is None or after is None or before.status is not after.status:
         return before is after
+    # Neither has points that could have changed.
     if before.status in (Status.NEEDS_REVIEW, Status.NO_ANSWER):
         return True
     return rescaled(before.points, before.possible, after.possible) == after.points

@@ -97,7 +97,7 @@ def near_groups(
 
     Answers are equal if `prose.same_form` is. The similarity of two answers is the mean of the cosines of
     their TF-IDF vectors over words and over letters; every two members of a group are at least as similar as
-    `least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly changes
+    `get_least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly changes
     it. Graders of a near group must therefore see every distinct text in it.
 
     An answer with a picture and no name forms its own group, because pictures are not part of the text.
@@ -136,6 +136,7 @@ def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_
         elif "attachment:" in text:
             found["alone", name].append(name)
         else:
+            # Many answers are identical: each distinct text is normalised once.
             if text not in forms:
                 forms[text] = prose.same_form(text)
             found["form", forms[text]].append(name)
@@ -171,6 +172,7 @@ def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit],
 
 def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
     """Return the shortest units within `MOST_COMPARED` and `MOST_CHARACTERS`, in their order."""
+    # Ties are broken by content, so that the selection does not depend on the order of answers.
     shortest = sorted(units, key=lambda unit: (len(unit.form), unit.form, unit.members))[:MOST_COMPARED]
     total = np.cumsum([len(unit.form) for unit in shortest])
     kept = {id(unit) for unit in shortest[: int(np.searchsorted(total, MOST_CHARACTERS, side="right"))]}
@@ -240,6 +242,7 @@ class _FormulaClasses:
         """Map each reading to a common representative of all equal ones."""
         exact: dict[Hashable, list[str]] = defaultdict(list)
         slow = []
+        # Sorted, because sets are ordered differently in each process and the number of proofs is limited.
         for reading in sorted(trees):
             value = self._comparer.fingerprint(trees[reading])
             if value is None:

@@ -91,6 +91,7 @@ def student_move(before: MarkedScore | None, after: MarkedScore) -> StudentMove 
 
 def in_order(moves: Iterable[StudentMove]) -> tuple[StudentMove, ...]:
     """Sort moves for display: largest loss first, and moves without a change of points last."""
+    # False sorts before True: students with a change of points come first.
     return tuple(sorted(moves, key=lambda one: (one.by == 0, one.by, one.student)))
 
 
@@ -103,6 +104,7 @@ def _item_moves(before: MarkedScore | None, after: MarkedScore) -> Iterator[Item
             name = (question.notebook, cell)
             old, new = marks.get(name, PersonMark()), after.marks.get(name, PersonMark())
             whole = [one.points is not None and not one.items for one in (old, new)]
+            # A mark for the whole cell gives no points by item, so the cell is compared as one.
             if any(whole) and old.points != new.points:
                 yield _whole_move(question, cell, _Side(was, old), _Side(will, new))
                 continue
@@ -115,6 +117,7 @@ def _item_moves(before: MarkedScore | None, after: MarkedScore) -> Iterator[Item
                     continue  # the mark of the cell covers it
                 if move.differs:
                     yield move
+    # Items that the new rubric no longer has are listed at the end.
     known = {(question.id, item.id) for question in after.rubric.questions for item in question.items}
     for key, gone in was.items():
         if key not in known:

@@ -48,6 +48,7 @@ class Dot(Struct, frozen=True):
 
 def histogram(bars: Sequence[int], axes: Axes) -> Markup:
     """Draw students by tenths of the possible points, as bars."""
+    # At least 1, because heights are divided by it.
     most = max((*bars, 1))
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
     parts = [*_grid(most), *_named(axes)]
@@ -80,6 +81,7 @@ def curve(
         parts.append(_LINE.format(at, _TOP, at, _HEIGHT - _BOTTOM, 0.45, _DASHED))
         # Alternate between two heights, because labels of close boundaries would overlap.
         parts.append(_TEXT.format(at + 2, _TOP + 9 + 11 * (place % 2), "start", grade))
+    # A step curve: each total adds a horizontal and a vertical segment.
     corners = [(float(_LEFT), _up(len(ordered) / students))]
     for place, points in enumerate(ordered):
         at = _across(float(points) / whole)

@@ -41,6 +41,7 @@ def rescaled(points: Decimal, of: Decimal, now: Decimal) -> Decimal:
     if not points or of * now <= 0:
         return NOTHING
     exact = min(max(Fraction(points) / Fraction(of), Fraction(0)), Fraction(1)) * Fraction(now)
+    # Unchanged points keep their decimals instead of being rounded to cents.
     if exact in (points, now):
         return points if exact == points else now
     # Exact fractions: Decimal division would round twice and could break ties in the wrong direction.

@@ -77,6 +77,7 @@ def _error(spread: np.ndarray, students: int) -> float:
     count, total, trace = len(spread), float(spread.sum()), float(np.trace(spread))
     squares, rows = float((spread * spread).sum()), spread.sum(axis=1)
     inner = total * (squares + trace * trace) - 2 * trace * float(rows @ rows)
+    # Rounding may make the variance slightly negative.
     return math.sqrt(max(0.0, 2 * count**2 / ((count - 1) ** 2 * total**3) * inner / students))
 
 

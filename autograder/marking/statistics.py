@@ -209,6 +209,7 @@ class _Told:
         place, points = (question.id, item.id), dict[str, Decimal]()
         for student, found in self._found.items():
             given, result = self._given[student], found.get(place)
+            # None means a mark of the whole cell: the points of its items are not known.
             if place in given:
                 if (own := given[place]) is not None:
                     points[student] = own
@@ -284,6 +285,7 @@ class _Told:
             text = answer_text(self._results[student], question, item).strip()
             if text:
                 authors.setdefault(text, []).append(student)
+        # The text is the last key, so that the choice does not depend on the order of students.
         ordered = sorted(authors, key=lambda text: (-len(authors[text]), len(text), text))
         return tuple(
             Example(authors[text][0], self._anonymous(text, authors[text][0]))
@@ -308,6 +310,7 @@ def concealed(text: str, names: Iterable[str]) -> str:
     known = sorted((word for word in words if len(word) >= _SHORTEST_NAME), key=len, reverse=True)
     if not known:
         return text
+    # Whole words only: a short name must not blank parts of other words.
     return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", "…", text, flags=re.IGNORECASE)
 
 
@@ -352,6 +355,7 @@ def _difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | Non
 
 
 def _bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
+    # Full marks, and more with bonus points, belong to the last bar.
     found = Counter(min(_BARS - 1, max(0, int(_BARS * one / possible))) for one in points if possible > 0)
     return tuple(found[place] for place in range(_BARS))
 

@@ -67,6 +67,7 @@ def render_statistics(
     labels, name = Labels("en"), rubric.assignment.name
 
     def author(student: str) -> _Author:
+        # Links contain ids, so a page with pseudonyms has none. Ids may contain characters special in URLs.
         link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html" if named else ""
         return _Author(printable_text(called[student], 200), link)
 

@@ -84,6 +84,7 @@ def _rows(
     places = {piece.piece.place: at for at, piece in enumerate(second) if piece.piece.place}
     used = set[int]()
     for at, piece in enumerate(first):
+        # -1 is no index of a piece, so it matches no work on the right.
         partner = places.get(piece.piece.place, -1)
         used.add(partner)
         if left[at] is not None or right.get(partner) is not None:
@@ -154,6 +155,7 @@ def _shown(
 
 
 def _line(line: str, stretch: _Stretch | None, at: int) -> Markup:
+    # printable_text spells out control characters, escape neutralises markup: both are needed.
     text = escape(printable_text(line, _LONGEST_LINE))
     if stretch is None:
         return text

@@ -168,6 +168,7 @@ def comments(source: str) -> frozenset[str]:
 
 def digest_of(words: Iterable[str], inside: bytes = b"") -> Digest:
     """Return a digest of some words as a number, the same in every process."""
+    # Source code may contain lone surrogates, which UTF-8 cannot encode.
     data = "\0".join(words).encode("utf-8", "replace") + b"\0" + inside
     # Python's hash() of strings differs between processes, which would make results irreproducible.
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
@@ -208,6 +209,7 @@ class _Tree:
             node, parent = waiting.pop()
             if len(nodes) >= room:
                 return None
+            # Reversed, because the stack returns the last child first.
             waiting += [(child, len(nodes)) for child in reversed(_children(node))]
             nodes.append(node)
             parents.append(parent)
@@ -229,6 +231,7 @@ class _Tree:
             if _is_turned(node):
                 ordered.reverse()
             self._below[place] = [*ordered, *free]
+            # The zero separates ordered from free children, so that they cannot be confused.
             digests = [*(self._digests[one] for one in ordered), 0, *(self._digests[one] for one in free)]
             self._digests[place] = digest_of(
                 (self._labels[place],), b"".join(one.to_bytes(8, "big") for one in digests)
@@ -353,6 +356,7 @@ def _constant(value: object) -> str:
     if isinstance(value, bool) or value is None or value is Ellipsis:
         return repr(value)
     if isinstance(value, int):
+        # Python refuses to convert integers with thousands of digits to text.
         return str(value) if abs(value) < 1 << 64 else "large"
     return repr(value) if isinstance(value, float | complex) else "text"
 

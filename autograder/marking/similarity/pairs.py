@@ -132,6 +132,7 @@ def alike_pairs(
         np.maximum(best, _standing_out(tables.shares(name, doubted=True)), out=best)
     rows, columns = np.triu_indices(len(works), 1)
     found = best[rows, columns]
+    # Stable, so that pairs with equal values keep the order of students.
     order = np.argsort(-found, kind="stable")[: min(most, MOST_PAIRS)]
     chosen = [(int(rows[at]), int(columns[at])) for at in order if found[at] > _LEAST]
     parts: dict[tuple[int, int], list[PartAlike]] = {one: [] for one in chosen}
@@ -162,7 +163,9 @@ def _standing_out(shares: np.ndarray) -> np.ndarray:
     near = min(max(_NEIGHBOURS, int(_NEIGHBOURS_SHARE * count)), count - 2)
     others = shares.copy()
     np.fill_diagonal(others, 0)
+    # partition finds the k-th largest value of each row without sorting it.
     usual = -np.partition(-others, near, axis=1)[:, near] if near > 0 else np.zeros(count, shares.dtype)
+    # The larger of both: a pair stands out only if it does so for both students.
     both = np.maximum(usual[:, None], usual[None, :])
     return np.asarray((shares - both) / (1 - both))
 

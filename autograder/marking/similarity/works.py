@@ -92,6 +92,7 @@ class Comparing:
     def compared(self, work: Work) -> ComparedWork:
         """Return the features of a work. Time and memory are bounded, and no content raises an error."""
         given, given_names, given_words = self._of_given(work.given)
+        # A released cell that a student only copied to another position is not the student's work.
         handed = {one.source.strip() for one in work.given}
         read, whole = _read(one for one in work.pieces if one.source.strip() not in handed)
         own = _names(read)
@@ -101,6 +102,7 @@ class Comparing:
             if piece.is_code:
                 form = code.code_form(blocks, names, room)
                 whole = whole and form.whole
+                # One limit for all pieces together: many small cells must not exceed it.
                 room -= form.nodes
                 remarks |= code.comments(piece.source)
                 found.append(ComparedPiece(piece, form.features - given, form))
