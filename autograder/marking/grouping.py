@@ -1,7 +1,7 @@
 """Group answers of a class that a grader may mark at once, with the reason that binds each group.
 
 A group depends only on the answers, not on their order, the run, or chance. It may join answers that deserve
-different marks only visibly: graders see what the members have in common and how similar they are.
+different marks only visibly: graders see the common property of the members and their similarity.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def near_groups(
 
     Answers are equal if `prose.same_form` is. The similarity of two answers is the mean of the cosines of
     their TF-IDF vectors over words and over letters; every two members of a group are at least as similar as
-    `get_least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly changes
-    it. Graders of a near group must therefore see every distinct text in it.
+    `get_least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly
+    changes it. Graders of a near group must therefore see every distinct text in it.
 
     An answer with a picture and no name forms its own group, because pictures are not part of the text.
 
@@ -201,7 +201,7 @@ def _clusters(similarity: Any, least: float) -> list[list[int]]:
     """
     from sklearn.cluster import AgglomerativeClustering
 
-    # The library joins what is strictly below its limit.
+    # The library joins clusters at distances strictly below its limit.
     # The margin is far below the sixth digit, to which similarities are rounded.
     limit = 1 - least + 1e-9
     model = AgglomerativeClustering(

@@ -33,7 +33,7 @@ class _ShownPair(Struct, frozen=True):
     first: _WorkOfPair
     second: _WorkOfPair
     percent: int
-    """How far the pair is from the usual similarity toward identity, in percent."""
+    """Position of the pair between the usual similarity and identity, in percent."""
     share: int
     parts: tuple[str, ...]
     words: tuple[str, ...]

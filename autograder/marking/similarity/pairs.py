@@ -42,7 +42,7 @@ class PartAlike(Struct, frozen=True):
     share: float
     """Of the smaller one, by weight, between 0 and 1: 1 if the other contains all of it."""
     stands_out: float
-    """How far their share is from the usual share of the two toward 1; above 0."""
+    """Position of their share between the usual share of the two and 1; above 0."""
 
 
 class AlikePair(Struct, frozen=True):
@@ -50,23 +50,23 @@ class AlikePair(Struct, frozen=True):
 
     students: tuple[str, str]
     parts: tuple[PartAlike, ...]
-    """The parts that stand out, the most significant first."""
+    """The conspicuous parts, the most conspicuous first."""
     words: tuple[str, ...]
     """Names and comments that hardly any other student uses."""
 
     @property
     def percents(self) -> tuple[int, int]:
-        """How far the pair stands out, and the share, in percent."""
+        """`stands_out` and the share, in percent."""
         return to_percent(self.stands_out), to_percent(self.share)
 
     @property
     def stands_out(self) -> float:
-        """The value of its most significant part, by which pairs are sorted."""
+        """The value of its most conspicuous part, by which pairs are sorted."""
         return self.parts[0].stands_out
 
     @property
     def share(self) -> float:
-        """The share of the most significant part."""
+        """The share of the most conspicuous part."""
         return self.parts[0].share
 
 
@@ -111,13 +111,13 @@ def weights(works: Sequence[ComparedWork]) -> Weights:
 def alike_pairs(
     works: Sequence[ComparedWork], most: int = 30, weighed: Weights | None = None
 ) -> tuple[AlikePair, ...]:
-    """Return the pairs that stand out most, in descending order.
+    """Return the most conspicuous pairs, in descending order.
 
     Two works are compared as a whole, by their code, by their text, and piece by piece; the largest value
     counts. The share of a part is the weight of the common digests, divided by that of the smaller work. For
     the value that decides the order, a doubt is added to the divisor, and the share is related to the usual
-    one of both students: works that are close to many others, because they follow the course material, do not
-    stand out for that reason.
+    one of both students: works that are close to many others, because they follow the course material, are
+    not conspicuous for that reason.
 
     Args:
         works: of a class.
@@ -165,7 +165,7 @@ def _standing_out(shares: np.ndarray) -> np.ndarray:
     np.fill_diagonal(others, 0)
     # partition finds the k-th largest value of each row without sorting it.
     usual = -np.partition(-others, near, axis=1)[:, near] if near > 0 else np.zeros(count, shares.dtype)
-    # The larger of both: a pair stands out only if it does so for both students.
+    # The larger of both: a pair must be unusual for both students.
     both = np.maximum(usual[:, None], usual[None, :])
     return np.asarray((shares - both) / (1 - both))
 
