@@ -111,7 +111,7 @@ def _cut(text: str, most: int) -> str:
     units = text.encode("utf-16-le")
     if len(units) <= 2 * most:
         return text
-    # The cut may split a surrogate pair, whose first half is dropped.
+    # The cut may split a surrogate pair; its first half is dropped.
     shown = units[: 2 * most].decode("utf-16-le", "ignore")
     return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
 
