@@ -74,7 +74,6 @@ def hand_out(
     Raises:
         As `autograder.personal.distribution.hand_out`.
     """
-    # The language of the common release, which may differ from the default of the rubric.
     language = released_language(course.release(name) / FILE_NAME)
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
