@@ -1,15 +1,15 @@
-"""Assignments of nbgrader and otter as they are: what they ask, read for a rubric. Nothing of them is run.
+"""Import assignments of nbgrader and otter into rubrics. The notebooks are only read, never run.
 
-==============  ============================================================================================
-module          what
-==============  ============================================================================================
-`found`         what was found, as records that both formats share
-`settings`      nbgrader_config.py read without running it
-`nbgrader`      a course of nbgrader's: sources, releases, hidden tests kept in its gradebook
-`otter`         otter's sources, what it generated from them, and its tests; notebooks as grading wants them
-`rubric_text`   the rubric's text
-`asked`         what a test asks of an answer, read from its text; with `stated`, the values in it
-`stronger`      questions of other kinds that ask the same and more; `key_module`, what they compare with
-`mutants`       mistakes planted in an answer key
-==============  ============================================================================================
+=================  =========================================================================================
+module             contents =================
+========================================================================================= `found`
+records of the result, shared by both formats `settings`         nbgrader_config.py, read without running it
+`nbgrader`         courses of nbgrader: sources, releases, and the hidden tests kept in the gradebook `otter`
+otter's sources or generated autograders, and notebooks as grading needs them `otter_source`     otter's
+source notebooks, converted as by ``otter assign`` `otter_tests`      otter's tests in source cells and in
+files of a generated autograder `otter_settings`   otter's settings that change the code that runs: seeds and
+plugins `modules`          modules that notebooks import `judged`           which tests can be judged outside
+the student's sandbox `rubric_text`      the text of the rubric `peers`            marks given by nbgrader and
+otter =================
+=========================================================================================
 """

@@ -1,4 +1,4 @@
-"""What reading somebody else's assignment brought to light."""
+"""Records of an adopted assignment, the same for nbgrader and otter."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ Origin = Literal["nbgrader", "otter"]
 
 
 class FoundTest(Struct, frozen=True):
-    """One test: an item of a rubric."""
+    """One test, which becomes an item of the rubric."""
 
     id: str
     code: str
-    """The whole of it, hidden lines included."""
+    """The complete code, including hidden lines."""
     points: Decimal
     doctest: bool = False
     visible: bool = False
-    """Students saw it."""
+    """Whether students saw it."""
     success: str = ""
     failure: str = ""
     outside: str = ""
-    """Why it cannot be judged outside of the student's box; empty where it can."""
+    """Why it cannot be judged outside the student's sandbox; empty if it can."""
 
 
 class FoundQuestion(Struct, frozen=True):
-    """What becomes a question of the rubric."""
+    """One question of the rubric."""
 
     id: str
     notebook: str
     points: Decimal
     tests: tuple[FoundTest, ...] = ()
-    """None: a person decides."""
+    """Empty: the question is graded manually."""
     answer_cell: str = ""
     file: str = ""
     after: str = ""
-    """The cell of the notebook at which the tests run; empty: after the last one."""
+    """The cell of the notebook after which the tests run; empty: after the last one."""
     cell: str = ""
-    """The grade cell, where it is not called as the question."""
+    """The grade cell, if its name differs from the question's."""
     all_or_nothing: bool = False
     notebook_names: tuple[str, ...] = ()
-    """Names of Python's or of an import that the notebook defines itself before the tests, which use them."""
+    """Names of builtins or of an import that the notebook redefines before the tests that use them."""
 
 
 class FoundNotebook(Struct, frozen=True):
-    """One notebook, and what goes with it."""
+    """One notebook and its files."""
 
     name: str
     data: tuple[str, ...] = ()
@@ -63,13 +63,13 @@ class FoundAssignment(Struct, frozen=True):
     questions: tuple[FoundQuestion, ...]
     preload: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What could not be taken over, or is not as it was: sentences for staff."""
+    """Sentences for staff about everything that is not adopted or differs from the original."""
     seconds: float = 0.0
-    """How long a cell may take; 0: not said."""
+    """Time limit of a cell; 0: not specified."""
     cell_start: str = ""
-    """A line that runs at the beginning of each cell while notebooks are graded."""
+    """A line that runs at the beginning of each cell during grading."""
 
     @property
     def judged(self) -> Mapping[str, str]:
-        """Why each test cannot be judged outside, by ``question.test``; empty texts where it can."""
+        """By ``question.test``: why a test cannot be judged outside the sandbox; empty texts if it can."""
         return {f"{one.id}.{test.id}": test.outside for one in self.questions for test in one.tests}

@@ -1,4 +1,4 @@
-"""Which tests can be judged outside of the student's box, and what they take from there by name."""
+"""Decide which tests can be judged outside the student's sandbox, and which names they take from it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from autograder.sandbox.testing import unbound_names
 def with_reasons(
     tests: Iterable[FoundTest], before: Iterable[str], data: Collection[str] = (), read: Collection[str] = ()
 ) -> tuple[FoundTest, ...]:
-    """Tests that know whether they are judged outside.
+    """Return the tests with the reason why each cannot be judged outside the student's sandbox, if any.
 
     Args:
         tests: of one question.
-        before: the code cells of the notebook that are no tests and stand before them.
-        data: files and folders beside the notebook.
-        read: names that other code still reads, for which it matters what a test binds them to.
+        before: the code cells of the notebook before the tests, without other tests.
+        data: files and folders next to the notebook.
+        read: names that later code still reads, so that their binding by a test matters.
     """
     names = {name for source in before for name in names_bound(source)}
     return tuple(
@@ -33,23 +33,24 @@ def with_reasons(
 def shadowing_names(
     tests: Iterable[FoundTest], before: Iterable[tuple[str, bool]], imports: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return the names that tests use and the notebook defined last, though others define them too.
+    """Return the names that tests use and that the notebook redefined last.
 
-    That is a name of Python's (students write ``max``), one that a cell imports, or one that an earlier test
-    bound for itself.
+    Such a name is a builtin (students write ``max``), a name that a cell imports, or a name that an earlier
+    test bound for itself.
 
     Args:
         tests: of one question.
-        before: the code cells that stand before them, each with whether it is a test.
-        imports: the code cells whose imports tests see: those that are no answers.
+        before: the code cells before them, each with whether it is a test.
+        imports: the code cells with imports that are visible to tests: all cells except answers.
     """
     last_bound: dict[str, bool] = {}
     given = {name for name, _, _ in imports_of(imports)}
     taken = given | {*dir(builtins)}
     for source, is_test in before:
         names = names_bound(source)
-        if not is_test:  # what an answer imports, tests do not see of themselves
+        if not is_test:  # the imports of an answer are not visible to tests otherwise
             names |= {name for name, _, _ in imports_of([source])} - given
+        # The last binding counts, because the notebook runs from top to bottom.
         last_bound |= dict.fromkeys(names, is_test)
         taken |= names if is_test else set()
     used = {name for one in tests for name in unbound_names(one.code, doctests=one.doctest)}

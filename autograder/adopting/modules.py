@@ -1,4 +1,4 @@
-"""Which modules notebooks import: those to be imported beforehand, and those that are not here."""
+"""Find the modules that notebooks import: installed ones to preload, and missing ones."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 from autograder.syntax import UNREADABLE, parsed
 
 _NEVER = frozenset({"IPython", "nbgrader", "otter", "pytest", "nose", "google"})
-"""Of the tools around a notebook: small, or with a stand-in, or not to be had in a box."""
+"""Tools around a notebook: small, replaced by a substitute, or not available in a sandbox."""
 _OPTIMIZERS = "torch.optim"
 """Preloaded by name, because it imports much at its first use (``LATE_IMPORTS`` of the fork server)."""
 _MAGIC = ("%", "!", "?")
 
 
 def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The modules that sources import.
+    """Return the modules that sources import.
 
     Args:
-        sources: of cells and modules; lines for IPython are left out.
-        folder: of the assignment, whose own modules are not looked for elsewhere.
+        sources: of cells and modules; IPython lines are skipped.
+        folder: of the assignment; its modules are not searched elsewhere.
 
     Returns:
-        Those that are installed, which a rubric preloads; and a sentence for each that is not.
+        The installed ones, for the rubric to preload; and a sentence for each missing one.
     """
     names = dict.fromkeys(name for source in sources for name in _imported(source))
     wanted = sorted(
@@ -36,7 +36,7 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
         and not (folder / name).is_dir()
         and not (folder / f"{name}.py").is_file()
     )
-    # Only the package is looked for: finding a module inside it would import the package.
+    # Only the package is searched: finding a module inside it would import the package.
     found = {name: importlib.util.find_spec(name.partition(".")[0]) is not None for name in wanted}
     missing = [
         f"{name}: imported by the assignment, but not installed here" for name in wanted if not found[name]
@@ -45,6 +45,7 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
 
 
 def _imported(source: str) -> Iterator[str]:
+    # IPython lines are not valid Python, and would hide the imports of the whole cell.
     lines = ("" if line.lstrip().startswith(_MAGIC) else line for line in source.split("\n"))
     try:
         tree = parsed("\n".join(lines))
@@ -55,6 +56,7 @@ def _imported(source: str) -> Iterator[str]:
             yield from (name for alias in node.names for name in _preloadable(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from _preloadable(node.module)
+        # torch imports its optimizers lazily, so using the attribute counts as an import.
         elif isinstance(node, ast.Attribute) and node.attr == "optim" and ast.unparse(node) == _OPTIMIZERS:
             yield _OPTIMIZERS
 

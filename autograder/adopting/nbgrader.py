@@ -1,7 +1,7 @@
-"""A course of nbgrader's, read as it is: one question for each cell that carries points.
+"""Read a course of nbgrader: one question for each cell that carries points.
 
-The sources are read; where there are none the released notebooks are, with the hidden tests that nbgrader
-kept in its gradebook when it made them.
+The sources are read if there are any; otherwise the released notebooks, with the hidden tests that nbgrader
+kept in its gradebook when it generated the release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from autograder.notebook.release import Release, ReleaseCell, load_release
 from autograder.paths import files_below, path_fault
 
 SOURCES = ("source", "assignments")
-"""The folders of a course in which sources lie: nbgrader's, and ours."""
+"""Folders of a course with sources: the name used by nbgrader, and the name used here."""
 GRADEBOOK = "gradebook.db"
 _AUTOTEST = "AUTOTEST"
 _HIDDEN = "BEGIN HIDDEN TESTS"
@@ -40,14 +40,14 @@ class _Place(Struct, frozen=True):
     folder: Path
     release: Path
     kept: Mapping[tuple[str, str], str]
-    """(notebook, grade_id) → the cell's source, as the gradebook has it."""
+    """(notebook, grade_id) → source of the cell in the gradebook."""
     settings: Mapping[str, Any]
     source: bool
-    """Whether the folder holds sources, and not the release."""
+    """Whether the folder contains sources rather than the release."""
 
 
 def assignments(course: Path) -> dict[str, Path]:
-    """The assignments of a course by name: the folders of their sources, or of their releases."""
+    """Return the assignments of a course by name: the folders of their sources, or of their releases."""
     found: dict[str, Path] = {}
     for top in (*SOURCES, "release"):
         for folder in sorted((course / top).glob("*")):
@@ -64,7 +64,7 @@ def read_assignment(course: Path, name: str) -> FoundAssignment:
         name: of the assignment.
 
     Raises:
-        CourseError: there is none, nothing in it can be graded, or a notebook or its nbgrader metadata is not
+        CourseError: there is none, it has nothing to grade, or a notebook or its nbgrader metadata is not
             usable; names the cell.
     """
     known = assignments(course)
@@ -115,7 +115,7 @@ def _hidden(place: _Place) -> str:
 
 
 def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str]:
-    """What nbgrader kept of an assignment's cells when it made the release, hidden tests included."""
+    """Read the cells of an assignment from the gradebook, including hidden tests."""
     if not gradebook.is_file():
         return {}
     query = (
@@ -125,16 +125,17 @@ def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str
         " join assignment on assignment.id = notebook.assignment_id where assignment.name = ?"
     )
     try:
+        # Read-only, so that reading can neither create nor lock a gradebook in use.
         with contextlib.closing(sqlite3.connect(f"{gradebook.resolve().as_uri()}?mode=ro", uri=True)) as book:
             return {(one, cell): source or "" for one, cell, source in book.execute(query, (assignment,))}
     except sqlite3.Error:
-        return {}  # another store, or none of nbgrader's: the release is read as it is
+        return {}  # not a gradebook of nbgrader: use the release without hidden tests
 
 
 def _questions(
     described: Release, place: _Place, data: Sequence[str], notes: list[str]
 ) -> Iterator[FoundQuestion]:
-    """A question for each cell that carries points, in order."""
+    """Return a question for each cell that carries points, in order."""
     answer, before = "", list[tuple[str, bool]]()
     code = [cell for cell in described.cells if cell.cell_type == "code"]
     plain = [cell for cell in code if not (cell.grade and cell.is_locked)]
@@ -156,7 +157,7 @@ def _questions(
             if cell.cell_type == "code" and not own:
                 question = _tested(question, cell, place, notes)
                 texts = [source for source, is_test in before if not is_test]
-                # The visible lines of a test are in the student's notebook as well, and run there.
+                # Students also run the visible lines of a test, so later cells may read the names it binds.
                 later = [one for one in plain if one.number > cell.number and _HIDDEN in cell.source]
                 read = names_read_around(map(names_used, texts), (names_used(one.source) for one in later))
                 question = replace(
@@ -170,7 +171,7 @@ def _questions(
 
 
 def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:
-    """The question with its tests, where they are known; without them a person decides."""
+    """Add the tests to a question if they are known; without tests it is graded manually."""
     code = _code(question.notebook, cell, place)
     where = f"{question.notebook}.ipynb, cell {cell.number} ({cell.grade_id})"
     if _AUTOTEST in code:
@@ -179,6 +180,7 @@ def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: li
             "adopt again; as it is a person decides"
         )
         return question
+    # nbgrader gives full points if a test cell raises no error, so an empty one always passes.
     if not code.strip():
         notes.append(f"{where}: it has no tests, so everybody gets its points")
         code = "pass"
@@ -187,7 +189,7 @@ def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: li
 
 
 def _question_id(grade_id: str) -> str:
-    """A question's id begins with a letter or a digit; nbgrader's may begin otherwise."""
+    """Convert a grade_id to a question's id, which must begin with a letter or a digit."""
     return grade_id if grade_id[:1].isalnum() else f"q{grade_id}"
 
 
@@ -197,7 +199,7 @@ def _next_answer(described: Release, cell: ReleaseCell) -> str:
 
 
 def _code(notebook: str, cell: ReleaseCell, place: _Place) -> str:
-    """The test's source: of the source, of the gradebook, or of the release where tests were made."""
+    """Return the test's code from the source, the gradebook, or the release if the tests are generated."""
     if not place.source:
         return place.kept.get((notebook, cell.grade_id), cell.source)
     if _AUTOTEST in cell.source:
@@ -210,7 +212,7 @@ def _code(notebook: str, cell: ReleaseCell, place: _Place) -> str:
 
 
 def _distinct(questions: Sequence[FoundQuestion]) -> tuple[FoundQuestion, ...]:
-    """Questions whose ids are all different: nbgrader lets the notebooks of an assignment share them."""
+    """Make the ids of questions unique: notebooks of one assignment may share ids in nbgrader."""
     ids = [one.id for one in questions]
     return tuple(
         replace(one, id=f"{one.notebook}.{one.id}", cell=one.cell or one.id) if ids.count(one.id) > 1 else one
@@ -219,12 +221,13 @@ def _distinct(questions: Sequence[FoundQuestion]) -> tuple[FoundQuestion, ...]:
 
 
 def _files(place: _Place, notes: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What lies beside the notebooks: given out as it is, and given out to be edited."""
+    """List the files next to the notebooks: those distributed unchanged, and those that students edit."""
     edited = place.settings.get("Autograde.exclude_overwriting", {})
     stated = edited.get(place.name, ()) if isinstance(edited, dict) else ()
     starters = tuple(sorted(one for one in stated if (place.folder / one).is_file()))
     data = []
     for entry in sorted(place.folder.iterdir()):
+        # Hidden files and caches such as __pycache__ are not distributed.
         if entry.suffix == ".ipynb" or entry.name.startswith((".", "__")):
             continue
         if fault := _file_fault(entry):
@@ -237,13 +240,14 @@ def _files(place: _Place, notes: list[str]) -> tuple[tuple[str, ...], tuple[str,
 def _file_fault(path: Path) -> str:
     if fault := path_fault(path.name):
         return fault
+    # A link could point to any file of the machine, which would then be given to students.
     if any(one.is_symlink() for one in (path, *(path.rglob("*") if path.is_dir() else ()))):
         return "it is, or holds, a link"
     return ""
 
 
 def _modules(folder: Path, data: Sequence[str]) -> Iterator[str]:
-    """The sources of the modules that are given out."""
+    """Yield the sources of the distributed modules."""
     for name in data:
         for path in (folder / name).rglob("*.py") if (folder / name).is_dir() else [folder / name]:
             if path.suffix == ".py":

@@ -1,8 +1,8 @@
-"""An assignment of otter's, read as it is: its source, or what ``otter assign`` generated from one.
+"""Read an assignment of otter: its source, or the output of ``otter assign``.
 
-Cells of otter's notebooks have no ids of nbgrader's. Both notebooks that grading wants, the answer key and
-what students got, are put together here with such ids: the cell in which a question is answered is called as
-the question, and so is the cell that carries its points.
+Cells of otter notebooks have no grade_id. This module builds both notebooks that grading needs, the answer
+key and the students' version, with such ids: the answer cell of a question is named like the question, and so
+is the cell that carries its points.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _CHECK = re.compile(r"\bgrader\.check\(\s*[\"']([^\"']+)[\"']\s*\)")
 _ANSWER_TAG = "otter_answer_cell"
 _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 _MOST_TESTS = 8 << 20
-"""Bytes of one file of tests in an archive."""
+"""Maximum size in bytes of a file of tests in an archive."""
 _NOT_TAKEN = ("autograder_files", "student_files", "strip_solutions_from_all_cells")
-"""Settings of an assignment that change what is graded, and are not followed."""
+"""Unsupported settings of an assignment that change how it is graded."""
 
 
 class _Question(Struct, frozen=True):
-    """One question of a notebook, before it is one of a rubric."""
+    """One question of a notebook, before it is converted to a question of the rubric."""
 
     name: str
     points: Stated
@@ -50,7 +50,7 @@ class _Question(Struct, frozen=True):
 
 
 class _Notebook(Struct, frozen=True):
-    """One notebook, with what is known of it."""
+    """One notebook, with its questions and settings."""
 
     name: str
     cells: tuple[SourceCell, ...]
@@ -63,7 +63,7 @@ class _Notebook(Struct, frozen=True):
 
 
 def assignments(root: Path) -> dict[str, Path]:
-    """The assignments in a folder by name: a notebook of its own folder, or a folder with notebooks."""
+    """Return the folder of each assignment by name: notebooks of the root, and subfolders with notebooks."""
     found = {path.stem: root for path in _own(root)}
     for folder in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
         if folder.name not in {"dist", "release", "submitted", "autograded", "feedback"} and any(
@@ -74,10 +74,10 @@ def assignments(root: Path) -> dict[str, Path]:
 
 
 def read_assignment(root: Path, name: str) -> FoundAssignment:
-    """Read one assignment; see `assignments`.
+    """Read one assignment; see `list_assignments`.
 
     Raises:
-        CourseError: a notebook, an archive or a test in it is not usable; names the place.
+        CourseError: a notebook, an archive or a test in it is not usable; names the position.
     """
     folder = assignments(root)[name]
     notes: list[str] = []
@@ -98,6 +98,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
         starts.setdefault(otter_settings.cell_start(one.settings), one.name)
     if not questions:
         raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
+    # A rubric has a single cell_start for all of its notebooks.
     if len(starts) > 1:
         notes.append(f"seeds differ between notebooks; that of {next(iter(starts.values()))}.ipynb is used")
     preload, missing = preloaded(code, folder)
@@ -113,7 +114,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
 
 
 def _judged(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -> FoundQuestion:
-    """The question with what is known of its tests from the cells before and after them."""
+    """Add to a question how its tests can be judged, from the cells before and after them."""
     checked = [
         cell.role == "check" and grade_id(cell.question) == question.id
         for cell in notebook.cells
@@ -124,13 +125,13 @@ def _judged(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -
     given = [cell.given or "" for cell in notebook.cells if cell.cell_type == "code"]
     return replace(
         question,
-        tests=with_reasons(question.tests, code[:at], notebook.data),  # otter's tests bind names in a copy
+        tests=with_reasons(question.tests, code[:at], notebook.data),  # otter tests use a copy of the names
         notebook_names=shadowing_names(question.tests, before, given),
     )
 
 
 def key(folder: Path, notebook: str) -> bytes:
-    """The answer key of a notebook, with ids.
+    """Return the answer key of a notebook, with ids.
 
     Raises:
         CourseError: there is no source.
@@ -142,7 +143,7 @@ def key(folder: Path, notebook: str) -> bytes:
 
 
 def released(folder: Path, notebook: str) -> bytes:
-    """A notebook as students got it, with ids.
+    """Return the students' version of a notebook, with ids.
 
     Raises:
         CourseError: it is not there, or not usable.
@@ -152,7 +153,7 @@ def released(folder: Path, notebook: str) -> bytes:
 
 
 def _own(folder: Path) -> Iterator[Path]:
-    """otter's notebooks in a folder: sources, or else those that were generated for students."""
+    """Yield otter's notebooks in a folder: sources, or else the notebooks generated for students."""
     sources = [path for path in sorted(folder.glob("*.ipynb")) if is_source(_tree(path))]
     yield from sources or (sorted((folder / "dist" / "student").glob("*.ipynb")) if _archives(folder) else ())
 
@@ -162,7 +163,7 @@ def _archives(folder: Path) -> list[Path]:
 
 
 def archive(folder: Path, notebook: str) -> Path:
-    """The generated autograder of a notebook.
+    """Return the generated autograder of a notebook.
 
     Raises:
         CourseError: there is none.
@@ -191,6 +192,7 @@ def _notebook(folder: Path, name: str) -> _Notebook:
         for one in source.questions
         if one.cases or one.settings.get("manual")
     )
+    # ``otter assign`` inserts this cell unless the setting ``init_cell`` is false.
     first = f'# Initialize Otter\nimport otter\ngrader = otter.Notebook("{path.name}")'
     if source.settings.get("init_cell", True):
         source = replace(source, cells=(SourceCell("code", first, first), *source.cells))
@@ -200,7 +202,7 @@ def _notebook(folder: Path, name: str) -> _Notebook:
 
 
 def _generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
-    """What was generated: the students' notebook, and the tests of the autograder's archive."""
+    """Read generated output: the students' notebook, and the tests in the autograder's archive."""
     tests: list[tuple[str, str]] = []
     for archive in _archives(folder):
         tests += _files_of_tests(archive)
@@ -240,9 +242,10 @@ def _in_order(
 
 
 def _owned(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, ...]:
-    """Answers with their questions: that of the next check, or one of its own that a person reads."""
+    """Assign answers to questions: that of the next check, or a new one that is graded manually."""
     found: list[SourceCell] = []
     following, number = "", 0
+    # Backwards, because an answer belongs to the check that follows it.
     for cell in reversed(cells):
         if cell.role == "check":
             following = cell.question if cell.question in tested else ""
@@ -259,6 +262,7 @@ def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
     try:
         with zipfile.ZipFile(archive) as packed:
             for entry in packed.infolist():
+                # The size limit guards against archives that unpack to more than the memory.
                 if re.fullmatch(r"tests/[^/]+\.py", entry.filename) and entry.file_size <= _MOST_TESTS:
                     yield f"{archive.name}, {entry.filename}", packed.read(entry).decode("utf-8", "replace")
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -266,7 +270,7 @@ def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
 
 
 def _config_of(archive: Path) -> dict[str, Any]:
-    """What otter_config.json in an autograder says of grading."""
+    """Read the grading settings of otter_config.json in an autograder."""
     try:
         with zipfile.ZipFile(archive) as packed:
             entry = packed.getinfo("otter_config.json")
@@ -279,13 +283,14 @@ def _config_of(archive: Path) -> dict[str, Any]:
 
 
 def _with_ids_of(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
-    """The cells of a source with the ids that those have which students got, where texts and order agree."""
+    """Return the cells of a source with the ids of the students' cells if texts and order agree."""
     left = [(joined(raw.get("source", "")) or "", str(raw.get("id") or "")) for raw in student["cells"]]
     found = []
     for cell in source.cells:
         at = next((at for at, (text, _) in enumerate(left) if text == cell.given), None)
         if at is not None and left[at][1]:
             cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, cell.question, left[at][1])  # noqa: PLW2901
+            # Each id is used once and in order, also if several cells have the same text.
             del left[: at + 1]
         found.append(cell)
     return tuple(found)
@@ -321,24 +326,27 @@ def _questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]
 
 
 def grade_id(name: str) -> str:
-    """A question's name as nbgrader allows it."""
+    """Convert a question's name to a grade_id that nbgrader allows."""
     bare = _NO_ID.sub("-", name)
     return bare if bare[:1].isalnum() else f"q{bare}"
 
 
 def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
-    """A notebook with nbgrader's metadata in the cells that matter."""
+    """Serialise a notebook with nbgrader's metadata in the cells that matter."""
     points = {found.id: found.points for found in _questions(notebook, [])}
     seen: dict[str, int] = {}
     cells: list[dict[str, Any]] = []
     for number, (cell, source) in enumerate(zip(notebook.cells, sources, strict=True), start=1):
         if source is None and cell.given is None:
             continue
+        # alike.
+        # Called before the check for omitted cells: it counts answers, and both versions must number alike.
         flags = _flags(cell, points, seen)
         if source is None:
             continue
         raw = {
             "cell_type": cell.cell_type,
+            # Derived from the position, so that the key and the students' version have the same ids.
             "id": cell.id or hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12],
             "metadata": {"nbgrader": flags} if flags else {},
             "source": source,
@@ -348,7 +356,7 @@ def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
         key: notebook.metadata[key] for key in ("kernelspec", "language_info") if key in notebook.metadata
     }
     if title := notebook.settings.get("name") or notebook.metadata.get("otter", {}).get("assignment_name"):
-        kept["otter"] = {"assignment_name": str(title)}  # otter grades no notebook of another assignment
+        kept["otter"] = {"assignment_name": str(title)}  # otter refuses notebooks of another assignment
     tree = {
         "cells": cells,
         "metadata": {**kept, "autograder": {"ids": "made"}},
@@ -359,7 +367,7 @@ def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
 
 
 def _flags(cell: SourceCell, points: Mapping[str, Decimal], seen: dict[str, int]) -> dict[str, Any]:
-    """nbgrader's metadata of a cell. The first answer of a question carries its points, or else its check."""
+    """Return nbgrader's metadata of a cell; a question's first answer has the points, or else its check."""
     name = grade_id(cell.question) if cell.question else ""
     if name not in points or not cell.role:
         return {}

@@ -1,4 +1,4 @@
-"""otter's settings of an assignment that change what runs: seeds, and plugins, which are not run."""
+"""otter's settings that change the code that runs: seeds, and plugins, which are not run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _PLUGINS = {
     "GmailNotifications": "no mail is sent; autograder feedback makes pages",
     "GoogleSheetsGradeOverride": "people give marks in formgrader, or by autograder mark import",
 }
-"""Why those that otter has itself are not needed."""
+"""Why the plugins included in otter are not needed."""
 _OTHER = "a plugin is a program that changes what was handed in, or its marks; none is run"
 _BEGIN = re.compile(r".*# BEGIN PLUGIN(?: (EXPORT))?\s*$")
 _END = re.compile(r".*# END PLUGIN\s*$")
 
 
 def cell_start(settings: Mapping[str, Any]) -> str:
-    """The line with which otter begins each cell while it grades; empty where there is none."""
+    """Return the line that otter runs at the start of each cell during grading; empty if there is none."""
     graded, seeds = _graded(settings), _table(settings, "seed")
     variable = seeds.get("variable") or graded.get("seed_variable")
     seed = seeds.get("autograder_value") if seeds.get("variable") else graded.get("seed")
+    # The values end up in code, so only integers and identifiers are accepted. bool is a subclass of int.
     if not isinstance(seed, int) or isinstance(seed, bool):
         return ""
     if variable is None:
@@ -32,17 +33,18 @@ def cell_start(settings: Mapping[str, Any]) -> str:
 
 
 def with_students_seed(source: str, settings: Mapping[str, Any]) -> str:
-    """A cell as students get it: the seed variable has their value."""
+    """Return a cell as students get it: the seed variable has the students' value."""
     seeds = _table(settings, "seed")
     variable, value = seeds.get("variable"), seeds.get("student_value")
     if not variable or not isinstance(value, int):
         return source
+    # ``=(?!=)`` excludes comparisons.
     assigned = re.compile(rf"^([ \t]*){re.escape(str(variable))}[ \t]*=(?!=).*$", re.MULTILINE)
     return assigned.sub(rf"\g<1>{variable} = {value}", source)
 
 
 def remarks(settings: Mapping[str, Any]) -> Iterator[str]:
-    """What of it is not taken over, and why."""
+    """Yield the settings that are not adopted, with the reason."""
     seeds = _table(settings, "seed")
     if settings.get("seed") and not cell_start(settings):
         got = f"variable {seeds.get('variable')!r}, autograder_value {seeds.get('autograder_value')!r}"
@@ -55,10 +57,10 @@ def remarks(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def without_plugins(source: str, place: str) -> str:
-    """A cell with the calls that otter puts in the place of plugin blocks. They do nothing while we grade.
+    """Replace plugin blocks in a cell by the calls that otter generates; during grading they have no effect.
 
     Raises:
-        CourseError: a block is no YAML.
+        CourseError: a block is not YAML.
     """
     kept: list[str] = []
     block: list[str] | None = None
@@ -80,7 +82,7 @@ def without_plugins(source: str, place: str) -> str:
 
 
 def _graded(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of grading: ``generate``, or otter_config.json of an archive."""
+    """Return the grading settings: ``generate``, or otter_config.json of an archive."""
     return _table(settings, "generate")
 
 

@@ -1,4 +1,4 @@
-"""otter's source notebooks: which cell becomes what, for the answer key and for students.
+"""otter's source notebooks, converted into the answer key and the students' version.
 
 The rules are those of ``otter assign`` 7: blocks between raw cells, solutions marked by comments.
 """
@@ -29,7 +29,7 @@ _BLOCK = re.compile(r"(\s*)# BEGIN SOLUTION( NO PROMPT)?")
 _SKIPPED = ("# SOLUTION NO PROMPT", "# BEGIN PROMPT", "# END PROMPT", "# SEED")
 
 Role = Literal["", "answer", "check", "points"]
-"""``points``: a cell that only carries the points of a question, and is not in otter's own notebook."""
+"""``points``: an added cell that only carries the points of a question; otter's notebook does not have it."""
 
 
 class SourceCell(Struct, frozen=True):
@@ -39,11 +39,11 @@ class SourceCell(Struct, frozen=True):
     key: str | None
     """Its text with the solution; None: it is not in the answer key."""
     given: str | None
-    """Its text as students get it; None: they do not."""
+    """Its text as students get it; None: they do not get it."""
     role: Role = ""
     question: str = ""
     id: str = ""
-    """The cell's own id, where it has one."""
+    """The cell's id, if it has one."""
 
 
 class SourceQuestion(Struct, frozen=True):
@@ -55,7 +55,7 @@ class SourceQuestion(Struct, frozen=True):
 
 
 class OtterSource(Struct, frozen=True):
-    """A source notebook, taken apart."""
+    """A parsed source notebook."""
 
     settings: dict[str, Any]
     cells: tuple[SourceCell, ...]
@@ -63,19 +63,19 @@ class OtterSource(Struct, frozen=True):
 
 
 def is_source(tree: dict[str, Any]) -> bool:
-    """Whether a notebook is a source of otter's."""
+    """Decide whether a notebook is an otter source."""
     return any(kind == "raw" and CONFIG.match(text) for kind, text, _ in _cells(tree))
 
 
 def read_source(tree: dict[str, Any], place: str) -> OtterSource:
-    """Take a source notebook apart.
+    """Parse a source notebook.
 
     Args:
         tree: its JSON.
         place: its name, for errors.
 
     Raises:
-        CourseError: a block is not closed or stands where it may not, or a setting is not YAML.
+        CourseError: a block is not closed or not allowed in its position, or a setting is not YAML.
     """
     reader = _SourceReader(place)
     for number, (kind, text, raw) in enumerate(_cells(tree), start=1):
@@ -84,7 +84,7 @@ def read_source(tree: dict[str, Any], place: str) -> OtterSource:
 
 
 def without_solution(source: str) -> str:
-    """What students get of a cell with a solution."""
+    """Return the students' version of a cell with a solution."""
     kept: list[str] = []
     inside = False
     for line in source.split("\n"):
@@ -102,6 +102,7 @@ def without_solution(source: str) -> str:
             if begun.group(2):
                 continue
             shown = f"{begun.group(1)}..."
+        # Assignments first: the general pattern would also remove the name on the left.
         for pattern, end in ((_ASSIGNED, " ..."), (_LINE, "...")):
             if found := pattern.match(shown):
                 shown = f"{found.group(1)}{end}"
@@ -111,7 +112,7 @@ def without_solution(source: str) -> str:
 
 
 def without_ignored(source: str) -> str:
-    """A cell without the lines that are only for whoever writes the source."""
+    """Remove the lines that are only for the author of the source."""
     kept: list[str] = []
     inside = False
     for line in source.split("\n"):
@@ -126,19 +127,20 @@ def without_ignored(source: str) -> str:
 
 
 def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Type, text and JSON of each cell; fenced settings in a markdown cell are cells of their own."""
+    """Yield type, text and JSON of each cell; fenced settings in a Markdown cell count as separate cells."""
     for raw in tree.get("cells", ()):
         text = joined(raw.get("source", "")) or ""
         if raw.get("cell_type") != "markdown" or not _FENCE.search(text):
             yield str(raw.get("cell_type")), text, raw
             continue
+        # The pattern has one group, so that odd parts are the settings inside the fences.
         for number, part in enumerate(_FENCE.split(text)):
             if part.strip():
                 yield ("raw" if number % 2 else "markdown"), part.strip("\n"), {}
 
 
 class _SourceReader:
-    """Goes through the cells of a source, in order."""
+    """Reads the cells of a source in order."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -157,7 +159,7 @@ class _SourceReader:
         """The cells in which students answer the present question."""
 
     def take(self, kind: str, text: str, raw: dict[str, Any], place: str) -> None:
-        """One cell."""
+        """Process one cell."""
         if _IGNORED.match(text):
             return
         if kind == "raw" and CONFIG.match(text):
@@ -171,12 +173,13 @@ class _SourceReader:
             self._plain(kind, text, str(raw.get("id") or ""))
 
     def finished(self) -> OtterSource:
-        """The whole."""
+        """Return the parsed notebook."""
         if self._blocks:
             raise CourseError(f"{self._place}: # BEGIN {self._blocks[-1].upper()} has no end")
         return OtterSource(self._settings, tuple(self._cells), tuple(self._questions))
 
     def _begin(self, block: str, text: str, place: str) -> None:
+        # Blocks nest exactly one level deep: a question, and in it prompts, solutions or tests.
         if (block == "question") == bool(self._blocks) or len(self._blocks) > 1:
             raise CourseError(f"{place}: # BEGIN {block.upper()} may not stand here")
         if block == "question":
@@ -206,7 +209,7 @@ class _SourceReader:
             self._questions.append(SourceQuestion(name, self._question, tuple(self._cases)))
 
     def _carry_points(self, name: str) -> None:
-        """Let the points of a question without check and solution hang on its code, or on a new cell."""
+        """Attach points of a question without check and solution to its last code cell or a new cell."""
         own = [
             at for at, cell in enumerate(self._cells) if cell.question == name and cell.cell_type == "code"
         ]
@@ -218,7 +221,7 @@ class _SourceReader:
             self._cells.append(SourceCell("code", remark, remark, "points", name))
 
     def _write_answer(self) -> None:
-        """Put solutions in markdown where students write: into the prompt, or a cell of its own."""
+        """Put Markdown solutions into the answer cell of students: the prompt, or a new cell."""
         key, self._written = "\n\n".join(self._written), []
         prompts = [at for at in self._answers if self._cells[at].cell_type == "markdown"]
         name = str(self._question["name"])
@@ -253,7 +256,7 @@ class _SourceReader:
 
 
 def _output(raw: dict[str, Any]) -> str:
-    """What stands below a cell, put together as otter does."""
+    """Return the output below a cell, concatenated as otter does."""
     found = ""
     for one in raw.get("outputs", ()):
         found += _text(one.get("text", ""))

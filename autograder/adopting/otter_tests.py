@@ -1,4 +1,4 @@
-"""otter's tests as they are written: cells of a source, files of a generated autograder. Nothing is run."""
+"""otter's tests: cells of a source, or files of a generated autograder. They are never run here."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from autograder.errors import CourseError
 from autograder.syntax import UNREADABLE, parsed
 
 Stated = int | float | list[Any] | dict[str, Any] | None
-"""Points as otter lets them be stated of a question."""
+"""Forms in which otter accepts the points of a question."""
 _BEGIN = re.compile(r"(?:.\s*=\s*)?\"\"?\"?\s*#\s*BEGIN\s*TEST\s*CONFIG", re.IGNORECASE)
 _END = re.compile(r"\"\"?\"?\s*#\s*END\s*TEST\s*CONFIG", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s|except[\s\w]*:|elif |else:|finally:")
 _SMALLEST = Decimal("0.000001")
-"""Of a point: what three equal parts of one are rounded to."""
+"""Rounding unit in points, for parts such as a third of a point."""
 
 
 class OtterCase(Struct, frozen=True):
-    """One test case, its points as they are stated."""
+    """One test case, with its points as written."""
 
     code: str
     doctest: bool
@@ -38,16 +38,16 @@ class OtterCase(Struct, frozen=True):
 
 
 def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> OtterCase:
-    """The case that one cell of a tests block is.
+    """Parse one cell of a tests block.
 
     Args:
         source: of the cell.
-        output: what stands below it, which a doctest expects.
+        output: output below the cell, which a doctest expects.
         ok_format: whether the assignment's tests are doctests.
         place: for errors.
 
     Raises:
-        CourseError: the cell is no Python, or its head is not YAML.
+        CourseError: the cell is not Python, or its head is not YAML.
     """
     lines = source.split("\n")
     hidden = lines[0].lstrip().startswith("#") and bool(re.search(r"\bhidden\b", lines[0], re.IGNORECASE))
@@ -70,16 +70,17 @@ def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> Ot
 
 
 def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
-    """The question's name, its points, whether it is all or nothing, and the cases, of one file of tests.
+    """Parse a file of tests: the question's name and points, whether it is all or nothing, and the cases.
 
     Raises:
-        CourseError: it is neither a doctest of otter's nor one based on exceptions.
+        CourseError: it is neither a doctest of otter nor a test based on exceptions.
     """
     tree = _tree(text, place)
     values: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             try:
+                # Literals only: the file is never executed.
                 values[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError:
                 continue
@@ -95,6 +96,7 @@ def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[Otter
         and not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("otter"))
         and not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in _OF_THE_FILE)
     ]
+    # Imports and helpers of the file are repeated before each case, because cases run separately.
     head = "".join(f"{ast.unparse(node)}\n" for node in others)
     cases = tuple(_decorated(node, head, place) for node in decorated)
     return values["name"], values.get("points"), bool(values.get("all_or_nothing")), cases
@@ -104,10 +106,10 @@ _OF_THE_FILE = ("OK_FORMAT", "name", "points", "all_or_nothing")
 
 
 def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[Decimal, tuple[FoundTest, ...]]:
-    """The points of a question and its tests, as otter divides them; what is rounded goes to the last ones.
+    """Return a question's points and its tests, divided as otter does; rounding errors go to the last tests.
 
     Raises:
-        CourseError: more is stated of the cases than of the question, or not of each.
+        CourseError: the cases have more points than the question, or points are missing for some of them.
     """
     given = [case.points for case in cases]
     if isinstance(stated, dict):
@@ -119,6 +121,7 @@ def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[De
     known = [None if one is None else Decimal(str(one)) for one in given]
     before = sum((one for one in known if one is not None), Decimal(0))
     total = before if stated is None and before else Decimal(str(1 if stated is None else stated))
+    # Explicit zeros everywhere: the question has no points, rather than the default of 1.
     if stated is None and not before and None not in known:
         total = Decimal(0)
     if before > total:
@@ -130,6 +133,7 @@ def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[De
     for one in known:
         part = one
         if part is None:
+            # Dividing the remaining points each time keeps the sum exact.
             part = (left / opened).quantize(_SMALLEST)
             left, opened = left - part, opened - 1
         points.append(part)
@@ -186,7 +190,8 @@ def _decorated(node: ast.FunctionDef, head: str, place: str) -> OtterCase:
 
 
 def _doctest(tree: ast.Module, output: str) -> str:
-    """The doctest that otter makes of a cell, with what it printed when the source was saved."""
+    """Return the doctest that otter makes of a cell, with the output that was saved in the source."""
+    # otter's unparsed code has no annotations.
     for node in ast.walk(tree):
         for name in ("annotation", "returns"):
             if getattr(node, name, None) is not None:
@@ -199,7 +204,7 @@ def _doctest(tree: ast.Module, output: str) -> str:
 
 
 def _exception(tree: ast.Module, place: str) -> OtterCase:
-    """A function that tests, and otter's call of it: each parameter is a name of the notebook's."""
+    """Return the test function with its call; each parameter is a name of the notebook."""
     function = tree.body[0] if tree.body else None
     if not isinstance(function, ast.FunctionDef):
         raise CourseError(f"{place}: expected a function, since the assignment's tests are not OK_FORMAT")
@@ -216,13 +221,13 @@ def _exception(tree: ast.Module, place: str) -> OtterCase:
 
 
 class _Entries(ast.NodeTransformer):
-    """``env["name"]`` becomes the name; one that is computed, or only sought, is asked of ``globals()``."""
+    """Replaces ``env["name"]`` by the name; computed keys and lookups use ``globals()`` instead."""
 
     def __init__(self) -> None:
         self.others = False
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """One entry that is read."""
+        """Replace an entry that is read."""
         key = node.slice
         plain = isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
         if _is_env(node.value) and plain:
@@ -232,7 +237,7 @@ class _Entries(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Whether a name is there."""
+        """Replace tests for the presence of a name."""
         node.comparators = [
             _names_of_all() if _is_env(one) and isinstance(operator, ast.In | ast.NotIn) else one
             for operator, one in zip(node.ops, node.comparators, strict=True)
@@ -240,13 +245,13 @@ class _Entries(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """``env.get``, which asks for one."""
+        """Replace ``env.get``."""
         if _is_env(node.value) and node.attr == "get":
             node.value = _names_of_all()
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Any other use."""
+        """Record any other use."""
         self.others = self.others or node.id == "env"
         return node
 
@@ -256,7 +261,7 @@ def _is_env(node: ast.AST) -> bool:
 
 
 def _names_of_all() -> ast.expr:
-    """In the judge's box these are the test's names, and the student's where it has none."""
+    """Return a call of ``globals()``: in the judge's sandbox, names of the test, or else of the student."""
     return ast.Call(ast.Name("globals", ast.Load()), [], [])
 
 

@@ -1,4 +1,4 @@
-"""The marks that nbgrader and otter gave, as they keep them."""
+"""Marks given by nbgrader and otter, read from their files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from autograder.errors import CourseError
 
 PeerMarks = Mapping[str, Mapping[str, float]]
-"""By student and by grade cell (nbgrader) or question (otter). What was not graded is not there."""
+"""By student and by grade cell (nbgrader) or question (otter). Answers without a mark are missing."""
 
 
 def gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
-    """The automatic marks in a gradebook of nbgrader's.
+    """Read the automatic marks from a gradebook of nbgrader.
 
     Raises:
         CourseError: it is not one.
@@ -41,15 +41,16 @@ def gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
 
 
 def results_marks(path: Path) -> Mapping[str, float]:
-    """What a results.json says of each question. Cases of one question are added up.
+    """Read the marks of each question from a results.json. Points of a question's cases are added up.
 
     Raises:
-        CourseError: it is no results.json.
+        CourseError: it is not a results.json.
     """
     try:
         tests = json.loads(path.read_bytes())["tests"]
         found: dict[str, float] = {}
         for one in tests:
+            # otter names a case "question - case"; "Public Tests" is a summary.
             name = str(one.get("name", "")).partition(" - ")[0]
             if name != "Public Tests" and one.get("score") is not None:
                 found[name] = found.get(name, 0.0) + float(one["score"])

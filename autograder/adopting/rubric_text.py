@@ -1,4 +1,4 @@
-"""The rubric of an adopted assignment, as text that people read and change."""
+"""The rubric of an adopted assignment, as text for people to read and change."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _NOT_LITERAL = re.compile(r"'''|[^\t\n -~\u00a0-\U0010ffff]")
 
 
 def rubric_text(found: FoundAssignment, *, inside: bool = False) -> str:
-    """The rubric's text, as TOML.
+    """Format the rubric as TOML.
 
     Args:
         found: the assignment.
-        inside: tests that cannot be judged outside are judged in the student's box; else a person decides.
+        inside: judge tests inside the student's sandbox if they cannot be judged outside; else they are
+            graded manually.
     """
     points = sum((one.points for one in found.questions), Decimal(0))
     head = _HEAD.format(origin=found.origin, name=quoted(found.name), points=written(points))
@@ -38,19 +39,20 @@ def rubric_text(found: FoundAssignment, *, inside: bool = False) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in one line of TOML. JSON's escapes are among TOML's, but for the one of DEL."""
+    """Quote a text in one line of TOML. The escapes of JSON are valid in TOML; only DEL needs one more."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def block(text: str) -> str:
-    """A text of several lines in TOML, letter for letter where TOML has a way to."""
+    """Quote a text of several lines in TOML, verbatim if TOML allows that."""
+    # A literal string cannot contain its delimiter. TOML drops the newline after the opening quotes.
     if not text.endswith("'") and not _NOT_LITERAL.search(text):
         return f"'''\n{text}'''"
     return quoted(text)
 
 
 def written(points: Decimal) -> str:
-    """A number without an exponent."""
+    """Format a number without an exponent."""
     return f"{points.normalize():f}"
 
 

@@ -1,4 +1,4 @@
-"""nbgrader_config.py read as data: lines ``c.Class.name = literal``. Nothing of it is run."""
+"""nbgrader_config.py read as data: lines of the form ``c.Class.name = literal``. The file is never run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNDERSTOOD = {
     "CourseDirectory.submitted_directory": "submitted",
     "CourseDirectory.db_url": None,
 }
-"""What is taken over, with the only value that is, where there is one."""
+"""Supported settings, with the only supported value if there is just one."""
 _WITHOUT_MEANING = (
     "CourseDirectory.course_id",
     "CourseDirectory.ignore",
@@ -29,17 +29,17 @@ _WITHOUT_MEANING = (
     "FormgradeApp",
     "NbGrader",
 )
-"""Decides nothing about marks or what lies where."""
+"""Settings that affect neither marks nor paths."""
 
 
 def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """What a course's configuration says.
+    """Read the settings of a course.
 
     Args:
         folder: of the course.
 
     Returns:
-        Values by ``Class.name``, and sentences about what is not taken over.
+        Values by ``Class.name``, and sentences about settings that are not adopted.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -53,6 +53,7 @@ def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     for node in ast.walk(tree):
         for name in _assigned(node):
             try:
+                # literal_eval accepts literals only, so that no code of the file runs.
                 values[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
             except ValueError:
                 remarks.append(f"{FILE_NAME}: c.{name} is computed; not taken over")
@@ -61,10 +62,10 @@ def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
 
 
 def stubs(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands in the place of solutions, as nbgrader's ClearSolutions takes it; empty: its own texts.
+    """Return the stubs in place of solutions for nbgrader's ClearSolutions; empty: its default texts.
 
     Args:
-        values: of a course's configuration; one text as ``code_stub`` is that of Python.
+        values: of a course's configuration; a plain text as ``code_stub`` is the one for Python.
     """
     found: dict[str, Any] = {}
     code, text = (values.get(f"ClearSolutions.{name}") for name in ("code_stub", "text_stub"))
@@ -78,7 +79,7 @@ def stubs(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    """``Class.name`` of each target ``c.Class.name``."""
+    """Yield ``Class.name`` of each target ``c.Class.name``."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             parts = ast.unparse(target).split(".")

@@ -1,4 +1,4 @@
-"""The YAML in otter's cells: plain data alone."""
+"""The YAML in otter's cells, restricted to plain data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from autograder.errors import CourseError
 
 
 def read_yaml(text: str, place: str) -> dict[str, Any]:
-    """A table of settings; an empty text is an empty one.
+    """Parse a table of settings; an empty text is an empty table.
 
     Raises:
-        CourseError: it is not YAML, or no table.
+        CourseError: it is not YAML, or not a table.
     """
     try:
+        # safe_load builds no Python objects; deep nesting ends in a RecursionError.
         found = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CourseError(f"{place}: not YAML that can be read: {str(error)[:200]}") from error

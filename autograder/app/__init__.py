@@ -1,29 +1,24 @@
-"""Use cases: what a course is done with, as functions that any front end calls.
+"""Use cases: the operations on a course, as functions that any front end calls.
 
-They take a `Course`, names and options, give frozen records, and raise our own errors. Nothing here prints,
-and nothing knows of a command line: how far the work has come, and what staff should know at once, is told
-to a `Listener`. Which gradebook a course has is said in `autograder.app.stores` alone.
+They take a `Course`, names and options, return frozen records, and raise errors of `autograder.errors`. They
+print nothing and know no command line: progress and immediate warnings go to a `Listener`. Only
+`autograder.app.stores` decides which gradebook a course has.
 
 ==================  =====================================================================================
-module              use cases
-==================  =====================================================================================
-`preparing`         an assignment before it is sat: release, hand out, verify, print
-`handins`           what a class handed in
-`classes`           a class: grade it, where everybody stands, pages
-`collecting`        submissions from what learning platforms hand out, folders and exchanges
-`rosters`           class lists of learning platforms
-`exporting`         grades as learning platforms take them
-`totals`            the total of a course over several assignments
-`regrading`         who would move after a change, and the move itself
-`sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
-`run_statistics`    statistics of a run
-`class_statistics`  how a class did, item by item, with a page for staff
-`similar`           works of a class that are alike, with a page for staff
-`formulas`          how a formula is read and judged
-`inspection`        what can be said of a notebook before it is handed in, and of this machine's sandbox
+module              use cases ==================
+===================================================================================== `preparing`         an
+assignment before the exam: new, release, personal releases, verify, print `handins`           the submissions
+of a class `classes`           a class: grading, standings, feedback pages `collecting`        submissions
+from downloads of learning platforms, folders and exchanges `rosters`           class lists of learning
+platforms `exporting`         grades in the formats of learning platforms `totals`            the course total
+over several assignments `regrading`         who would move after a change, and the regrade itself `sheets`
+marking elsewhere: export of a marking sheet, and import of the marks in it `run_statistics`    statistics of
+a grading run `class_statistics`  item statistics of a class, with a page for staff `similar`
+similar submissions of a class, with a page for staff `formulas`          reading and judging a single formula
+`inspection`        checks of a notebook before it is submitted, and of this machine's sandbox
 ==================  =====================================================================================
 
-Heavy libraries are imported by these modules: a front end that must start at once imports them when needed.
+These modules import heavy libraries: a front end that must start quickly imports them when needed.
 """
 
 from __future__ import annotations
@@ -55,23 +50,24 @@ T = TypeVar("T")
 
 
 class Listener:
-    """Hears of a use case while it works. This one does nothing; a front end overrides what it shows."""
+    """Receives progress and warnings of a use case. This one ignores them; front ends override it."""
 
     stopwatch: Stopwatch | None = None
-    """Is told where the time goes, if anybody wants to know."""
+    """Measures the time of each step, if set."""
 
     def progress(self, done: int, total: int) -> None:
-        """So many steps of so many are done. Called from one thread, with 0 first."""
+        """Report how many steps are done. Called from one thread, first with 0."""
 
     def tell(self, sentence: str) -> None:
-        """Something that staff should know now, whatever becomes of the rest."""
+        """Report something that staff should know immediately, whatever the result."""
 
 
 SILENT = Listener()
 
 
 def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
-    """The steps, and after each how many there were."""
+    """Yield the steps and report progress after each."""
+    # Zero first, so that a front end can show its progress bar before the first step is done.
     watch.progress(0, total)
     for done, step in enumerate(steps, start=1):
         yield step
@@ -79,7 +75,7 @@ def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
 
 
 def open_course(folder: Path) -> Course:
-    """The course in a folder.
+    """Return the course in a folder.
 
     Raises:
         CourseError: there is none.

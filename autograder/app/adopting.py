@@ -1,4 +1,4 @@
-"""Courses of nbgrader and assignments of otter taken over as they are."""
+"""Adopt courses of nbgrader and assignments of otter unchanged."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ from autograder.notebook.build import check_agreement
 
 
 class Adopted(Struct, frozen=True):
-    """One assignment that was taken over, or had been before."""
+    """Result of adopting one assignment; the same if it was adopted before."""
 
     name: str
     rubric: Path
     origin: str
     points: Decimal = Decimal(0)
-    """Of all questions."""
+    """Total of all questions."""
     written: tuple[Path, ...] = ()
-    """Empty: nothing was changed."""
+    """Files written; empty: nothing was changed."""
     questions: int = 0
     manual: int = 0
-    """Questions that a person decides on."""
+    """Number of manually graded questions."""
     tests: int = 0
     not_outside: tuple[str, ...] = ()
-    """The tests that cannot be judged outside of the student's box, each with its reason."""
+    """The tests that cannot be judged outside the student's sandbox, each with its reason."""
     remarks: tuple[str, ...] = ()
     refused: str = ""
-    """Why nothing was taken over; empty where it was."""
+    """Why the assignment was not adopted; empty if it was."""
 
 
 def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopted, ...]:
-    """Write a rubric for each assignment that has none yet, and its release where there is none.
+    """Write a rubric for each assignment without one, and its release if there is none.
 
-    Notebooks, tests and gradebook stay as they are, and so does every rubric that is there.
+    Notebooks, tests, gradebook and existing rubrics stay as they are.
 
     Args:
         folder: of an nbgrader course, or of an otter assignment.
-        name: the one assignment to take over; empty: all.
-        inside: tests that cannot be judged outside are judged in the student's box; else a person decides.
+        name: the only assignment to adopt; empty: all.
+        inside: judge tests in the student's sandbox if they cannot be judged outside; else they are graded
+            manually.
 
     Raises:
-        CourseError: nothing that can be adopted lies there; says what was expected.
-        RubricError: what was read makes no rubric; names the place. Of several assignments one that cannot
-            be adopted is told with the others (`Adopted.refused`); so for all errors.
+        CourseError: the folder has nothing to adopt; names the expected content.
+        RubricError: the content does not make a valid rubric; names the position. If there are several
+            assignments, the errors of each are reported in `AdoptionResult.refused` instead of raised.
         NotebookError: a source notebook is not usable.
     """
     root = folder.resolve()
@@ -67,6 +68,7 @@ def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopte
         try:
             done.append(_adopt(course, program.read_assignment(root, one), inside=inside))
         except (CourseError, RubricError, NotebookError) as error:
+            # The only assignment: its error is the result. Of several, the others are still adopted.
             if len(names) == 1:
                 raise
             origin = program.__name__.rpartition(".")[-1]
@@ -75,10 +77,11 @@ def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopte
 
 
 def _names(root: Path, name: str) -> dict[str, ModuleType]:
-    """The assignments to take over, each with the module that reads it."""
+    """Return the assignments to adopt, each with the module that reads it."""
     if not root.is_dir():
         raise CourseError(f"{root}: there is no such folder")
     of_otter = otter.assignments(root)
+    # A name that both programs know is read as an assignment of otter.
     known = {**nbgrader.assignments(root), **of_otter}
     if name and name not in known:
         raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(known) or 'none'}")
@@ -96,6 +99,7 @@ def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:
     written: list[Path] = []
     with _taken_back_on_error(written):
         if not path.exists():
+            # Validate before writing: an invalid rubric must not be left in the course.
             rubrics.parse(text.encode(), str(path))
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic.write(path, text.encode())
@@ -121,14 +125,14 @@ def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:
 
 @contextlib.contextmanager
 def _taken_back_on_error(written: Sequence[Path]) -> Iterator[None]:
-    """Remove what was written if it proves to be unusable: a rubric that is there is never written over."""
+    """Remove the written files if they prove to be unusable, because an existing rubric is never replaced."""
     try:
         yield
     except AutograderError:
         for path in written:
             path.unlink()
         for folder in {path.parent for path in written}:
-            with contextlib.suppress(OSError):  # other files lie there
+            with contextlib.suppress(OSError):  # other files are in it
                 folder.rmdir()
         raise
 
@@ -145,7 +149,7 @@ def _check_cells(course: Course, name: str) -> None:
 
 
 def _without_points(found: FoundAssignment, rubric: Path) -> Iterator[str]:
-    """Say so if nothing is worth anything, which no class notices before its marks are out."""
+    """Warn if all points are 0, which would otherwise be noticed only when marks are published."""
     if found.questions and not any(one.points for one in found.questions):
         listed = ", ".join(one.id for one in found.questions[:5])
         more = ", …" if len(found.questions) > 5 else ""

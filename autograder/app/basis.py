@@ -1,7 +1,7 @@
-"""What results rest on besides submissions: kept under the digests that results name, and compared.
+"""Grading basis: everything that results depend on, except submissions, kept by digest and compared.
 
-A result names digests alone. So that somebody can be told later why a mark is another one, each rubric and
-each environment by which a class was graded is kept in the private folder of the course.
+Results contain only digests. To explain later why a mark differs, each rubric and each environment that a
+class was graded with is kept in the private folder of the course.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MOST_NAMED = 6
 
 
 class GradingBasis(Struct, frozen=True):
-    """An environment in parts that can be told."""
+    """An environment, split into parts that can be reported."""
 
     libraries: tuple[str, ...]
-    """The interpreter, the machine's kind and packages, each with its version."""
+    """The interpreter, the machine type and packages, each with its version."""
     reference: Mapping[str, str]
     """Digest by file of the reference."""
     release: Mapping[str, str]
@@ -40,23 +40,23 @@ class GradingBasis(Struct, frozen=True):
     variants: str
     isolation: str
     grading_version: int = 0
-    """`GRADING_VERSION`; 0 if it was kept before that existed."""
+    """`GRADING_VERSION`; 0 if the basis was kept before that constant existed."""
 
 
 class BasisDifference(Struct, frozen=True):
-    """One thing on which results rest, and which is another one."""
+    """One difference between two grading bases."""
 
     text: str
-    """A sentence for staff without its point."""
+    """A sentence for staff, without the full stop."""
     questions: frozenset[str] | None = None
-    """Those that it can move; None: any."""
+    """Questions that can be affected; None: any."""
 
 
 def keep_basis(assignment: Assignment, isolation: Isolation) -> None:
-    """Keep rubric and environment as they are now. What is there already stays.
+    """Keep the current rubric and environment. Existing copies stay.
 
     Raises:
-        CourseError: a file of the release cannot be read, or the private folder not be written.
+        CourseError: a file of the release cannot be read, or the private folder cannot be written.
     """
     try:
         _keep(assignment, isolation, _folder(assignment.course))
@@ -68,9 +68,10 @@ def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
     course = assignment.course
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     rubric = folder / f"{assignment.rubric.digest}.toml"
+    # Files are named by digest, so that an existing file has the same content.
     if not rubric.is_file():
         data = atomic.read(course.rubric(assignment.name))
-        if hashlib.sha256(data).hexdigest() == assignment.rubric.digest:  # it may have been saved just now
+        if hashlib.sha256(data).hexdigest() == assignment.rubric.digest:  # saved again meanwhile?
             atomic.write(rubric, data, mode=0o600)
     path = folder / f"{environment_digest(assignment.digest(), isolation)}.json"
     if not path.is_file():
@@ -78,9 +79,9 @@ def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
 
 
 def kept_rubric(course: Course, digest: str) -> tuple[bytes, Rubric] | None:
-    """A rubric by which the course was graded, with the checks as they are now.
+    """Return a rubric that the course was graded with, combined with the current checks.
 
-    None where it was not kept, or cannot be read any more.
+    None if it was not kept, or can no longer be read.
     """
     try:
         data = atomic.read(_folder(course) / f"{digest}.toml")
@@ -90,7 +91,7 @@ def kept_rubric(course: Course, digest: str) -> tuple[bytes, Rubric] | None:
 
 
 def kept_basis(course: Course, environment: str) -> GradingBasis | None:
-    """An environment in which the course was graded; None where it was not kept."""
+    """Return an environment that the course was graded in; None if it was not kept."""
     try:
         data = atomic.read(_folder(course) / f"{environment}.json")
         return msgspec.json.decode(data, type=GradingBasis)
@@ -101,12 +102,12 @@ def kept_basis(course: Course, environment: str) -> GradingBasis | None:
 def basis_differences(
     before: GradingBasis | None, after: GradingBasis | None, rubric: Rubric
 ) -> Iterator[BasisDifference]:
-    """What differs between two environments.
+    """Yield the differences between two environments.
 
     Args:
-        before: of the result that counts; None: it was not noted.
+        before: of the current result; None: not recorded.
         after: of the other one.
-        rubric: tells which questions rest on the reference.
+        rubric: determines the questions that depend on the reference.
     """
     if before is None or after is None:
         yield BasisDifference("what the class was graded with before was not kept")
@@ -133,20 +134,22 @@ def basis_differences(
 
 
 def rubric_differences(before: bytes, after: bytes) -> Iterator[BasisDifference]:
-    """What differs between two files of a rubric, by question and item.
+    """Yield the differences between two files of a rubric, by question and item.
 
     Raises:
-        RubricError: one of them is no TOML.
+        RubricError: one of them is not TOML.
     """
     old, new = rubrics.read_tables(before, "before"), rubrics.read_tables(after, "after")
     for part in ("assignment", "variant"):
         if keys := _keys(old.get(part, {}), new.get(part, {})):
             yield BasisDifference(f"rubric, [{part}]: {keys} changed")
+    # Questions and items are matched by id, so that a change of order is no difference.
     was = {table["id"]: table for table in old["question"]}
     now = {table["id"]: table for table in new["question"]}
     for name in (*now, *(name for name in was if name not in now)):
         if was.get(name) == now.get(name):
             continue
+        # A changed question can also move questions with results that depend on it.
         moved = frozenset(dependents({name}, {**was, **now}))
         if name not in was or name not in now:
             what = "is new" if name in now else "is gone"
@@ -191,7 +194,7 @@ def _folder(course: Course) -> Path:
 
 
 def basis_of(assignment: Assignment, isolation: Isolation) -> GradingBasis:
-    """What a class is graded with now."""
+    """Return the current grading basis of a class."""
     course, rubric = assignment.course, assignment.rubric
     release = {f"{name}.ipynb": _digest(data) for name, data in assignment.release_bytes.items()}
     for notebook in rubric.assignment.notebooks:
@@ -217,5 +220,6 @@ def _digest(data: bytes) -> str:
 
 
 def _digest_of(path: Path) -> str:
+    # Data files may be large: file_digest reads them in chunks.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""How a class did: figures, a page for staff, and rows for a table or a file."""
+"""Statistics of a class: figures, a page for staff, and rows for a table or a file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
     *("mean", "difficulty", "discrimination", "alpha_without", "seconds", "mistakes"),
 )
-"""Of `rows`."""
+"""Columns of `list_rows`."""
 
 
 class ClassStatistics(Struct, frozen=True):
-    """A class's figures, and how its students are called in what is shown."""
+    """Figures of a class, and the labels of its students."""
 
     rubric: Rubric
     figures: ClassFigures
     stands: Mapping[str, Standing]
     called: Mapping[str, str]
-    """By student: the id, or a name that tells nothing and stays the same."""
+    """Label by student: the id, or a stable pseudonym."""
     named: bool
     remarks: tuple[str, ...]
     """For staff, a sentence each."""
@@ -53,19 +53,19 @@ def class_statistics(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> ClassStatistics:
-    """The figures of everybody who has a result, with what people gave.
+    """Compute the figures of all students with a result, including manual marks.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        names: call students by their ids.
-        watch: hears what staff should know.
-        store: opens the course's.
+        names: label students by their ids.
+        watch: receives warnings for staff.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: as in `classes.standings`.
+        CourseError: as in `classes.collect_standings`.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     found = standings(course, name, whole=True, watch=watch, store=store)
     rubric = assignments.load(course, name).rubric
@@ -84,18 +84,19 @@ def class_statistics(
 
 
 def alias(secret: bytes, name: str, student: str) -> str:
-    """What a student is called where nobody is named: it tells nothing, and stays the same.
+    """Return the pseudonym of a student, which stays the same and cannot be traced back without the secret.
 
     Args:
-        secret: the course's.
+        secret: the secret of the course.
         name: of the assignment.
-        student: whose it is.
+        student: the student.
     """
+    # 32 bits keep labels short; collisions are unlikely in a class of realistic size.
     return f"s{derived(secret, 'statistics', name, student)[:4].hex()}"
 
 
 def write_page(course: Course, found: ClassStatistics) -> Path:
-    """Write the page for staff, ``staff/NAME-statistics.html``; where it lies."""
+    """Write the page for staff, ``staff/NAME-statistics.html``, and return its path."""
     path = course.root / "staff" / f"{found.rubric.assignment.name}-statistics.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     page = render_statistics(
@@ -106,10 +107,11 @@ def write_page(course: Course, found: ClassStatistics) -> Path:
 
 
 def rows(found: ClassStatistics) -> Iterator[Mapping[str, str]]:
-    """A row for each question and each item, by `COLUMNS`; no cell is a formula to a spreadsheet."""
+    """Yield a row for each question and each item, by `COLUMNS`; no cell is a formula for a spreadsheet."""
     for one in found.figures.questions:
         yield _row("question", one, {})
         for item in found.figures.items:
+            # Identity is enough, because both come from the same rubric object.
             if item.question is one.question:
                 own = {
                     "item": item.item.id,
@@ -139,6 +141,7 @@ def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str])
         "seconds": _float(took.median) if took else "",
         **more,
     }
+    # Texts may begin like a formula. Figures must stay numbers, negative ones included.
     texts = ("question", "item", "title", "mistakes")
     return {
         name: guarded(plain(row.get(name, ""))) if name in texts else row.get(name, "") for name in COLUMNS
@@ -146,7 +149,7 @@ def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str])
 
 
 def as_plain(found: ClassStatistics) -> dict[str, Any]:
-    """Everything there is, for a program."""
+    """Return all figures as plain data, for programs."""
     told = found.figures
     curve = told.curve
     return {
@@ -215,7 +218,7 @@ def _item(one: ItemFigures, found: ClassStatistics) -> dict[str, Any]:
 
 
 def _remarks(found: ClassStatistics) -> tuple[str, ...]:
-    """What staff must know; where nobody is named, only that there is something: remarks name people."""
+    """Return the remarks for staff; without names, only their number, because remarks name students."""
     if found.named or not found.remarks:
         return found.remarks
     return (f"remarks about the class: {len(found.remarks)}, which name people and are shown with --names",)

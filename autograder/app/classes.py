@@ -1,4 +1,4 @@
-"""A class: graded, where everybody stands, and the pages about it."""
+"""A class: grading, standings, and feedback pages."""
 
 from __future__ import annotations
 
@@ -43,43 +43,43 @@ if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a pa
     from autograder.feedback.publish import ClassShown, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
-"""What a front end needs of what lies below."""
+"""Includes names of lower layers that front ends need."""
 
 
 class PointsChange(Struct, frozen=True):
-    """Automatic points that are others than in the result before."""
+    """Automatic points that differ from the previous result."""
 
     student: str
     before: Decimal
     now: Decimal
     items: tuple[str, ...]
-    """``question/item`` of every item with other points; of another rubric, also those it alone has."""
+    """``question/item`` of every item with different points; if the rubric changed, also items that only one
+    has."""
 
 
 class GradedClass(Struct, frozen=True):
-    """What came of grading a class."""
+    """Result of grading a class."""
 
     outcomes: tuple[Outcome, ...]
     changes: tuple[PointsChange, ...]
-    """Of students who had a result before, by student."""
+    """Changes of students with a previous result, by student."""
     remarks: tuple[str, ...]
-    """About who belongs to the class and what was found in the gradebook, a sentence each."""
+    """Sentences about class membership and about the gradebook."""
     misnamed: Mapping[str, str]
-    """Folders that are not graded for their name, and what is wrong with it."""
+    """Folders that are not graded because of their name, with the reason."""
     attention: bool
-    """Some of it is for a person to put right."""
+    """Whether staff must correct something."""
     held: tuple[str, ...] = ()
-    """Students who keep the result that their published mark is made of, though they would be graded
-    otherwise now."""
+    """Students who keep the result behind their published mark although grading would differ now."""
 
 
 class Standings(Struct, frozen=True):
-    """Where everybody stands."""
+    """The standings of a class."""
 
     rows: Mapping[str, Standing]
     """By student, in order."""
     roll: Roll
-    """Who belongs to the class; its remarks tell what was found in the gradebook as well."""
+    """Members of the class; its remarks include those about the gradebook."""
 
 
 class Published(Struct, frozen=True):
@@ -87,9 +87,9 @@ class Published(Struct, frozen=True):
 
     pages: tuple[Page, ...]
     remarks: tuple[str, ...]
-    """What staff must know of the class, a sentence each."""
+    """Sentences for staff about the class."""
     attention: bool = False
-    """Some pages were left as they were: their marks are others than was shown."""
+    """Some pages were kept because their marks would differ from the published ones."""
 
 
 def grade(
@@ -103,25 +103,25 @@ def grade(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> GradedClass:
-    """Grade what lies in submitted/ and record it. Run again, it goes on where it was stopped.
+    """Grade the submissions in submitted/ and record the results. A repeated call resumes an interrupted one.
 
-    What is known already is not graded: the same bytes under the same rubric, reference and versions.
+    Known results are reused: the same bytes under the same rubric, reference and versions.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        students: only these; empty: everybody.
-        workers: submissions at the same time; 0: by the number of cores.
+        students: only these; empty: all.
+        workers: number of parallel workers; 0: by the number of cores.
         isolation: how student code is confined.
-        again: grade even what is known.
-        watch: hears of each submission.
-        store: opens the course's.
+        again: also grade submissions with a known result.
+        watch: notified after each submission.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: a file of the course is not usable, or one of the students handed in nothing.
+        CourseError: a file of the course is not usable, or one of the students has no submission.
         RubricError: the rubric is not valid.
         SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment = assignments.load(course, name)
     collected = collect(course, assignment, students)
@@ -132,9 +132,11 @@ def grade(
         _enrol(course, collected, opened, watch)
         for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
             watch.tell(sentence)
+        # The roll and restored marks concern the whole class, even if only some students are graded.
         everybody = collect(course, assignment) if students else collected
         handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)
+        # Read before grading, which replaces these results.
         before = {one: graded.score for one, graded in opened.results(assignment.name, whole=False).items()}
         held = _held(assignment, handins, opened, isolation, watch, again=again)
         if handins := tuple(one for one in handins if one.student not in held):
@@ -166,11 +168,12 @@ def _held(
     *,
     again: bool,
 ) -> frozenset[str]:
-    """Students with published marks of what they still hand in, who would be graded otherwise now."""
+    """Return students with an unchanged submission and published marks that grading would change now."""
     shown = read_published(assignment.course, assignment.name).shown
     if not shown:
         return frozenset()
     keys, digest = store.keys(assignment.name), assignment.digest()
+    # A result from a stricter isolation level is as good as one from the requested level.
     environments = {environment_digest(digest, level) for level in at_least(isolation)}
     held = set()
     for handin in handins:
@@ -178,6 +181,7 @@ def _held(
         if key is None or handin.student not in shown:
             continue
         same = key.rubric == assignment.rubric.digest and key.environment in environments
+        # A new submission is not held: its student expects the mark to change.
         if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
             held.add(handin.student)
     if held:
@@ -186,7 +190,7 @@ def _held(
 
 
 def _changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
-    """Whose automatic points are others than they were. What could not be kept has changed nothing."""
+    """List changes of automatic points. Results that could not be stored have changed nothing."""
     changes = []
     for one in sorted(outcomes, key=lambda outcome: outcome.student):
         score, old = one.graded.score, before.get(one.student)
@@ -204,7 +208,7 @@ def _points(score: Score) -> dict[str, Decimal]:
 
 
 def _enrol(course: Course, collected: Collected, store: Store, watch: Listener) -> None:
-    """Enter the class list. Times or a group of somebody whom nobody knows are told, or refused with one."""
+    """Enter the class list. Unknown ids in other lists are an error with a class list, else a warning."""
     handed_in, times = course.students(), collected.times
     if course.roster.is_file():
         roster = read_roster(course.roster)
@@ -231,19 +235,19 @@ def standings(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Standings:
-    """Where everybody stands, with what people gave and bonus points. Automatic marks are put back first.
+    """Return the standings with manual marks and bonus points, after restoring overwritten automatic marks.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
         whole: as in `Store.results`.
-        watch: hears of what differs.
-        store: opens the course's.
+        watch: receives warnings for staff.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: nobody was graded yet, or a list of the course is not usable.
+        CourseError: no student was graded yet, or a list of the course is not usable.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment = assignments.load(course, name)
     with store(assignment, new=False) as opened:
@@ -261,24 +265,24 @@ def feedback(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Published:
-    """Write the page of everybody who has a result, and those for staff.
+    """Write the feedback page of every student with a result, and the pages for staff.
 
-    Once marks are published, every page that is written counts as shown, and one whose marks would be others
-    than its student was shown is written only with a reason.
+    Once marks are published, every written page counts as shown, and a page with marks that differ from the
+    published ones is written only with a reason.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
         language: of the pages; empty: the release's.
-        publish_marks: students see the pages from now on.
-        reason: why marks that were shown are others now; pages tell it.
-        watch: hears of each page.
-        store: opens the course's.
+        publish_marks: publish the pages: students see them from this call on.
+        reason: why published marks changed; shown on the pages.
+        watch: notified after each page.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: as in `standings`; or the assignment is not written in the language.
+        CourseError: as in `collect_standings`; or the assignment is not written in the language.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment = assignments.load(course, name)
     known = assignment.rubric.assignment.languages
@@ -295,7 +299,9 @@ def feedback(
     from autograder.feedback import publish
 
     pages = publish.pages(_shown(assignment, stand, collected, plan, language=language))
+    # One page for each student and one for staff, except the pages that stay as they are.
     made = tuple(counted(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
+    # Once marks are published, every page written later counts as shown, too.
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
@@ -309,7 +315,7 @@ def _shown(
     *,
     language: str,
 ) -> ClassShown:
-    """What the pages of a class are made of."""
+    """Return the content of a class's pages."""
     from autograder.feedback.publish import ClassShown
 
     results = stand.roll.results
@@ -332,7 +338,7 @@ def _shown(
 
 
 def _names(course: Course) -> dict[str, str]:
-    """Names by id, where there is a class list that has any."""
+    """Return names by id if there is a class list that has any."""
     if not course.roster.is_file():
         return {}
     return {one.id: f"{one.first_name} {one.last_name}".strip() for one in read_roster(course.roster)}
@@ -341,8 +347,9 @@ def _names(course: Course) -> dict[str, str]:
 def _will_show(
     assignment: Assignment, stand: Standings, by_now: Collection[str], published: PublishedMarks
 ) -> dict[str, ShownMark]:
-    """What pages would show; of those who were shown a mark, only where it is by the rubric as it is now."""
+    """Return the marks that new pages would show; published ones only if graded by the current rubric."""
     moment = course_log.now()
+    # A published mark of an older rubric is left out, so that `plan_pages` keeps its page.
     return {
         student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
         for student, graded in stand.roll.results.items()
@@ -353,7 +360,7 @@ def _will_show(
 def _note_shown(
     course: Course, name: str, before: PublishedMarks, plan: PagePlan, pages: Iterable[Page]
 ) -> None:
-    """Keep what the class was shown, with entries in the log about what is new."""
+    """Record the marks that the class was shown, and log new publications and changes."""
     written = {page.student for page in pages if page.student}
     after = after_pages(before, plan, written, course_log.now())
     write_published(course, name, after)
@@ -372,7 +379,7 @@ def _note_shown(
 def _standings(
     assignment: Assignment, store: Store, watch: Listener, collected: Collected, *, whole: bool
 ) -> Standings:
-    """Where everybody stands. The store is told what is taken off, and what members of a group share."""
+    """Compute the standings. Also write deductions and the shared marks of groups to the store."""
     course = assignment.course
     handed_in = {one.student for one in collected.handins}
     found = restore_marks(assignment, store, handed_in)
@@ -386,7 +393,7 @@ def _standings(
         known |= {one.id for one in read_roster(course.roster)}
     strangers = {student: hint(student, known) for student in given if student not in known}
     if course.roster.is_file():
-        for student, nearest in strangers.items():  # a misspelt id would cost somebody their points
+        for student, nearest in strangers.items():  # a misspelt id would cost a student their points
             raise CourseError(
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
@@ -402,7 +409,7 @@ def _stand(
     results: Mapping[str, Graded],
     given: Mapping[str, Decimal],
 ) -> dict[str, Standing]:
-    """Where students stand, with bonus points of the course."""
+    """Compute the standing of each student, with bonus points of the course."""
     marks = store.marks(assignment.name)
     return {
         student: standing(
@@ -416,20 +423,21 @@ def _stand(
 
 
 def _take_off(assignment: Assignment, store: Store, results: Mapping[str, Graded]) -> None:
-    """Tell the store what is taken off for being late: of most nothing, which is known without adding up."""
+    """Write late penalties to the store; standings are computed only for students with a penalty."""
     late = {student: graded for student, graded in results.items() if graded.score.deduction}
     rows = _stand(assignment, store, late, {})
+    # Students without a penalty are included with zero, which clears a deduction from an earlier run.
     nothing = dict.fromkeys(results, NOTHING)
     store.deduct(assignment.name, nothing | {student: one.late for student, one in rows.items()})
 
 
 def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:
-    """Warn of ids that may be misspelt, where there is no class list that could tell.
+    """Warn of ids that may be misspelt, if there is no class list to check them against.
 
     Args:
         strangers: id → the nearest name.
-        what: was stated for an id, which stands in the place of ``{}``.
-        watch: is told.
+        what: a sentence about the id, which replaces ``{}``.
+        watch: receives the warnings.
     """
     for student, nearest in strangers.items():
         watch.tell(f"{what.format(repr(student))}, but nobody of this id handed anything in; {nearest}")

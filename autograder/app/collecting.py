@@ -1,4 +1,4 @@
-"""Collecting: from downloads of platforms, folders and exchanges to submitted/, and a report of all of it."""
+"""Collect downloads of platforms, folders and exchanges into submitted/, and report everything."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ from autograder.variants.drawing import canonical_id
 
 
 class CollectOptions(Struct, frozen=True):
-    """How it is collected."""
+    """Options of collecting."""
 
     platform: str = ""
-    """Whose names the files have, one of `patterns.NAMES` or of the course's own; empty: it is found out."""
+    """The platform that named the files, one of `patterns.NAMES` or of the course; empty: detected."""
     worksheet: Path | None = None
-    """Moodle's grading worksheet: who is who, and when they handed in."""
+    """Moodle's grading worksheet: identities and submission times."""
     any_owner: bool = False
-    """Folders of an exchange are taken whoever owns them."""
+    """Accept folders of an exchange from any owner."""
     dry_run: bool = False
-    """Nothing is written."""
+    """Write no files."""
 
 
 class CollectedAttempt(Struct, frozen=True):
-    """An attempt that was found, and what became of it."""
+    """An attempt that was found, and its state."""
 
     student: str
     source: str
     label: str
-    """Whom the names of the files speak of."""
+    """The person that the names of the files refer to."""
     state: str
-    """``new``, ``earlier`` (new, and there is a later one), ``unchanged``, ``again`` (known, and the last one
-    once more), or ``left`` (nothing of it could be laid)."""
+    """``new``, ``earlier`` (new, and there is a later one), ``unchanged``, ``again`` (known, and the latest
+    once more), or ``left`` (no file of it could be stored)."""
     files: int
     moment: datetime | None
     late: bool
-    """The platform marks it as late."""
+    """Whether the platform marks it as late."""
     renamed: tuple[tuple[str, str], ...] = ()
-    """Files that were given the name that is graded."""
+    """Files that were renamed to the graded name."""
 
 
 class UnmatchedAttempt(Struct, frozen=True):
-    """An attempt of nobody on the class list."""
+    """An attempt without a student on the class list."""
 
     source: str
     label: str
@@ -74,24 +74,24 @@ class UnmatchedAttempt(Struct, frozen=True):
 
 
 class CollectReport(Struct, frozen=True):
-    """What was collected, and what was not."""
+    """The collected attempts, and everything that was not collected."""
 
     attempts: tuple[CollectedAttempt, ...]
-    """By source, and by student in it."""
+    """By source, and by student within it."""
     unmatched: tuple[UnmatchedAttempt, ...]
     refused: tuple[RefusedFile, ...]
-    """Files that were not taken; all others were."""
+    """Files that were not accepted; all others were."""
     concerns: tuple[RefusedFile, ...]
-    """Files that were taken and will not be graded as they are: notebooks that cannot be read, and files that
-    are not asked for and may contain the work."""
+    """Accepted files that will not be graded as they are: notebooks that cannot be read, and unrequested
+    files that may contain the work."""
     absent: tuple[str, ...]
-    """On the class list, and nothing of them is there, from this time or before."""
+    """Students on the class list without any attempt, from this run or before."""
     remarks: tuple[str, ...]
     """A sentence each."""
 
     @property
     def attention(self) -> bool:
-        """Some of it is for a person to put right."""
+        """Whether staff must correct something."""
         return bool(
             self.unmatched
             or self.refused
@@ -117,22 +117,22 @@ def collect_submissions(
     *,
     watch: Listener = SILENT,
 ) -> CollectReport:
-    """Bring what students handed in elsewhere into the course.
+    """Bring submissions from elsewhere into the course.
 
-    The last attempt of each student comes to submitted/, others to earlier/; which one counts is decided by
-    the times of the course when it is graded. What is there already is not changed, and run again it goes on
-    where it was stopped. A file that is refused stops no other one.
+    The last attempt of each student is stored in submitted/, others in earlier/; at grading, the times of the
+    course decide which one counts. Existing files are not changed, and a repeated call resumes an interrupted
+    one. A refused file does not stop the others.
 
     Args:
-        course: whose students.
+        course: the course.
         name: of the assignment.
-        sources: archives as they were downloaded, folders, and inbound folders of an exchange.
-        options: how.
-        watch: hears of each attempt.
+        sources: downloaded archives, folders, and inbound folders of an exchange.
+        options: see `CollectOptions`.
+        watch: notified after each attempt.
 
     Raises:
         CourseError: a list or the settings of the course cannot be read, or there is no such source or
-            platform; nothing is changed then.
+            platform; nothing is changed in these cases.
         RubricError: the rubric is not valid.
     """
     options = options or CollectOptions()
@@ -153,6 +153,7 @@ def collect_submissions(
     )
     gathering = Gathering(rubric, register)
     try:
+        # The scratch folder also locks the course against another collection.
         with laying.scratch(course) as folder:
             for source in sources:
                 gathering.read(source, wanted, folder, watch)
@@ -164,10 +165,10 @@ def collect_submissions(
 
 
 def class_register(course: Course, settings: patterns.CollectSettings | None = None) -> Register:
-    """The course's class list, to be asked who somebody is; empty where there is none.
+    """Return the course's class list as a register of identities; empty if there is none.
 
     Raises:
-        CourseError: it cannot be read, or ``collect.toml`` names somebody who is not on it.
+        CourseError: it cannot be read, or ``collect.toml`` names a student who is not on it.
     """
     settings = settings or patterns.load(course.collecting)
     if not course.roster.is_file():
@@ -197,11 +198,11 @@ def _participants(worksheet: Path | None) -> dict[str, worksheets.WorksheetRow]:
 
 
 class Gathering:
-    """What is found in one source after the other.
+    """Collects the attempts of one source after the other.
 
     Args:
         rubric: of the assignment.
-        register: who is who.
+        register: the identities of the class.
     """
 
     def __init__(self, rubric: Rubric, register: Register) -> None:
@@ -217,20 +218,20 @@ class Gathering:
         self.concerns: list[RefusedFile] = []
         self.remarks: list[str] = []
         self.platforms: dict[str, str] = {}
-        """By source, whose names its files have."""
+        """The platform that named the files, by source."""
 
     def read(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
-        """Stage every attempt of a source. One that cannot be read is told; the others are collected.
+        """Stage every attempt of a source. An unreadable one is reported; the others are collected.
 
         Args:
             source: an archive or a folder.
-            wanted: what is looked for.
-            folder: where attempts are staged.
-            watch: hears of each attempt.
+            wanted: the attempts to look for.
+            folder: the staging folder.
+            watch: notified after each attempt.
 
         Raises:
-            CourseError: the platform that a person chose is not known, or a pattern takes too long.
-            OSError: the disk refused.
+            CourseError: the chosen platform is not known, or a pattern takes too long.
+            OSError: a file cannot be written.
         """
         try:
             with archives.listed(_inbound(source)) as listing:
@@ -246,6 +247,7 @@ class Gathering:
         self.platforms[source] = contents.platform
         first = len(self.found)
         for attempt in counted(contents.attempts, len(contents.attempts), watch):
+            # Several identities of one attempt may match the same student.
             for student in dict.fromkeys(self._students(source, attempt)):
                 place = folder / f"{len(self.found):06d}"
                 staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
@@ -253,12 +255,13 @@ class Gathering:
                 self._check(f"{source}: {ascii(attempt.label)[1:-1]}", place)
         self.refused += [
             RefusedFile(f"{source}: {fault.place}", fault.reason)
+            # A group's attempt is staged for each member, but its refused files are reported once.
             for one in {id(one.attempt): one for one in self.found[first:]}.values()
             for fault in one.staged.refused
         ]
 
     def _check(self, label: str, folder: Path) -> None:
-        """Note what of a staged attempt cannot be read, and what nobody would look at."""
+        """Record unreadable notebooks of a staged attempt, and files that no grader would see."""
         files = read_folder(folder, self.rubric, only_notebooks=True)
         known = readability(files.contents, notebooks_of(self.rubric, "all"))
         found = {f"{name}.ipynb": reason for name, reason in known.unreadable.items()}
@@ -268,10 +271,10 @@ class Gathering:
         concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in found.items())
         self.concerns += [
             one for one in concerns if one not in self.concerns
-        ]  # a group's attempt is staged twice
+        ]  # a group's attempt is staged for each member
 
     def _students(self, source: str, attempt: FoundAttempt) -> Iterator[str]:
-        """Whose it is: of each of a group."""
+        """Yield the student of an attempt, or each member of its group."""
         matches = {one: self.register.find(one) for one in attempt.identities}
         for identity, match in matches.items():
             fault = match.student and name_fault(match.student)
@@ -289,13 +292,16 @@ class Gathering:
 
 
 def _inbound(source: Path) -> Path:
-    """The folder of what was handed in, where an exchange as a whole is named."""
+    """Return the folder of submissions if the source is a whole exchange."""
     return source / "inbound" if (source / "inbound").is_dir() else source
 
 
 def _laid(
     course: Course, gathering: Gathering, folder: Path, options: CollectOptions, watch: Listener
 ) -> CollectReport:
+    # The spelling of an existing folder wins, so that a student does not get a second one.
+    """Store the staged attempts in the course and return the report."""
+    # The spelling of an existing folder wins, so that a student does not get a second one.
     spelled = {canonical_id(one): one for one in course.students()}
     by_student: dict[str, list[StagedAttempt]] = {}
     for one in gathering.found:
@@ -313,7 +319,7 @@ def _laid(
             made = laying.plan(course, gathering.name, student, [one.staged for one in usable])
             if not options.dry_run:
                 laying.lay(course, gathering.name, made, folder)
-        except OSError as error:  # what lies in one student's folder stops no other one
+        except OSError as error:  # a broken folder of one student must not stop the others
             gathering.refused.append(RefusedFile(printable_name(student), str(error.strerror or error)))
             continue
         states |= {id(one): state for one, state in zip(usable, made.states, strict=True)}
@@ -348,7 +354,7 @@ def _explain_missing_times(
     settings: patterns.CollectSettings,
     options: CollectOptions,
 ) -> list[str]:
-    """Name whom a source states no time of, and what would tell it."""
+    """Return sentences about students without a submission time, with advice on how to provide it."""
     students: dict[str, dict[str, None]] = {}
     for one in attempts:
         if one.moment is None:
@@ -362,7 +368,7 @@ def _explain_missing_times(
 
 
 def _advise_on_times(platform: str, settings: patterns.CollectSettings, options: CollectOptions) -> str:
-    """What a person can still do so that times are known; empty: nothing."""
+    """Return advice on how to provide submission times; empty if there is none."""
     zone = (
         ""
         if settings.zone

@@ -1,4 +1,4 @@
-"""A class that nbgrader or otter graded before: which marks differ here, and why."""
+"""Compare the marks of a class with those given by nbgrader or otter, and explain the differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autograder.syntax import UNREADABLE, parsed
 from autograder.wording import written_number
 
 _SAME = Decimal("0.001")
-"""Points: others divide them as floats."""
+"""Tolerance in points, because other programs divide points as floats."""
 
 
 _LESS_STRICT = {
@@ -36,7 +36,7 @@ _LESS_STRICT = {
 
 
 class PeerClass(Struct, frozen=True):
-    """The marks of a class by another program."""
+    """Marks of a class given by another program."""
 
     peer: str
     """``"nbgrader"`` or ``"otter"``."""
@@ -44,7 +44,7 @@ class PeerClass(Struct, frozen=True):
 
 
 class MarkDifference(Struct, frozen=True):
-    """One answer with two results."""
+    """One answer with different results."""
 
     student: str
     question: str
@@ -54,26 +54,26 @@ class MarkDifference(Struct, frozen=True):
     reason: str
     """A sentence."""
     told: str
-    """What this program found, for staff."""
+    """Findings of this program, for staff."""
     answer: str
     test: str
 
 
 class PeerComparison(Struct, frozen=True):
-    """Two results of one class."""
+    """Comparison of two results of a class."""
 
     assignment: str
     peer: str
     compared: int
-    """Answers of questions with tests, one for each student."""
+    """Number of compared answers: one for each student and question with tests."""
     differences: tuple[MarkDifference, ...]
     remarks: tuple[str, ...]
     page: Path
-    """For staff."""
+    """Path of the page for staff."""
 
     @property
     def same(self) -> int:
-        """Answers with the same points."""
+        """Number of answers with the same points."""
         return self.compared - len(self.differences)
 
 
@@ -81,7 +81,7 @@ def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
     """Read the marks that nbgrader or otter gave for an adopted assignment.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
         path: a gradebook that nbgrader filled, or a folder with otter's ``<student>/results.json``.
 
@@ -107,13 +107,13 @@ def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
 def compare_marks(
     course: Course, name: str, scores: Mapping[str, Score], theirs: PeerClass
 ) -> PeerComparison:
-    """Compare a class that was graded here with another program's marks, and write the page for staff.
+    """Compare a graded class with another program's marks, and write the page for staff.
 
     Args:
-        course: whose class.
-        name: of the assignment, which was adopted.
-        scores: ours, of the students to compare.
-        theirs: the other program's.
+        course: the course.
+        name: of the adopted assignment.
+        scores: scores of this program, of the students to compare.
+        theirs: marks of the other program.
     """
     assignment = assignments.load(course, name)
     handins = [handin for handin in course.handins(name) if handin.student in scores]
@@ -129,9 +129,9 @@ def held_against(
 
     Args:
         assignment: loaded.
-        handins: what was handed in.
-        scores: ours, of each of them.
-        theirs: the other program's marks, by student and grade cell.
+        handins: the submissions.
+        scores: scores of this program, for each submission.
+        theirs: marks of the other program, by student and grade cell.
     """
     compared, found, remarks = 0, list[MarkDifference](), list[str]()
     for handin in handins:
@@ -166,7 +166,7 @@ def _write_page(found: PeerComparison) -> None:
 
 
 class _Pair(Struct, frozen=True):
-    """One student's two results."""
+    """Both results of one student."""
 
     assignment: Assignment
     handin: Handin
@@ -176,11 +176,11 @@ class _Pair(Struct, frozen=True):
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Those with tests."""
+        """Questions with tests."""
         return tuple(one for one in self.assignment.rubric.questions if one.kind == "tests")
 
     def differences(self) -> Iterator[MarkDifference]:
-        """Questions with other points, in the rubric's order."""
+        """Yield questions with different points, in the order of the rubric."""
         for question in self.questions:
             items = [one for one in self.score.items if one.question == question.id]
             ours, theirs = sum((one.points for one in items), Decimal(0)), self._theirs(question)
@@ -201,10 +201,11 @@ class _Pair(Struct, frozen=True):
 
     def _theirs(self, question: Question) -> Decimal | None:
         found = [self.marks[cell] for cell in question.cells() if cell in self.marks]
+        # Through str, because Decimal(float) would keep the binary rounding error.
         return Decimal(str(sum(found))) if found else None
 
     def _work(self, question: Question) -> tuple[str, list[str]]:
-        """The answer, and the code cells of its notebook that are the student's."""
+        """Return the answer, and the student's code cells of its notebook."""
         handed = collect(self.assignment, self.handin).notebooks.get(question.notebook)
         if not isinstance(handed, bytes):
             return "", []
@@ -214,7 +215,7 @@ class _Pair(Struct, frozen=True):
         return answer.source if answer else "", code
 
     def _reason(self, items: Sequence[ItemResult], ours: Decimal, theirs: Decimal | None) -> str:
-        """Why the results differ, where one of both says so; empty: both judged the same run."""
+        """Return the reason for a difference if one result contains it; empty: both judged the same run."""
         if theirs is None:
             return f"{self.peer} gave no mark: it stopped before, or does not know the cell."
         if any(one.status is Status.NEEDS_REVIEW for one in items):
@@ -223,12 +224,14 @@ class _Pair(Struct, frozen=True):
             )
         if any(one.student.code.startswith("ending.") for one in items):
             return "The code met a limit here: time, memory or output."
+        # Zero everywhere is no judgement of answers: the other program did not finish.
         if ours and not any(self._theirs(one) for one in self.questions):
             return f"{self.peer} gave nothing for the whole work: it crashed there, or did not end."
         return ""
 
 
 def _judgement(peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str) -> str:
+    # Checked first: with such names, the programs may have tested different values.
     if names := _assigned_again(cells, test):
         return f"Order or state: several cells of the notebook assign {', '.join(names)}."
     if theirs is not None and ours > theirs:
@@ -237,7 +240,7 @@ def _judgement(peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence
 
 
 def _assigned_again(cells: Sequence[str], test: str) -> list[str]:
-    """Names of a test that several cells of a notebook assign or define."""
+    """Return the names of a test that several cells of a notebook assign or define."""
     counts: Counter[str] = Counter()
     for source in cells:
         counts.update(_bound(source))

@@ -1,7 +1,7 @@
-"""The log of a folder course: who moved marks, when, why, from what to what. Entries are only ever added.
+"""The log of a folder course: who moved marks, when, why, and by how much. Entries are only ever appended.
 
-A line is an entry, and holds the digest of the one before: whoever changes or removes one breaks the chain
-from there on, and `broken` says where. An entry that a power cut left half-written is not there.
+Each line is an entry with the digest of the previous one: changing or removing an entry breaks the chain, and
+`find_broken_entry` finds the position. An entry that a power cut left half-written is ignored.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from autograder import atomic
 from autograder.course import Course
 from autograder.errors import CourseError
 
+# Takes the place of a previous digest in the first entry.
 _BEGIN = "0" * 64
 _MOST = 1 << 30
 
@@ -32,23 +33,23 @@ class LogEntry(Struct, frozen=True):
 
     id: str
     at: str
-    """UTC, as ISO 8601 writes it."""
+    """Time in UTC, in ISO 8601."""
     who: str
     action: str
     assignment: str
     facts: Mapping[str, Any]
-    """Plain data: what, from what to what."""
+    """Plain data about the change: previous and new values."""
     previous: str = _BEGIN
     digest: str = ""
 
 
 def now() -> datetime.datetime:
-    """This moment, to the second, in UTC."""
+    """Return the current time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 
 def user() -> str:
-    """Whose account this is."""
+    """Return the name of the current account."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # an account without a name
@@ -56,7 +57,7 @@ def user() -> str:
 
 
 def add(course: Course, action: str, assignment: str, facts: Mapping[str, Any]) -> LogEntry:
-    """Add an entry about something that was done just now.
+    """Add an entry about something that was just done.
 
     Raises:
         CourseError: the log cannot be read or written.
@@ -68,12 +69,13 @@ def add(course: Course, action: str, assignment: str, facts: Mapping[str, Any]) 
 
 
 def note(course: Course, entry: LogEntry) -> None:
-    """Add an entry, unless one with its id is there.
+    """Append an entry, unless one with its id exists.
 
     Raises:
         CourseError: the log cannot be read or written.
     """
     course.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The lock spans reading and appending: two writers must not continue the same digest.
     with atomic.alone(course.private):
         known = entries(course)
         if any(one.id == entry.id for one in known):
@@ -85,19 +87,20 @@ def note(course: Course, entry: LogEntry) -> None:
             whole = b"".join(line for line in _lines(path) if line.endswith(b"\n"))
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             with os.fdopen(descriptor, "ab") as file:
-                file.truncate(len(whole))  # what a killed writer left of a line
+                file.truncate(len(whole))  # remove the partial line of a killed writer
                 file.write(line.encode())
                 file.flush()
+                # From here on the entry survives a power cut.
                 os.fsync(file.fileno())
         except OSError as error:
             raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
-    """The entries, the oldest first.
+    """Return the entries, the oldest first.
 
     Args:
-        course: whose log.
+        course: the course.
         assignment: only its entries; empty: all.
 
     Raises:
@@ -112,7 +115,7 @@ def entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
 
 
 def broken(course: Course) -> int:
-    """The number of the first entry that does not fit the one before, from one on; 0: all do.
+    """Return the number of the first entry that does not fit the one before, from 1; 0: all fit.
 
     Raises:
         CourseError: the log cannot be read.
@@ -126,7 +129,7 @@ def broken(course: Course) -> int:
 
 
 def faults(course: Course) -> list[str]:
-    """What is wrong with the log, for staff, a sentence each."""
+    """Return sentences for staff about faults of the log."""
     try:
         number = broken(course)
     except CourseError as error:
@@ -156,4 +159,5 @@ def _facts(entry: LogEntry, previous: str) -> dict[str, Any]:
 
 
 def _digest(facts: Mapping[str, Any]) -> str:
+    # Sorted keys make the digest independent of the order in which the facts were built.
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

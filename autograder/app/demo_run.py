@@ -1,4 +1,4 @@
-"""An invented class that sits an assignment, graded, with pages, beside the marks it must get."""
+"""Grade the demo class, write its pages, and compare its marks with the expected ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["DemoRun", "make", "removed_on_failure", "run", "where_to_look"]
 
 
 class DemoRun(Struct, frozen=True):
-    """What came of it."""
+    """Result of a demo run."""
 
     graded: GradedClass
     published: Published
     comparison: MarkComparison
     seconds: float
-    """For grading."""
+    """Duration of grading."""
     seconds_for_pages: float
 
 
@@ -39,20 +39,20 @@ def run(
     watches: tuple[Listener, Listener] = (SILENT, SILENT),
     store: OpenStore = open_store,
 ) -> DemoRun:
-    """Grade a class that `make` has made, write its pages, and compare its marks.
+    """Grade a class that `make_course` made, write its pages, and compare its marks.
 
     Args:
-        course: that was made.
+        course: made by `make_course`.
         name: of the assignment.
         people: its class.
-        workers: submissions at the same time; 0: by the number of cores.
+        workers: number of parallel workers; 0: by the number of cores.
         isolation: how student code is confined.
         language: of the pages; empty: the release's.
-        watches: hear of each submission, and of each page.
-        store: opens the course's.
+        watches: notified after each submission, and after each page.
+        store: opens the store of the course.
 
     Raises:
-        As `autograder.app.classes.grade` and `feedback`.
+        As `autograder.app.classes.grade_class` and `write_feedback`.
     """
     started = time.monotonic()
     graded = grade(course, name, workers=workers, isolation=isolation, watch=watches[0], store=store)

@@ -1,4 +1,4 @@
-"""Grades as files for learning platforms: who is in them, who is not yet, and where the files lie."""
+"""Export grades as files for learning platforms, and report who is not in them yet."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ from autograder.wording import text_in
 Form = Literal["moodle", "canvas", "gradescope", "ilias", "csv", "jsonl"]
 FORMS: tuple[Form, ...] = ("moodle", "canvas", "gradescope", "ilias", "csv", "jsonl")
 FILLED: tuple[Form, ...] = ("moodle", "canvas")
-"""Forms that fill a file of the platform's."""
+"""Formats that fill in a file downloaded from the platform."""
 
 
 class ExportOptions(Struct, frozen=True):
-    """What is exported, and how."""
+    """Options of an export."""
 
     fill: Path | None = None
-    """A file as it was downloaded from the platform; Moodle's worksheet is needed."""
+    """A file downloaded from the platform; required for Moodle."""
     provisional: bool = False
-    """Marks about which a person has yet to decide are exported as well."""
+    """Also export marks that still need manual review."""
     scaled: bool = False
-    """Points are converted where the platform's maximum is another one."""
+    """Convert points if the platform's maximum differs."""
     comments: bool = False
-    """What students are told is entered as well, where the form has a place for it."""
+    """Also enter the feedback if the format has a place for it."""
     feedback: Path | None = None
-    """Where the archive of feedback pages for Moodle is written to."""
+    """Output path of the archive of feedback pages for Moodle."""
     title: str = ""
-    """Of the assignment on the platform; default: the rubric's, or its name."""
+    """Title of the assignment on the platform; default: the rubric's title, or the name."""
 
 
 class ExportReport(Struct, frozen=True):
-    """What was written."""
+    """The files written, and the students in them."""
 
     files: tuple[Path, ...]
     entered: tuple[str, ...]
-    """Students whose marks are in them."""
+    """Students with marks in the files."""
     provisional: tuple[str, ...]
-    """Students whose marks are not final, and were left out therefore."""
+    """Students left out because their marks are not final."""
     remarks: tuple[str, ...]
     """A sentence each."""
     missing: tuple[str, ...] = ()
-    """Students whose marks have no place in the platform's file."""
+    """Students without a row in the platform's file."""
 
 
 def export_grades(
@@ -72,22 +72,22 @@ def export_grades(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> ExportReport:
-    """Write everybody's marks as a platform takes them.
+    """Write the marks of a class in the format of a platform.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        form: of the platform.
+        form: the format.
         to: the file; for Gradescope the folder, which gets ``<student>/results.json``.
-        options: what and how.
-        watch: hears what staff should know.
-        store: opens the course's.
+        options: see `ExportOptions`.
+        watch: receives warnings for staff.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: nobody was graded yet, a file of the platform is needed or not usable, or it cannot be
-            written; nothing is written then.
+        CourseError: no student was graded yet, a file of the platform is needed or not usable, or the output
+            cannot be written; nothing is written in these cases.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     options = options or ExportOptions()
     _check(form, options)
@@ -104,6 +104,7 @@ def export_grades(
             language=assignment.language,
         )
     )
+    # Provisional marks may still change, and platforms would show them as final.
     lines = tuple(one for one in every if one.final or options.provisional)
     left = tuple(one.student for one in every if not one.final and not options.provisional)
     title = options.title or text_in(assignment.rubric.assignment.title, assignment.language) or name
@@ -116,16 +117,17 @@ def export_grades(
         missing = [line.student for line in lines if line.student not in pages]
         told = f"no page yet: {name_list(missing)}; run: autograder feedback {name}"
         made = replace(made, remarks=(*made.remarks, *archive.remarks, *[told] * bool(missing)))
+    # All contents are computed before the first file is written.
     _write(contents)
     remarks = (*made.remarks, *stand.roll.remarks)
     return ExportReport(tuple(contents), made.entered, left, tuple(dict.fromkeys(remarks)), made.missing)
 
 
 def _check(form: Form, options: ExportOptions) -> None:
-    """Refuse what does not go together.
+    """Refuse incompatible options.
 
     Raises:
-        CourseError: an option is missing for a form, or is for another one.
+        CourseError: an option is missing for a format, or belongs to another one.
     """
     if form == "moodle" and options.fill is None:
         raise CourseError(
@@ -147,7 +149,7 @@ def _contents(
     options: ExportOptions,
     to: Path,
 ) -> tuple[dict[Path, bytes], GradeFile]:
-    """The files by their places, and what is said of them."""
+    """Return the contents of the files by path, and the report of the format."""
     entered = tuple(line.student for line in lines)
     if form == "gradescope":
         files = {to / line.student / "results.json": grade_files.gradescope(line) for line in lines}
@@ -162,6 +164,7 @@ def _contents(
         elif form == "jsonl":
             made = GradeFile(json_lines(tuple(lines)), entered, ())
         else:
+            # German spreadsheet programs use the comma for decimals and expect semicolons as separators.
             german = form == "ilias"
             made = grade_files.plain(lines, register, separator=";" if german else ",", marked=german)
     except CourseError as error:
@@ -177,7 +180,7 @@ def _read(path: Path) -> bytes:
 
 
 def _pages(course: Course, name: str, students: Sequence[str]) -> dict[str, bytes]:
-    """The feedback pages that there are."""
+    """Read the existing feedback pages."""
     places = {student: course.feedback(student, name) / f"{name}.html" for student in students}
     return {student: _read(path) for student, path in places.items() if path.is_file()}
 

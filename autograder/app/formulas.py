@@ -1,4 +1,4 @@
-"""Examines one formula for a writer of questions, on the way that every answer goes."""
+"""Examine one formula for authors of questions, in the same way as an answer is graded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Examined", "FormulaTask", "examine", "from_options", "from_rubric", 
 
 ANSWER = "answer"
 _NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
-"""Form → something to compare with where nothing is to be compared; else 0."""
+"""Form → a placeholder to compare with if no formula is given; "0" for other forms."""
 
 
 class FormulaTask(Struct, frozen=True):
@@ -39,27 +39,26 @@ class FormulaTask(Struct, frozen=True):
     question: Question
     item: str
     judged: bool = True
-    """There is a right answer to compare with."""
+    """Whether there is a right answer to compare with."""
     draw: Draw | None = None
-    """What grading compares with: that of a course. Without one nothing is at stake: formulas are compared
-    at points that anybody can know, the same ones each time."""
+    """The course's draw of evaluation points. Without one, formulas are compared at fixed, public points."""
     earlier: Mapping[str, ItemResult] = {}
-    """Results of earlier items, by ``"question.item"``; those that are missing are taken to be right."""
+    """Results of earlier items, by ``"question.item"``; missing ones count as right."""
 
 
 class Examined(Struct, frozen=True):
-    """What came of a formula.
+    """Result of examining a formula.
 
     Attributes:
         verdict: ``"read"``, ``"equal"``, ``"different"``, ``"unreadable"`` or ``"undecided"``.
-        reading: how it was read, as plain text.
-        latex: the same for LaTeX.
-        mathml: the same for a web page.
-        points: that it earns, for a question of a rubric; 0 is not shown.
-        message: what a student is told.
-        code: the stable name of that.
-        staff: what staff read.
-        caret: the formula and a caret below the place of an error.
+        reading: the interpretation, as plain text.
+        latex: the same as LaTeX.
+        mathml: the same as MathML, for a web page.
+        points: points that it earns, for a question of a rubric; 0 is not shown.
+        message: the message to the student.
+        code: the stable name of the message.
+        staff: the message to staff.
+        caret: the formula and a caret below the position of an error.
     """
 
     verdict: str
@@ -74,7 +73,7 @@ class Examined(Struct, frozen=True):
 
 
 def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> FormulaTask:
-    """A question made from the options of the command.
+    """Make a question from the options of the command.
 
     Raises:
         RubricError: a symbol, relation or formula among them is not readable.
@@ -91,7 +90,7 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
 def from_rubric(
     course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
 ) -> FormulaTask:
-    """A question of a rubric. Its reference is not asked: that takes a sandbox.
+    """Return a question of a rubric. Its reference is not run, because that takes a sandbox.
 
     Args:
         course: the course folder.
@@ -102,13 +101,14 @@ def from_rubric(
 
     Raises:
         CourseError: there is no such rubric.
-        RubricError: it is not readable, or has no such question or item with right answers of its own.
+        RubricError: it is not readable, or has no such question or item with right answers in the rubric.
     """
     where = Course.at(course)
     rubric = rubrics.load(where.rubric(name))
     # Looking at a formula must not make the secret of a course that has none yet.
     secret = where.secret() if (where.private / "secret").exists() else b""
     found: dict[str, ItemResult] = {}
+    # In the order of the rubric, because an earlier answer may depend on those before it.
     for spelled in earlier:
         place, _, text = spelled.partition("=")
         before, _, item = place.strip().partition(".")
@@ -118,11 +118,12 @@ def from_rubric(
 
 
 def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaTask:
-    """An item of a rubric; its question's reference is left out."""
+    """Return an item of a rubric, with the reference of its question removed."""
     name = rubric.assignment.name
     known = [question.id for question in rubric.questions if question.kind == "formula"]
     if question_id not in known:
         raise RubricError(f"{name}: no formula question {question_id!r}; known are: {', '.join(known)}")
+    # Without a reference, right answers come from ``accept`` only, and no sandbox is needed.
     question = msgspec.structs.replace(rubric.question(question_id), reference="")
     items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
     if not items or (item_id and item_id not in items):
@@ -135,7 +136,7 @@ def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Formul
 
 
 def examine(text: str, asked: FormulaTask, language: str) -> Examined:
-    """Read a formula, and judge it where there is something to compare it with."""
+    """Read a formula, and judge it if there is a right answer to compare it with."""
     question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
     prepared = question.items[asked.item]
     try:
@@ -161,10 +162,12 @@ def examine(text: str, asked: FormulaTask, language: str) -> Examined:
 
 
 def _judged(text: str, asked: FormulaTask) -> ItemResult:
-    """The result of an answer to one item, where the question's other items have none."""
+    """Judge an answer to one item while the other items of the question have no answer."""
     check = FormulaCheck(asked.question, asked.rubric)
     items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
+    # The check expects an assignment for every item of the question; the other items stay empty.
     written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    # repr quotes the formula safely, whatever characters it contains.
     source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
     answer = Answer(asked.question.answer_cell, "code", source, changed=True)
     results = check.judge(Evidence(answer, (), draw=asked.draw, earlier=asked.earlier))
@@ -187,7 +190,7 @@ def _shown(sides: Sequence[Tree]) -> Examined:
 
 
 def _symbol(text: str) -> tuple[str, RubricSymbol]:
-    """``d_model:d:D=real`` → the name, its other spellings and its domain."""
+    """Parse ``d_model:d:D=real`` into the name, its other spellings and its domain."""
     spellings, _, domain = text.partition("=")
     name, *aliases = (spelling.strip() for spelling in spellings.split(":"))
     if len(name.split()) > 1:

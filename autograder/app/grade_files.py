@@ -1,6 +1,6 @@
-"""Lists of grades as platforms take them: Moodle's worksheet, Canvas's gradebook, results.json, plain CSV.
+"""Lists of grades in the formats of platforms: Moodle, Canvas, Gradescope's results.json, plain CSV.
 
-No cell acts as a formula, whatever students call themselves. Points are rounded in these files alone.
+No cell acts as a formula, whatever names students choose. Points are rounded only in these files.
 """
 
 from __future__ import annotations
@@ -42,36 +42,37 @@ PLAIN_COLUMNS = (
     "passed",
     "state",
 )
+# Canvas recognises this row by its exact text, including the leading spaces.
 _POSSIBLE = "    Points Possible"
 _CENT = Decimal("0.01")
 
 
 class GradeFile(Struct, frozen=True):
-    """A file that a platform takes, and what did not get into it."""
+    """A file for a platform, and everything that is not in it."""
 
     content: bytes
     entered: tuple[str, ...]
-    """Students whose marks stand in it."""
+    """Students with marks in it."""
     remarks: tuple[str, ...]
-    """A sentence each, about rows of nobody, and marks that stand otherwise than they were earned."""
+    """Sentences about rows without a student, and about marks that differ from the earned ones."""
     missing: tuple[str, ...] = ()
-    """Students whose marks have no place in it."""
+    """Students without a row in it."""
 
 
 def moodle(
     data: bytes, lines: Sequence[GradeLine], register: Register, *, scaled: bool, comments: bool
 ) -> GradeFile:
-    """Fill a worksheet as it was downloaded; all that is not a grade or comment stays as it is.
+    """Fill in a downloaded worksheet; everything except grades and comments stays as it is.
 
     Args:
         data: of the worksheet.
         lines: to be entered.
-        register: who is who.
-        scaled: points are converted to the worksheet's maximum where that is another one.
-        comments: the feedback of every question is entered as well.
+        register: the identities of the class.
+        scaled: convert points to the worksheet's maximum if it differs.
+        comments: also enter the feedback of every question.
 
     Raises:
-        CourseError: it is no worksheet, has no column for grades, or another maximum than the assignment.
+        CourseError: it is not a worksheet, has no column for grades, or another maximum than the assignment.
     """
     sheet = read_worksheet(data)
     check_fillable(sheet)
@@ -99,7 +100,7 @@ def moodle(
 def _file(
     content: bytes, lines: Mapping[str, GradeLine], entered: Sequence[str], remarks: Sequence[str]
 ) -> GradeFile:
-    """With those whose marks have no place, which is told as well."""
+    """Make a grade file that also reports students without a row in it."""
     missing = tuple(student for student in lines if student not in set(entered))
     told = [f"these marks have no place in the file: {name_list(missing)}"] if missing else []
     return GradeFile(content, tuple(entered), (*remarks, *told), missing)
@@ -110,10 +111,10 @@ def _without(students: Sequence[str]) -> list[str]:
 
 
 def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal, list[str]]:
-    """Points as the platform counts them.
+    """Convert points to the platform's maximum.
 
     Raises:
-        CourseError: it counts otherwise, and nobody said that points are to be converted.
+        CourseError: the maximum differs, and conversion was not requested.
     """
     most = number_said(maximum)
     if most is None:
@@ -126,6 +127,7 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
                 f"{line.possible.normalize():f} points; set the same there, or convert with --scale"
             )
         total = total * most / line.possible
+    # Bonus points may exceed the platform's maximum; the mark is capped and reported.
     if total > most:
         return _rounded(most), [
             f"{line.student}: {_rounded(total)} is more than the maximum, {most}: entered as that"
@@ -134,16 +136,17 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
 
 
 def _rounded(points: Decimal) -> Decimal:
+    # Half up, as people round: Decimal's default rounds 0.125 to 0.12.
     return points.quantize(_CENT, ROUND_HALF_UP)
 
 
 def feedback_text(line: GradeLine) -> str:
-    """What a student is told, as HTML of the simplest kind: platforms show comments as HTML."""
+    """Format the feedback as minimal HTML, because platforms show comments as HTML."""
     return "<br>".join(html.escape(one) for one in feedback_sentences(line))
 
 
 def feedback_sentences(line: GradeLine) -> list[str]:
-    """What a student is told, a line for each question and each remark."""
+    """Return the feedback of a student, a line for each question and each remark."""
     return [said for question in line.questions for said in (_heading(question), *_remarks(question))]
 
 
@@ -161,13 +164,13 @@ def _number(points: Decimal) -> str:
 
 
 def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Register, name: str) -> GradeFile:
-    """Pages as an archive that Moodle takes as *feedback files*, in folders as it names them itself.
+    """Return pages as an archive for Moodle's *feedback files*, in folders named as Moodle names them.
 
     Args:
         sheet: the worksheet, which has the participants' numbers.
         pages: by student.
-        register: who is who.
-        name: of each file, without the ending.
+        register: the identities of the class.
+        name: of each file, without the suffix.
     """
     made = io.BytesIO()
     entered, remarks = [], []
@@ -179,8 +182,11 @@ def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Regi
             if not row.identity.number:
                 remarks.append(f"{student}: the worksheet has no participant's number; the page is left out")
                 continue
+            # Moodle finds the participant by the number after the first underscore, so the name must have
+            # none.
             who = re.sub(r'[\\/:*?"<>|_\x00-\x1f]', " ", row.identity.name).strip() or "Participant"
             place = f"{who}_{row.identity.number}_assignsubmission_file_/{name}.html"
+            # A fixed date makes the archive reproducible; ZIP cannot store dates before 1980.
             archive.writestr(zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0)), pages[student])
             entered.append(student)
     return GradeFile(made.getvalue(), tuple(entered), tuple(remarks))
@@ -194,17 +200,17 @@ def canvas(
     *,
     scaled: bool = False,
 ) -> GradeFile:
-    """A gradebook for Canvas: those five columns by which it knows students, and the assignment's.
+    """Return a gradebook for Canvas: its five identifying columns, and the column of the assignment.
 
     Args:
         lines: to be entered.
-        register: who is who, with the numbers of accounts.
-        title: the assignment's, as Canvas has it: ``Warmup (4711)``.
-        filled: a gradebook as it was downloaded; its rows and columns are taken then.
-        scaled: points are converted to the maximum in ``filled`` where that is another one.
+        register: the identities of the class, with the numbers of accounts.
+        title: the assignment's title in Canvas: ``Warmup (4711)``.
+        filled: a downloaded gradebook; if given, its rows and columns are used.
+        scaled: convert points to the maximum in ``filled`` if it differs.
 
     Raises:
-        CourseError: what was downloaded is no gradebook, has several columns of this title, or has another
+        CourseError: the download is not a gradebook, has several columns of this title, or has another
             maximum than the assignment.
     """
     by_student = {line.student: line for line in lines}
@@ -245,15 +251,15 @@ def _canvas_rows(
     *,
     scaled: bool,
 ) -> tuple[list[list[str]], list[str], list[str]]:
-    """The rows of students, one for each of their sections; whose marks are in them; and what is remarked.
+    """Return the rows of students, one for each section; the students with marks; and the remarks.
 
     Args:
-        table: the gradebook as it was downloaded.
-        grades: where the assignment's column stands in it; -1: nowhere.
+        table: the downloaded gradebook.
+        grades: index of the assignment's column in it; -1: none.
         lines: to be entered, by student.
-        register: who is who.
+        register: the identities of the class.
         maximum: the points possible in the gradebook.
-        scaled: points are converted to that maximum.
+        scaled: convert points to that maximum.
     """
     rows: list[list[str]] = []
     remarks: list[str] = []
@@ -264,6 +270,7 @@ def _canvas_rows(
         match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
         line = lines.get(match.student)
         present = unguarded(row[grades]) if grades >= 0 else ""
+        # Importing a mark would silently end the excuse.
         if line is not None and present.casefold() == gradebooks.EXCUSED:
             rows.append([*said, present])
             remarks.append(
@@ -291,13 +298,13 @@ def _canvas_row(line: GradeLine, register: Register) -> list[str]:
 def plain(
     lines: Sequence[GradeLine], register: Register, *, separator: str = ",", marked: bool = False
 ) -> GradeFile:
-    """A list for whatever reads CSV; ILIAS and office programs in Germany want semicolons.
+    """Return a CSV list for any program; ILIAS and office programs in Germany need semicolons.
 
     Args:
         lines: to be entered.
-        register: who is who.
+        register: the identities of the class.
         separator: of values.
-        marked: with a byte order mark, by which spreadsheet programs know UTF-8.
+        marked: add a byte order mark, by which spreadsheet programs recognise UTF-8.
     """
     rows = []
     for line in lines:
@@ -323,7 +330,7 @@ def plain(
 
 
 class GradescopeTest(Struct, frozen=True):
-    """One line of ``results.json``: a question."""
+    """One entry of ``results.json``: a question."""
 
     name: str
     number: str
@@ -331,13 +338,13 @@ class GradescopeTest(Struct, frozen=True):
     max_score: Decimal
     output: str
     status: str | UnsetType = UNSET
-    """``passed`` or ``failed``; nothing while it is open."""
+    """``passed`` or ``failed``; unset while it is open."""
     output_format: str = "text"
     visibility: str = "after_published"
 
 
 class GradescopeResults(Struct, frozen=True):
-    """``results.json``, as Gradescope reads it of an autograder."""
+    """``results.json`` in Gradescope's format for autograders."""
 
     score: Decimal
     output: str
@@ -348,12 +355,13 @@ class GradescopeResults(Struct, frozen=True):
 
 
 def gradescope(line: GradeLine) -> bytes:
-    """One student's ``results.json``. The score is what counts; students see it when marks are published."""
+    """Return one student's ``results.json``. Students see the score when marks are published."""
     tests = tuple(
         GradescopeTest(
             question.id,
             str(number),
             question.points,
+            # A bonus question adds points, but nothing to the maximum.
             Decimal(0) if question.bonus else question.possible,
             "\n".join(_remarks(question)),
             UNSET if question.open else "passed" if question.points >= question.possible else "failed",
@@ -368,11 +376,12 @@ def gradescope(line: GradeLine) -> bytes:
         tests,
         {"student": line.student, "state": line.state, "grade": line.grade or ""},
     )
+    # Gradescope expects numbers, but msgspec encodes Decimals as strings by default.
     return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"
 
 
 def gradescope_archive(lines: Sequence[GradeLine]) -> bytes:
-    """``<student>/results.json`` of everybody, as an archive."""
+    """Return an archive of ``<student>/results.json`` for all students."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for line in lines:

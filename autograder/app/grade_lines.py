@@ -1,4 +1,4 @@
-"""One student's marks as a line for other programs: documented as JSON Schema, the same in every export."""
+"""One student's marks as a record for other programs, documented as JSON Schema, the same in every export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.rubric import Question, Rubric
 from autograder.wording import text_in
 
 FORMAT = 1
-"""Raised when a key changes what it means, or goes; a new one does not count."""
+"""Raised when a key is removed or changes its meaning; new keys do not count."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MOST_COMMENT = 20_000
 """Characters."""
@@ -94,14 +94,14 @@ def grade_lines(
     submitted: Mapping[str, datetime | None],
     language: str,
 ) -> Iterator[GradeLine]:
-    """The line of everybody who has a result.
+    """Yield the line of every student with a result.
 
     Args:
         assignment: loaded.
         results: by student.
         standings: of the same students.
         register: names and addresses.
-        submitted: when each handed in.
+        submitted: submission time of each student.
         language: of titles and messages.
     """
     for student, stands in standings.items():
@@ -133,6 +133,7 @@ def _questions(graded: Graded, rubric: Rubric, stands: Standing, language: str) 
     found = rubric_lines(graded.score, rubric, stands)
     for question, points in zip(rubric.questions, stands.questions, strict=True):
         items = tuple(_item(question, line, language, final=stands.final) for line in found[question.id])
+        # Bounded and printable: people wrote these texts, and unknown programs read them.
         comments = tuple(printable_text(one, _MOST_COMMENT) for one in points.comments)
         possible = points.possible
         yield QuestionMark(
@@ -143,6 +144,7 @@ def _questions(graded: Graded, rubric: Rubric, stands: Standing, language: str) 
 def _item(question: Question, line: RubricLine, language: str, *, final: bool) -> ItemMark:
     result, item = line.result, question.item(line.result.item)
     said = "" if line.silent else sentence(result.student, language)
+    # One mark for several items cannot be divided between them.
     points = None if line.shared or result.status is Status.NEEDS_REVIEW else result.points
     return ItemMark(
         item.id,
@@ -157,19 +159,19 @@ def _item(question: Question, line: RubricLine, language: str, *, final: bool) -
 
 
 def json_lines(lines: Iterator[GradeLine] | tuple[GradeLine, ...]) -> bytes:
-    """The lines as JSON Lines: UTF-8, one object on each."""
+    """Encode the lines as JSON Lines: UTF-8, one object per line."""
     encoder = msgspec.json.Encoder(decimal_format="number")
     return b"".join(encoder.encode(line) + b"\n" for line in lines)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a line."""
+    """Return the JSON Schema of a line."""
     made = msgspec.json.schema(GradeLine)
     return {"$schema": DIALECT, **_with_numbers(made)}
 
 
 def _with_numbers(value: Any) -> Any:
-    """Decimals are numbers here, which msgspec's schema takes for texts."""
+    """Describe Decimals as numbers, because msgspec's schema describes them as texts."""
     if isinstance(value, list):
         return [_with_numbers(one) for one in value]
     if not isinstance(value, dict):

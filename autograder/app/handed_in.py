@@ -1,4 +1,4 @@
-"""What follows from how something was handed in: the time as it stands now, and marks that a group shares."""
+"""Consequences of the way of submission: current times, and marks shared by a group."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from autograder.tables import name_list
 
 
 def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
-    """The class with what its lists and the times of handing in say now, which grading wrote down before.
+    """Apply the current lists and times to results that were graded under earlier ones.
 
-    Where another member's submission counts now, or one is refused that was graded, or the other way round,
-    the result stays as it is and a remark asks for it to be graded again.
+    If another member's submission counts now, or a graded submission is now refused or vice versa, the result
+    stays as it is and a remark asks to grade it again.
     """
     results, stale = dict(roll.results), []
     for handin in handins:
@@ -42,16 +42,16 @@ def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
 def share_marks(
     store: Store, rubric: Rubric, teams: Collection[StudentGroup], results: Mapping[str, Graded]
 ) -> list[str]:
-    """Let what a person gave one member of a group stand for all who share the submission.
+    """Copy a manual mark of one group member to all who share the submission.
 
-    A mark that somebody gave another member themselves stays: that is how one of a group gets another mark.
-    Extra credit, and what is in notebooks of their own, is each member's alone.
+    An individual manual mark of another member stays: this is the way to give one member another mark. Extra
+    credit and marks in individual notebooks are not shared.
 
     Returns:
-        Where members have marks of people that differ, a sentence for staff.
+        A sentence for staff for each difference between manual marks of members.
 
     Raises:
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     name = rubric.assignment.name
     alone = rubric.assignment.individual
@@ -67,8 +67,10 @@ def share_marks(
     remarks = []
     for students in members.values():
         for cell, given in _given(students, marks, decided).items():
+            # A cell is named by notebook and grade_id; individual notebooks are not shared.
             if cell[0] in alone:
                 continue
+            # Different marks are decisions of graders: report them instead of overwriting one.
             if len({one.points for one in given.values()}) > 1:
                 who = name_list(sorted(given))
                 remarks.append(f"{who} share {cell[1]}, but people gave each of them another mark")
@@ -85,10 +87,11 @@ def _given(
     marks: Mapping[str, Mapping[CellName, PersonMark]],
     decided: Mapping[AnswerName, Decimal],
 ) -> dict[CellName, dict[str, Decision]]:
-    """By cell and student, what somebody gave them themselves."""
+    """Return the individual manual marks, by cell and student."""
     found: dict[CellName, dict[str, Decision]] = {}
     for student in students:
         for cell, mark in marks.get(student, {}).items():
+            # A mark that equals the decision was copied by `copy_shared_marks`, and must not be copied back.
             if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
                 decision = Decision(cell[1], "", mark.points, mark.comment)
                 found.setdefault(cell, {})[student] = decision

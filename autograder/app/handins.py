@@ -1,4 +1,4 @@
-"""What a class has handed in: of each student the attempt that counts."""
+"""The submissions of a class: the attempt that counts for each student."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ from autograder.timestamps import Timing
 
 
 class Collected(Struct, frozen=True):
-    """What a class handed in, before any of it is graded."""
+    """The submissions of a class, before grading."""
 
     handins: tuple[Handin, ...]
-    """The attempt that counts of every student, with how it stands to the time."""
+    """The attempt that counts for every student, with its timing."""
     misnamed: Mapping[str, str]
-    """Folders that are not graded for their name, and what is wrong with it."""
+    """Folders that are not graded because of their name, with the reason."""
     times: Schedule | None
-    """When the assignment is sat, where the course says so."""
+    """The schedule of the assignment, if the course has one."""
     groups: tuple[StudentGroup, ...] = ()
-    """Who hands in together."""
+    """Groups that submit together."""
 
     @property
     def timings(self) -> dict[str, Timing]:
-        """How each submission stands to the time, by student, where there is one."""
+        """Timing of each submission by student, if there is a schedule."""
         return {one.student: one.timing for one in self.handins if one.timing}
 
 
 def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
-    """What lies in submitted/: of each student the attempt that counts. Nothing is read or run.
+    """Return the attempt that counts for each student in submitted/. Nothing is read or run.
 
     Args:
-        course: whose class.
+        course: the course.
         assignment: loaded.
-        students: only these; empty: everybody.
+        students: only these; empty: all.
 
     Raises:
-        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
+        CourseError: a file or folder of the course is not usable, or one of the students has no submission.
     """
     name, found = assignment.name, counting.everybody(course, assignment.rubric)
     handins = [one for one in found.handins if not students or one.student in students]
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
         known = [one.student for one in found.handins]
+        # An id that is missing may be misspelt.
         nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
     return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)

@@ -1,4 +1,4 @@
-"""What can be said without grading: of a notebook before it is handed in, and of this machine's sandbox."""
+"""Inspect a notebook before it is submitted, and this machine's sandbox, without grading."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = [
 
 
 class NotebookInspection(Struct, frozen=True):
-    """What was found in a notebook. Nothing of it was run, and nothing is a mark."""
+    """Findings in a notebook. Nothing of it was run, and nothing is a mark."""
 
     paper: NotebookReport
     note: str
-    """That it is not final, in words."""
+    """The sentence that the report is not final."""
     left: str
-    """How much time is left; empty where there is no end."""
+    """The time left; empty if there is no deadline."""
     language: str
 
     @property
     def text(self) -> str:
-        """All of it as people read it."""
+        """The whole report as text."""
         cells = [f"{MARKS[line.state]} {line.text}" for line in self.paper.cells]
         cells += [f"{MARKS[line.state]} {line.text}" for line in self.paper.files]
         notes = (*cells, counted(self.paper.reports, self.language), self.note, *filter(None, [self.left]))
@@ -59,21 +59,21 @@ class Machine(Struct, frozen=True):
     layers: tuple[Layer, ...]
     healthy: bool
     remembered: str
-    """What the course knows of its last self-test."""
+    """The last self-test recorded in the course."""
 
 
 def inspect_notebook(
     notebook: Path, check_file: Path | None = None, language: str = ""
 ) -> NotebookInspection:
-    """Look at a saved notebook: which questions are answered, how formulas are read, what was changed.
+    """Inspect a saved notebook: answered questions, interpretations of formulas, and changed cells.
 
     Args:
-        notebook: as it is to be handed in.
-        check_file: the coursecheck.py of the assignment; default: the one beside the notebook.
+        notebook: the file to be submitted.
+        check_file: the coursecheck.py of the assignment; default: the one in the same folder.
         language: of the sentences; empty: the release's.
 
     Raises:
-        NotebookError: it is no notebook.
+        NotebookError: it is not a notebook.
         CourseError: the check is missing, or is not one.
     """
     try:
@@ -90,24 +90,26 @@ def inspect_notebook(
 
 
 def _beside(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | NotebookError]:
-    """The files that are asked for, as far as they are there, or why they cannot be read."""
+    """Return the requested files that exist, or the reason why they cannot be read."""
     asked = {one["path"]: one["most"] for files in specification["files"].values() for one in files}
     for entry in specification["questions"].values():
         asked.setdefault(entry["file"], ALONG_BYTES)
     found: dict[str, bytes | NotebookError] = {}
     for path, most in asked.items():
+        # Students often save a file next to the notebook instead of in the requested folder.
         for place in dict.fromkeys((path, path.rpartition("/")[2])):
             if place not in found and place and not path_fault(place):
                 try:
                     found[place] = read_file(folder / place, most=min(most, ALONG_BYTES))
                 except NotebookError as error:
+                    # A missing file is no error here: the report lists it as not submitted.
                     if error.code != "missing":
                         found[place] = error
     return found
 
 
 def _specification(path: Path) -> dict[str, Any]:
-    """What is known of the assignment, read as data.
+    """Read the specification of the assignment as data, without running the file.
 
     Raises:
         CourseError: the file is missing, or is not one.
@@ -124,10 +126,10 @@ def _specification(path: Path) -> dict[str, Any]:
 
 
 def inspect_machine(course: Path) -> Machine:
-    """Test the sandbox of this machine afresh: each layer, what was found, and what to do.
+    """Test the sandbox of this machine: each layer, its state, and how to repair it.
 
     Args:
-        course: whose remembered self-test is told.
+        course: the course with the recorded self-test.
     """
     layers = doctor.examine()
     return Machine(tuple(layers), doctor.healthy(layers), selftest.remembered(course / PRIVATE))

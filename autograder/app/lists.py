@@ -1,4 +1,4 @@
-"""Lists that people type as CSV files: a course's class and bonus points."""
+"""Lists that people write as CSV files: a course's class and bonus points."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from autograder.store import Student
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 BONUS_COLUMNS = ("id", "assignment", "points")
+# ASCII digits only, because \d also matches other scripts; the bounded length keeps Decimals small.
 _POINTS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _MOST_CHARACTERS = 128
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
@@ -23,12 +24,12 @@ _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 def read_roster(path: Path) -> tuple[Student, ...]:
     """Read a class list; further columns are ignored.
 
-    Names are people's own choice: what hides or reorders text is spelled out, and what a spreadsheet
-    would take for a formula is preceded by an apostrophe, because nbgrader exports names as they are.
+    People choose their names: characters that hide or reorder text are spelled out, and a name that a
+    spreadsheet would take for a formula gets an apostrophe, because nbgrader exports names as they are.
 
     Raises:
-        CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty, cannot
-            be one, or stands twice; names the line.
+        CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty, invalid
+            or duplicate; names the line.
     """
     students: dict[str, Student] = {}
     for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
@@ -40,19 +41,21 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
 
 def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dict[str, Decimal]:
-    """Read what the course gives in one assignment besides, as for homework, by student.
+    """Read the bonus points for one assignment, as for homework, by student.
 
     Args:
         path: of the list.
-        assignment: whose lines count.
-        assignments: all that the course has: a line of another one is misspelt, and would count nowhere.
+        assignment: only its lines count.
+        assignments: all assignments of the course: a line for another one is misspelt, and would count
+            nowhere.
 
     Raises:
         CourseError: as with `read_roster`; or an assignment that the course does not have, points that are
-            no number from zero on, or a student who has two lines for the assignment.
+            not a number from zero on, or a student with two lines for the assignment.
     """
     points: dict[str, Decimal] = {}
     for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
+        # Called for every line, because it also rejects misspelt assignments.
         if assignment_of(row, f"{path}: line {line}", assignments) != assignment:
             continue
         student = _id(path, line, row)
@@ -63,10 +66,10 @@ def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dic
 
 
 def points_of(text: str, place: str) -> Decimal:
-    """Points as they are typed into a list.
+    """Parse points as they are typed into a list.
 
     Raises:
-        CourseError: they are no number from zero on.
+        CourseError: they are not a number from zero on.
     """
     if not _POINTS.fullmatch(text):
         raise CourseError(f"{place}: points: expected a number such as 2 or 1.5, not below 0, got {text!a}")
@@ -82,6 +85,7 @@ def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
 
 
 def harmless(name: str) -> str:
-    """A name or an address as nbgrader may export it: nothing of it acts, hides or reorders."""
+    """Sanitise a name or address for nbgrader's exports: it cannot act, hide or reorder text."""
+    # Escape before the cut: the limit applies to the escaped text.
     shown = escape_markup(name)[:_MOST_CHARACTERS]
     return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

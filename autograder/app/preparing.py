@@ -1,4 +1,4 @@
-"""An assignment before it is sat: begun, released, handed out, verified, printed."""
+"""An assignment before the exam: new, release, personal releases, verification, print."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
     "kept_back",
     "release",
 ]
-"""What a front end needs of what lies below."""
+"""Includes names of lower layers that front ends need."""
 
 
 class PrintedAssignment(Struct, frozen=True):
@@ -52,11 +52,11 @@ class PrintedAssignment(Struct, frozen=True):
 
     path: Path
     problem: str = ""
-    """Why it is a page and no PDF; empty where that was asked for."""
+    """Why it is an HTML page instead of a PDF; empty if a page was requested."""
 
 
 def is_personal(course: Course, name: str) -> bool:
-    """Whether each student gets a release of their own: the rubric draws variants, and there is a class list.
+    """Decide whether students get personal releases: with variants in the rubric and a class list.
 
     Raises:
         CourseError: there is no such assignment.
@@ -68,7 +68,7 @@ def is_personal(course: Course, name: str) -> bool:
 def hand_out(
     course: Course, name: str, *, isolation: Isolation = Isolation.NAMESPACES, replace: bool = False
 ) -> DistributionSummary:
-    """Write each student's own release, after the common one, in its language.
+    """Write each student's personal release, after the common one, in its language.
 
     Raises:
         As `autograder.personal.distribution.hand_out`.
@@ -87,15 +87,15 @@ def build_and_verify(
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
 ) -> Verified:
-    """Make the release again and verify it; what makes that impossible is a finding as well.
+    """Build the release and verify it; an error that prevents this is a finding, too.
 
     Args:
-        course: whose assignment.
+        course: the course.
         name: the assignment.
-        workers: papers at the same time; 0: one per core.
+        workers: number of parallel workers; 0: one per core.
         quick: grade only the answer key and the untouched release.
         isolation: how code is confined.
-        watch: hears of each trial.
+        watch: notified after each trial.
 
     Raises:
         SandboxError: the sandbox failed, or code cannot be confined on this machine.
@@ -114,6 +114,7 @@ def build_and_verify(
                 watch=lambda rows, total: counted(rows, total, watch),
             )
             return replace(found, findings=(*other, *found.findings))
+    # A failure of the sandbox says nothing about the assignment, so it is no finding.
     except SandboxError:
         raise
     except AutograderError as error:
@@ -136,25 +137,26 @@ def explain(
     show_values: bool = False,
     isolation: Isolation = Isolation.NAMESPACES,
 ) -> tuple[list[str], bool]:
-    """Run the checks of a question on what its file of checks states, or on one answer.
+    """Run the checks of a question on the cases in its file of checks, or on one answer.
 
     Args:
-        course: whose assignment.
+        course: the course.
         name: the assignment.
         question: its id.
-        answer: a notebook, or a Python file that stands in the answer's cell.
-        show_values: tell what was drawn and compared.
+        answer: a notebook, or a Python file with the content of the answer cell.
+        show_values: show the drawn and compared values.
         isolation: how code is confined.
 
     Returns:
-        The lines of a table, and whether all is as it should be: an answer passes everything; mutants,
-        planted answers and faults lose what they should.
+        The lines of a table, and whether all is as expected: an answer passes everything; mutants, planted
+        answers and faults lose the expected points.
 
     Raises:
         AutograderError: rubric, notebook, question or answer is not usable, or the sandbox failed.
     """
     release(course, name)
     with Pool(isolation=isolation) as pool:
+        # The release was rebuilt above, so that checks run against the current sources.
         explainer = Explainer(assignments.load(course, name), pool, question, show_values=show_values)
         if answer is not None:
             row = explainer.run_file(answer)
@@ -178,14 +180,14 @@ def print_paper(
     """Print an assignment with a box for every answer, or the solutions for graders.
 
     Args:
-        course: whose assignment.
+        course: the course.
         name: the assignment.
         language: of the texts; empty: the assignment's first.
-        solutions: print answer key, items, and what else is right.
-        student: whose variant; empty: the common one.
+        solutions: print the answer key, the items, and alternative right answers.
+        student: print the variant of this student; empty: the common one.
         size: of the paper.
         output: ends in ``.pdf`` or ``.html``; default: a PDF below paper/.
-        isolation: how the reference is confined, where a variant is drawn.
+        isolation: how the reference is confined if a variant is drawn.
 
     Raises:
         CourseError: a file, the language, the student or the output is not usable.
@@ -216,6 +218,7 @@ def print_paper(
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".pdf":
         problem = print_pdf(page, path).problem
+        # Without a PDF printer, keep the page, which any browser can print.
         path = path.with_suffix(".html") if problem else path
     if path.suffix == ".html":
         atomic.write(path, page.encode())
@@ -225,7 +228,7 @@ def print_paper(
 def _asked(
     course: Course, rubric: Rubric, language: str, student: str, isolation: Isolation
 ) -> tuple[Rubric, Mapping[str, bytes], Mapping[str, bytes]]:
-    """What is asked: the rubric, and by notebook the release and the answer key."""
+    """Return the rubric to print, and by notebook the release and the answer key."""
     if not student:
         files = generate.build(course, rubric, language)
         return rubric, _notebooks(rubric, files), generate.sources(course, rubric)
@@ -242,6 +245,7 @@ def _asked(
         )
     with Pool(isolation=isolation) as pool:
         made = make_variants(common, [student], pool, common.manifest.catalogues if common.manifest else None)
+    # A variant that was distributed is printed as distributed, even if the rubric would draw another one.
     variant = common.variant_of(student) if given else made.variants[student]
     asked = common.with_variant(variant, made.catalogues).rubric
     files = generate.build(course, asked, language, made.exchanged(variant), student)
@@ -253,7 +257,7 @@ def _notebooks(rubric: Rubric, files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
-    """Contents of the data files that are pictures."""
+    """Return the contents of the data files that are pictures."""
     return {
         name: path.read_bytes()
         for name, path in generate.data_files(course, rubric).items()

@@ -1,7 +1,7 @@
-"""What students were shown: since when, which marks, and what was changed since, told to them each time.
+"""Published marks: since when, which marks, and later changes, which pages report.
 
-A folder course is published with its pages (`classes.feedback`). From then on a page whose marks would be
-others is written only with a reason, which stands on it.
+A folder course is published with its pages (`classes.write_feedback`). After that, a page with different
+marks is written only with a reason, which is printed on it.
 """
 
 from __future__ import annotations
@@ -27,63 +27,63 @@ from autograder.tables import name_list
 
 _OPEN, _TOGETHER = "open", "marked together"
 _OF_CELL = "/"
-"""No id holds it."""
+"""Separator in names of cells; it is not allowed in ids."""
 _MOST_REASON = 1_000
 
 
 class ShownMark(Struct, frozen=True):
-    """What one student's page shows of the marks."""
+    """The marks on one student's page."""
 
     at: datetime
     total: Decimal
     possible: Decimal
     grade: str
-    """Empty where there are no grades; a range while something is open."""
+    """Empty if there are no grades; a range while points are open."""
     parts: Mapping[str, str]
-    """Points, and of how many, by item; by cell where a person marked it; what was given besides, and what
-    being late costs."""
+    """Points and possible points by item, or by cell if graded manually as a whole; also bonus points and the
+    late penalty."""
     scale: str = ""
-    """A digest of the scale of the grades; empty: there is none."""
+    """A digest of the grading scale; empty: there is none."""
     changes: tuple[MarkChange, ...] = ()
-    """What the page tells about earlier marks, the oldest first."""
+    """Changes of earlier marks reported on the page, the oldest first."""
 
     def moves_to(self, other: ShownMark) -> bool:
-        """Whether another page would show other marks, and not only what was open on this one."""
+        """Decide whether another page would change published marks, beyond settling those that were open."""
         opened = {name for name, said in self.parts.items() if said.startswith(_OPEN)}
         marked = {name for name in other.parts if _OF_CELL in name} - self.parts.keys()
-        compared = (self.parts.keys() | other.parts.keys()) - opened - marked  # items tell of new marks too
+        compared = (self.parts.keys() | other.parts.keys()) - opened - marked  # items show new marks
         if any(self.parts.get(name) != other.parts.get(name) for name in compared):
             return True
-        if opened:  # the range of grades narrows; by another scale it is another one
+        if opened:  # narrowing is no change
             return self.grade != other.grade and "" != self.scale != other.scale
         return (self.total, self.grade) != (other.total, other.grade)
 
 
 class AgreedChange(Struct, frozen=True):
-    """That a mark which was shown may be changed."""
+    """Permission to change a published mark."""
 
     id: str
-    """Of the entry in the log."""
+    """Id of the log entry."""
     at: datetime
     reason: str
 
 
 class PublishedMarks(Struct, frozen=True):
-    """All that the class was shown of an assignment."""
+    """Everything that the class was shown about an assignment."""
 
     at: datetime | None = None
-    """Since when; None: nobody was shown anything."""
+    """Time of publication; None: not published."""
     shown: Mapping[str, ShownMark] = {}
     """By student."""
     agreed: Mapping[str, AgreedChange] = {}
-    """By student: the page is yet to be written."""
+    """By student: agreed changes that are not on the page yet."""
 
 
 def read_published(course: Course, name: str) -> PublishedMarks:
-    """What was shown of an assignment.
+    """Read the published marks of an assignment.
 
     Raises:
-        CourseError: it is kept, and cannot be read.
+        CourseError: the file exists, and cannot be read.
     """
     path = _path(course, name)
     if not path.exists():
@@ -97,13 +97,14 @@ def read_published(course: Course, name: str) -> PublishedMarks:
 
 
 def write_published(course: Course, name: str, published: PublishedMarks) -> None:
-    """Keep what was shown.
+    """Store the published marks.
 
     Raises:
-        CourseError: it cannot be written.
+        CourseError: the file cannot be written.
     """
     path = _path(course, name)
     try:
+        # Marks of a class: readable only by the owner.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(path, msgspec.json.encode(published), mode=0o600)
     except OSError as error:
@@ -111,7 +112,7 @@ def write_published(course: Course, name: str, published: PublishedMarks) -> Non
 
 
 def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> ShownMark:
-    """What a page shows that is written now."""
+    """Return the marks that a page written now would show."""
     parts: dict[str, str] = {}
     lines = rubric_lines(score, rubric, stands)
     for question in stands.questions:
@@ -130,18 +131,19 @@ def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> 
         parts["late"] = f"{late.amount.normalize():f} {late.unit}, leaving {late.floor.normalize():f}"
     grades = [one.name for one in (stands.worst, stands.best) if one is not None]
     grade = " to ".join(dict.fromkeys(grades))
+    # A digest is enough to recognise that the scale has changed.
     scale = hashlib.sha256(msgspec.json.encode(stands.scale)).hexdigest() if stands.scale else ""
     return ShownMark(at, stands.total, rubric.assignment.points, grade, parts, scale)
 
 
 def changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) -> ShownMark:
-    """The mark of a page that tells of the change."""
+    """Return the mark for a page that reports the change."""
     change = MarkChange(at, shown.total, new.total, reason[:_MOST_REASON])
     return replace(new, changes=(*shown.changes, change))
 
 
 def told(shown: ShownMark) -> str:
-    """What somebody was shown, for staff."""
+    """Format a published mark for staff."""
     grade = f", grade {shown.grade}" if shown.grade else ""
     points = f"{shown.total.normalize():f} of {shown.possible.normalize():f}"
     return f"{points}{grade} since {shown.at:%Y-%m-%d %H:%M} UTC"
@@ -157,27 +159,27 @@ def _path(course: Course, name: str) -> Path:
 
 
 class PagePlan(Struct, frozen=True):
-    """Which pages are written, and what they tell of marks that were others."""
+    """Pages to write, and the changes of marks that they report."""
 
     now: Mapping[str, ShownMark]
-    """By student: what the page will show."""
+    """Marks that the page will show, by student."""
     changes: Mapping[str, tuple[MarkChange, ...]]
     left: frozenset[str]
-    """Students whose page stays as it is."""
+    """Students with a page that stays as it is."""
     refused: tuple[str, ...]
-    """Why it does, where their marks are others now: for staff, a sentence each."""
+    """Sentences for staff: why pages stay although their marks differ now."""
 
 
 def plan_pages(
     published: PublishedMarks, now: Mapping[str, ShownMark], reason: str, moment: datetime
 ) -> PagePlan:
-    """What becomes of the pages of a class: no mark that was shown is changed without a reason.
+    """Plan the pages of a class: no published mark is changed without a reason.
 
     Args:
-        published: what was shown.
-        now: what pages would show, of those who were graded by the rubric as it is.
-        reason: for changes that no regrading has agreed to; empty: there is none.
-        moment: of writing them.
+        published: marks published so far.
+        now: marks that new pages would show, of students graded by the current rubric.
+        reason: for changes that no regrade has agreed to; empty: there is none.
+        moment: time of writing.
     """
     planned: dict[str, ShownMark] = {}
     left = set(published.shown.keys() - now.keys())
@@ -194,6 +196,7 @@ def plan_pages(
         elif not shown.moves_to(mark):
             planned[student] = replace(mark, changes=shown.changes)
         elif agreed := published.agreed.get(student):
+            # The page reports the date and reason of the regrade, not those of this run.
             planned[student] = changed_mark(shown, mark, agreed.at, agreed.reason)
         elif reason:
             planned[student] = changed_mark(shown, mark, moment, reason)
@@ -210,7 +213,8 @@ def plan_pages(
 def after_pages(
     published: PublishedMarks, plan: PagePlan, written: Collection[str], moment: datetime
 ) -> PublishedMarks:
-    """What the class was shown when these pages are there."""
+    """Return the published marks after these pages have been written."""
     shown = {**published.shown, **{one: mark for one, mark in plan.now.items() if one in written}}
+    # A written page has used up its permission to change.
     agreed = {one: change for one, change in published.agreed.items() if one not in written}
     return PublishedMarks(published.at or moment, shown, agreed)

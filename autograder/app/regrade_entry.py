@@ -1,6 +1,6 @@
-"""A regrading is entered: what is about to move is written down first, so that a kill anywhere loses nothing.
+"""Enter a regrade: pending changes are written down first, so that a kill at any time loses nothing.
 
-Whoever runs the same regrading again finishes what was begun, with one entry in the log about all of it.
+Running the same regrade again finishes an interrupted one, with one log entry for all of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ACTION = "regrade"
 
 
 class FollowedMark(Struct, frozen=True):
-    """A person's mark of items, and what it becomes."""
+    """A manual mark of items, before and after the regrade."""
 
     student: str
     notebook: str
@@ -41,26 +41,26 @@ class FollowedMark(Struct, frozen=True):
 
 
 class RehearsedClass(Struct, frozen=True):
-    """What a class is to be."""
+    """The state of a class after the regrade."""
 
     assignment: Assignment
     isolation: Isolation
     entries: tuple[GradedEntry, ...]
     followed: tuple[FollowedMark, ...]
     will_show: Mapping[str, ShownMark]
-    """What pages will show, by student."""
+    """Marks that pages will show, by student."""
     shown: tuple[str, ...]
-    """Who was shown a mark that moves."""
+    """Students with a published mark that moves."""
 
 
 class _Begun(Struct, frozen=True):
-    """What is written down before anything is changed."""
+    """Record written before anything is changed."""
 
     entry: LogEntry
     rubric: str
     environment: str
     shown: tuple[str, ...]
-    """Who was shown a mark that moves."""
+    """Students with a published mark that moves."""
     followed: tuple[FollowedMark, ...]
     reason: str
 
@@ -71,46 +71,48 @@ def enter_regrade(
     facts: Mapping[str, Any],
     reason: str,
 ) -> str:
-    """Let a rehearsed class count; returns the id of the log's entry.
+    """Enter a rehearsed class into the store and return the id of the log entry.
 
     Args:
         store: of the course.
         rehearsed: the class.
-        facts: for the log: who moves, from what to what, and why.
-        reason: what is said on pages that change.
+        facts: for the log: who moves, by how much, and why.
+        reason: printed on pages that change.
 
     Raises:
         CourseError: the log cannot be written.
-        GradebookError: the store refused; running it again goes on.
+        GradebookError: the store reported an error; running it again continues.
     """
     course, name = rehearsed.assignment.course, rehearsed.assignment.name
     path = _path(course, name)
     begun = _begun(rehearsed, facts, reason)
     if (before := _read(path)) is not None:
         if (before.rubric, before.environment) == (begun.rubric, begun.environment):
-            begun = before  # killed on the way: it is finished, under the entry that says all of it
+            begun = before  # finish the interrupted run under its entry
         else:
             cut = {**before.entry.facts, "interrupted": True}
             course_log.note(course, replace(before.entry, facts=cut))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # From here on, a killed run is found and finished.
     atomic.write(path, msgspec.json.encode(begun), mode=0o600)
     keep_basis(rehearsed.assignment, rehearsed.isolation)
     try:
         store.prepare(rehearsed.assignment.rubric, rehearsed.assignment.release_bytes)
     except GradebookError:
-        if before is None:  # nothing was changed
+        if before is None:  # nothing was changed yet, so there is nothing to resume
             path.unlink(missing_ok=True)
         raise
     _record(store, rehearsed, begun.followed)
     if begun.shown:
         _agree(course, name, begun, rehearsed.will_show)
+    # Adding an entry is idempotent by its id, so a repeated run does not log twice.
     course_log.note(course, begun.entry)
     path.unlink(missing_ok=True)
     return begun.entry.id
 
 
 def interrupted_regrade(course: Course, name: str) -> datetime | None:
-    """When a regrading was begun that was killed before its end; None: there is none."""
+    """Return the start of a regrade that was killed before it finished; None: there is none."""
     before = _read(_path(course, name))
     return None if before is None else datetime.fromisoformat(before.entry.at)
 
@@ -130,9 +132,10 @@ def _begun(rehearsed: RehearsedClass, facts: Mapping[str, Any], reason: str) -> 
 
 
 def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[FollowedMark]) -> None:
-    """Results, automatic marks, and people's marks of items. The same again changes nothing."""
+    """Store results, automatic marks, and manual marks of items. Repeating it changes nothing."""
     assignment = rehearsed.assignment
     name, keys = assignment.name, store.keys(assignment.name)
+    # Results with unchanged keys need no new run in the store.
     fresh = [one for one in rehearsed.entries if keys.get(one.key.student) != one.key]
     run = None
     if fresh:
@@ -145,7 +148,7 @@ def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[Followed
     for one in followed:
         cell = (one.notebook, one.cell)
         mark = stands.get(one.student, {}).get(cell, PersonMark())
-        # Somebody else may have given another one meanwhile; what followed before a kill follows once.
+        # Skip a mark that a grader changed meanwhile, and one that already followed before a kill.
         if (mark.points, mark.items) == (one.before.points, one.before.items):
             store.give(name, one.student, cell, one.after)
     if run is not None:
@@ -153,7 +156,7 @@ def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[Followed
 
 
 def _agree(course: Course, name: str, begun: _Begun, will_show: Mapping[str, ShownMark]) -> None:
-    """Let pages of marks that were shown be changed, with the reason."""
+    """Allow pages with published marks to change, with the reason."""
     published = read_published(course, name)
     change = AgreedChange(begun.entry.id, datetime.fromisoformat(begun.entry.at), begun.reason)
     moved = {

@@ -1,4 +1,4 @@
-"""What a regrading changes, for people and programs: rows, plain data, and a page for staff."""
+"""The changes of a regrade for people and programs: rows, plain data, and a page for staff."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ OPEN = "open"
 
 
 class RegradeRow(Struct, frozen=True):
-    """One item of one student who moves; a student whose items stay has one row without an item."""
+    """One item of one student who moves; a student without changed items has one row without an item."""
 
     student: str
     question: str
     item: str
     before: str
-    """Points; ``open`` where a person decides; empty where there is none."""
+    """Points; ``open`` if it needs manual review; empty if there is none."""
     after: str
     possible_before: str
     possible_after: str
@@ -41,25 +41,26 @@ class RegradeRow(Struct, frozen=True):
     grade_before: str
     grade_after: str
     shown: str
-    """What the student was shown, where that would be another mark."""
+    """The published mark, if it would change."""
 
 
 def rows(found: Regrade, language: str = "en") -> Iterator[RegradeRow]:
-    """Everybody who moves, item by item.
+    """Yield every student who moves, item by item.
 
     Args:
         found: the comparison.
-        language: of what students are told.
+        language: of messages to students.
     """
     for one in found.moved:
         for item, why in zip(one.move.items, one.why, strict=True):
             yield _row(one, item, "; ".join((*why, *one.also)), language)
+        # Every student who moves has at least one row.
         if not one.move.items:
             yield _row(one, None, "; ".join(one.also) or _without_items(one), language)
 
 
 def plain(found: Regrade, language: str = "en") -> dict[str, Any]:
-    """The comparison for programs."""
+    """Return the comparison as plain data, for programs."""
     return {
         "assignment": found.assignment,
         "students": found.total,
@@ -92,7 +93,7 @@ def plain(found: Regrade, language: str = "en") -> dict[str, Any]:
 
 
 def page(found: Regrade, language: str = "en") -> str:
-    """A page for staff, one file."""
+    """Return a page for staff, in one file."""
     grouped: dict[str, list[RegradeRow]] = {}
     for row in rows(found, language):
         grouped.setdefault(row.student, []).append(row)
@@ -126,7 +127,7 @@ def page(found: Regrade, language: str = "en") -> str:
 
 
 def write_page(found: Regrade, path: Path, language: str = "en") -> None:
-    """Write the page, readable by its owner alone: it names students and what they lost.
+    """Write the page, readable only by its owner: it names students and their losses.
 
     Raises:
         CourseError: it cannot be written.

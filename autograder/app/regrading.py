@@ -1,7 +1,7 @@
-"""Grading a class again after a change: first who would move and why, then, where that is wanted, the move.
+"""Regrade a class after a change: first report who would move and why, then apply it if requested.
 
-Everything is computed in a rehearsal (`autograder.app.stores.RehearsalStore`), by the very steps that grade a
-class. What comes of it is compared with what counts, and only then entered, with an entry in the log.
+Everything is computed in a rehearsal (`autograder.app.stores.RehearsalStore`) by the same steps that grade a
+class. The result is compared with the current one and only then entered, with an entry in the log.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _MOST_NAMED = 20
 
 
 class RegradeChoice(Struct, frozen=True):
-    """What is done with what a regrading would change."""
+    """Options for the changes of a regrade."""
 
     apply: bool = False
-    """Enter it; otherwise nothing is changed."""
+    """Enter the changes; otherwise nothing is changed."""
     published: bool = False
-    """Also where students were shown other marks."""
+    """Also enter changes of published marks."""
     reason: str = ""
-    """What is to be said about it: in the log, and on pages that change."""
+    """Explanation for the log and for pages that change."""
 
 
 class RegradeMove(Struct, frozen=True):
@@ -64,53 +64,53 @@ class RegradeMove(Struct, frozen=True):
 
     move: StudentMove
     why: tuple[tuple[str, ...], ...]
-    """For each of the move's items: what may have moved it, sentences for staff."""
+    """For each of the move's items: possible causes, as sentences for staff."""
     also: tuple[str, ...]
-    """What may have moved the student in all items."""
+    """Possible causes that affect all items."""
     shown: str
-    """What the student was shown; empty: nothing yet."""
+    """The published mark; empty: not published yet."""
     moves_shown: bool
-    """That would be another mark."""
+    """Whether the published mark would change."""
 
 
 class Regrade(Struct, frozen=True):
-    """What a regrading changes, or has changed."""
+    """The changes of a regrade, planned or applied."""
 
     assignment: str
     total: int
     same: int
     moved: tuple[RegradeMove, ...]
     failed: Mapping[str, str]
-    """Whose results have a fault of ours, by student: they stay as they are."""
+    """Internal errors by student: these results stay as they are."""
     differences: tuple[str, ...]
-    """All that is different from when the class was graded, a sentence each."""
+    """Sentences about everything that differs from the time of grading."""
     remarks: tuple[str, ...]
     entry: str = ""
-    """Of the log; empty: nothing was changed."""
+    """Id of the log entry; empty: nothing was changed."""
 
     @property
     def gain(self) -> int:
-        """How many win points."""
+        """Number of students who gain points."""
         return sum(one.move.by > 0 for one in self.moved)
 
     @property
     def lose(self) -> int:
-        """How many lose points."""
+        """Number of students who lose points."""
         return sum(one.move.by < 0 for one in self.moved)
 
     @property
     def shown(self) -> tuple[RegradeMove, ...]:
-        """Those who were shown a mark that moves."""
+        """Students with a published mark that moves."""
         return tuple(one for one in self.moved if one.moves_shown)
 
 
 class _Stands(Struct, frozen=True):
-    """One student as the store has them."""
+    """The current state of one student in the store."""
 
     graded: Graded
     key: Key
     rubric: Rubric
-    """By which that was graded."""
+    """The rubric that the student was graded by."""
     marks: Mapping[CellName, PersonMark]
 
 
@@ -128,27 +128,28 @@ def regrade(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Regrade:
-    """Who gains and loses what, and why, if everybody who has a result was graded as things are now.
+    """Report who would gain or lose points, and why, if all results were graded again now.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        students: only these; empty: everybody.
-        choice: what is done with it.
-        workers: submissions at the same time; 0: by the number of cores.
+        students: only these; empty: all.
+        choice: whether to apply the changes.
+        workers: number of parallel workers; 0: by the number of cores.
         isolation: how student code is confined.
-        watch: hears of each submission.
-        store: opens the course's.
+        watch: notified after each submission.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: a file of the course is not usable, nobody was graded, or marks that students were shown
-            would move, and ``choice`` does not say that they may.
+        CourseError: a file of the course is not usable, no student was graded, or published marks would move
+            and ``choice`` does not allow it.
         RubricError: the rubric is not valid.
         SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment = assignments.load(course, name)
     with (
+        # No import of marks or second regrade may change the store between rehearsal and entry.
         atomic.alone(course.root),
         store(assignment, new=False) as opened,
         Pool(isolation=isolation) as pool,
@@ -162,7 +163,7 @@ def regrade(
 
 
 class _Regrading:
-    """One regrading of a class."""
+    """One regrade of a class."""
 
     def __init__(
         self, assignment: Assignment, store: Store, students: Collection[str], isolation: Isolation
@@ -197,7 +198,7 @@ class _Regrading:
         return read_bonus(self._course.bonus, self._name, self._course.assignments())
 
     def _as_it_stands(self) -> dict[str, _Stands]:
-        """Everybody who has a result; marks that were given item by item with what items were worth."""
+        """Return all students with a result; item marks are completed with the points their items had."""
         keys, marks = self._store.keys(self._name), self._store.marks(self._name)
         stands, unknown = {}, []
         for student, graded in self._store.results(self._name).items():
@@ -226,11 +227,11 @@ class _Regrading:
             return rubric
         try:
             return rubric.personal(self._assignment.variant_of(student), manifest.catalogues)
-        except AutograderError:  # what was drawn is told when it is graded
+        except AutograderError:  # grading reports faults of the drawn variant
             return rubric
 
     def rehearse(self, pool: Pool, workers: int, watch: Listener) -> None:
-        """Grade the class in the rehearsal, and let people's marks follow."""
+        """Grade the class in the rehearsal, and adapt manual marks to it."""
         assignment, rehearsal = self._assignment, self._rehearsal
         marks = {student: one.marks for student, one in self._stands.items()}
         stands = [GradedEntry(one.key, one.graded, one.rubric) for one in self._stands.values()]
@@ -240,6 +241,7 @@ class _Regrading:
         for outcome in counted(graded, len(self._handins), watch):
             if outcome.faults:
                 self._failed[outcome.student] = "; ".join(outcome.faults)
+        # A partial rehearsal does not know the results of the other students, which must stay.
         if self._whole_class:
             rehearsal.tidy()
         for student, entry in self._fresh().items():
@@ -247,7 +249,7 @@ class _Regrading:
         self._marks = rehearsal.marks(self._name)
 
     def _fresh(self) -> dict[str, GradedEntry]:
-        """What was graded without a fault of ours, by student."""
+        """Return the new results without internal errors, by student."""
         entries = self._rehearsal.entries
         return {student: one for student, one in entries.items() if student not in self._failed}
 
@@ -257,6 +259,7 @@ class _Regrading:
         follower = MarkFollower(entry.rubric, stood.graded.score, entry.graded.score, resubmitted)
         automatic = automatic_points(stood.graded.score, stood.rubric)
         for cell, mark in stood.marks.items():
+            # Only marks given item by item follow the points of their items.
             if mark.items and cell in automatic:
                 after = follower.follow(cell, mark, settled_points(automatic[cell]))
                 self._followed.append(FollowedMark(student, *cell, mark, after))
@@ -265,7 +268,7 @@ class _Regrading:
     # ------------------------------------------------------------ who moves, and why
 
     def compared(self) -> Regrade:
-        """Who moves."""
+        """Compare the rehearsal with the current results."""
         published = read_published(self._course, self._name)
         moves = [
             move
@@ -283,6 +286,7 @@ class _Regrading:
         return MarkedScore(stood.graded.score, stood.rubric, stood.marks, self._given.get(student, NOTHING))
 
     def _after(self, student: str) -> MarkedScore:
+        # Marks come from the rehearsal, in which they have already followed the new result.
         entry = self._rehearsal.entries[student]
         marks = self._marks.get(student, {})
         return MarkedScore(entry.graded.score, entry.rubric, marks, self._given.get(student, NOTHING))
@@ -303,7 +307,7 @@ class _Regrading:
         return shown_mark(entry.graded.score, entry.rubric, stands, course_log.now())
 
     def _reasons(self, move: StudentMove, at: int) -> Iterator[str]:
-        """What may have moved an item of a student."""
+        """Yield the possible causes of an item's move."""
         item = move.items[at]
         if item.by_person:
             yield "a person's mark, which follows what its item is worth"
@@ -328,12 +332,13 @@ class _Regrading:
             yield "time of handing in: in time now"
 
     def _differences_of(self, student: str) -> tuple[BasisDifference, ...]:
-        """What is different from when a student was graded."""
+        """Return the differences from the time when a student was graded."""
         key = self._stands[student].key
         if self._rehearsal.entries[student].key == key:
             return ()
         now = self._rehearsal.entries[student].key
         place = (key.rubric, key.environment, now.environment)
+        # Most students share one pair of rubric and environment, so differences are computed once for each.
         if place not in self._differences:
             self._differences[place] = tuple(self._compare(key, now))
         return self._differences[place]
@@ -354,14 +359,15 @@ class _Regrading:
     # ------------------------------------------------------------ the move
 
     def entered(self, found: Regrade, choice: RegradeChoice) -> Regrade:
-        """Let what was found count; where nothing differs, there is nothing to do.
+        """Apply the comparison; without differences, there is nothing to do.
 
         Raises:
-            CourseError: marks that students were shown would move, and the choice does not say so.
-            GradebookError: the store refused.
+            CourseError: published marks would move, and the choice does not allow it.
+            GradebookError: the store reported an error.
         """
+        # An interrupted regrade is finished even if nothing differs any more.
         if not (found.moved or found.differences or interrupted_regrade(self._course, self._name)):
-            self._rehearsal.forget()  # one that was killed at its very end has left it
+            self._rehearsal.forget()  # a run that was killed at its very end has left it
             return found
         _check_shown(found, choice)
         rehearsed = RehearsedClass(
@@ -378,7 +384,7 @@ class _Regrading:
 
 
 def _facts(found: Regrade, choice: RegradeChoice) -> Mapping[str, Any]:
-    """What the log keeps."""
+    """Return the content of the log entry."""
     moved = {
         one.move.student: {
             "before": one.move.before.total if one.move.before else None,
@@ -396,7 +402,7 @@ def _facts(found: Regrade, choice: RegradeChoice) -> Mapping[str, Any]:
 
 
 def _check_shown(found: Regrade, choice: RegradeChoice) -> None:
-    """Refuse to move marks that students were shown, where that is not wanted or not explained."""
+    """Refuse to move published marks, unless it is allowed and explained."""
     if not found.shown:
         return
     if choice.published and choice.reason.strip():
@@ -413,7 +419,8 @@ def _check_shown(found: Regrade, choice: RegradeChoice) -> None:
 
 
 def _as_scored(rubric: Rubric, graded: Graded) -> Rubric:
-    """A rubric with the points that a result says its items could have; deductions stay as they are."""
+    """Return a rubric with the possible points of a result; deductions stay as they are."""
+    # The best reconstruction if the rubric was not kept: possible points are part of the result.
     known = {(one.question, one.item): one.possible for one in graded.score.items}
     questions = []
     for question in rubric.questions:
@@ -427,7 +434,7 @@ def _as_scored(rubric: Rubric, graded: Graded) -> Rubric:
 
 
 def _weighed(rubric: Rubric, cell: CellName, mark: PersonMark) -> PersonMark:
-    """A mark that says of each item of how many points it was given."""
+    """Complete a mark with the points that each of its items could have."""
     worth = {
         item.id: item.points
         for question in rubric.questions

@@ -1,4 +1,4 @@
-"""Whether questions of kind ``repair`` hand out the listing that their checks state."""
+"""Check that questions of kind ``repair`` give students the listing in their checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.verify import VerifyFinding
 
 
 def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
-    """Yield a finding for each question that does not hand out the listing with all its faults."""
+    """Yield a finding for each question with a release that lacks a fault of the listing."""
     for question in loaded.rubric.questions:
         check = loaded.checks[question.id]
         if not isinstance(check, RepairCheck):
@@ -32,9 +32,9 @@ def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
 
 
 def difference(given: str, faulty: str) -> str:
-    """How a cell differs from a listing as a syntax tree, by the first line; empty: it does not.
+    """Describe the first line in which a cell differs from a listing as syntax tree; empty: none.
 
-    Comments and imports do not count, nor definitions that the cell leaves to others.
+    Comments and imports are ignored, and so are definitions that are missing in the cell, except the last.
     """
     try:
         cell, wanted = (_definitions(source) for source in (given, faulty))
@@ -52,7 +52,7 @@ def difference(given: str, faulty: str) -> str:
 
 
 def _definitions(source: str) -> dict[str, list[str]]:
-    """Each name that a source binds, with the lines of the last statement that does, in one form."""
+    """Map each name that a source binds to the normalised lines of its last binding statement."""
     found: dict[str, list[str]] = {}
     for statement in ast.parse(source).body:
         lines = ast.unparse(statement).splitlines()

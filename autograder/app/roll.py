@@ -1,7 +1,7 @@
-"""Who belongs to a class, and what staff must know of it: folders that are gone, in no list, or misplaced.
+"""Members of a class, and remarks for staff: missing folders, unlisted students, and misplaced files.
 
-Everybody whose folder lies in submitted/ is counted. A result without a folder is kept, and told; it counts
-nowhere, because nobody could say any more what it is the mark of.
+Every student with a folder in submitted/ counts. A result without a folder is kept and reported, but does not
+count anywhere, because its submission can no longer be shown.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from autograder.timestamps import FILE_NAME as STAMP
 from autograder.variants.drawing import canonical_id
 
 _ALIKE = 0.85
-"""How like two names are that one person meant to be the same; `difflib`'s measure."""
+"""Least similarity of two names that are probably meant to be the same, as measured by `difflib`."""
 _MOST_FILES = 20
-"""Files of one submission that are named."""
+"""Maximum number of files of one submission that are listed."""
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNS = re.compile(r"[\W_]+")
 
 
 class Roll(Struct, frozen=True):
-    """A class, as it is now."""
+    """The current class."""
 
     results: Mapping[str, Graded]
-    """The latest results of those whose folder is there: what is counted."""
+    """The latest results of students with a folder: these count."""
     gone: Mapping[str, Graded]
     """The latest results of the others."""
     remarks: tuple[str, ...]
     """For staff, a sentence each."""
     attention: bool = False
-    """Something is to be put right: it was handed in, and is not graded."""
+    """Whether staff must correct something: submitted work that is not graded."""
 
 
 def restore_marks(
     assignment: Assignment, store: Store, handed_in: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    """Put back what something else wrote over our marks in the store; sentences about it.
+    """Restore automatic marks in the store that another program overwrote; return sentences about it.
 
     Args:
         assignment: loaded.
         store: of its course.
-        handed_in: for whom something was handed in; default: as `counting.everybody` finds it.
+        handed_in: students with a submission; default: as found by `counting.everybody`.
 
     Raises:
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     handed_in = _handed_in(assignment) if handed_in is None else handed_in
     found = store.results(assignment.name, assignment.rubric.digest, whole=False)
@@ -70,7 +70,7 @@ def restore_marks(
 def read_roll(
     assignment: Assignment, store: Store, handed_in: Collection[str] | None = None, *, whole: bool = True
 ) -> Roll:
-    """The class as it lies in submitted/, beside the results that are kept and the class list.
+    """Return the class in submitted/, compared with the stored results and the class list.
 
     Args:
         assignment: loaded.
@@ -80,7 +80,7 @@ def read_roll(
 
     Raises:
         CourseError: there is no folder of submissions, or the class list is not usable.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     course, name = assignment.course, assignment.name
     everybody = store.results(name, whole=whole)
@@ -105,7 +105,7 @@ def read_roll(
 
 
 def _handed_in(assignment: Assignment) -> set[str]:
-    """For whom something was handed in: of a group, for all members."""
+    """Return students with a submission; of a group, all members."""
     return {one.student for one in counting.everybody(assignment.course, assignment.rubric).handins}
 
 
@@ -120,6 +120,7 @@ def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:
         "and count nowhere: not in grades, means or new pages. Put the folder back to count them "
         "again"
     )
+    # Front ends such as formgrader keep their own lists, and may show students whose folder is gone.
     listed, people = store.listed(name), store.front_end
     if still := [student for student in gone if student in listed]:
         yield f"{people.lists} still list {name_list(still)}, whose folders are gone; {people.remove}"
@@ -147,11 +148,12 @@ def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[st
     """Return a sentence for each file below submitted/ or earlier/ that may be work and is not graded.
 
     Args:
-        course: whose folder of submissions.
+        course: the course with the folder of submissions.
         rubric: of the assignment.
-        notebooks: the names of its notebooks, without the ending.
+        notebooks: the names of its notebooks, without the suffix.
     """
     submitted, assignment = course.root / "submitted", rubric.assignment.name
+    # Folders of other assignments are in order; everything else may be misplaced.
     others = frozenset(course.assignments()) - {assignment}
     known = frozenset((*asked_files(rubric), STAMP, CHECK_FILE))
     sentences = []
@@ -159,13 +161,14 @@ def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[st
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
     for link in _found(submitted, lambda entry: entry.is_symlink() and entry.is_dir()):
+        # ascii() spells out control characters, which a hostile name may contain.
         place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
         try:
             if not _is_in_order(str(student), assignment, notebooks, others, known):
                 sentences += _of_student(student, rubric, notebooks, others)
-        except OSError as error:  # an archive may bring folders that nobody can enter
+        except OSError as error:  # unpacked archives may contain folders without access rights
             name = ascii(student.name)[1:-1]
             sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
     return [*sentences, *_earlier(course, assignment)]
@@ -174,9 +177,10 @@ def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[st
 def _is_in_order(
     student: str, assignment: str, notebooks: Collection[str], others: frozenset[str], known: frozenset[str]
 ) -> bool:
-    """Whether nothing can be misplaced: all notebooks are there, and nothing beside them that is not known.
+    """Decide whether nothing can be misplaced: all notebooks are present, and all other files are known.
 
-    So it is with most of a large class; paths as objects would cost more than the rest.
+    This holds for most students of a large class, so it is checked first, and with plain strings: `Path`
+    objects would take most of the time.
     """
     with os.scandir(student) as entries:
         found = [one.name for one in entries if one.name != assignment and _is_inner(one)]
@@ -225,7 +229,7 @@ def _of_student(
 
 
 def misnamed_files(course: Course) -> list[str]:
-    """A sentence for each file beside the course's lists that is called almost as one of them."""
+    """Return a sentence for each file with a name similar to that of a course list."""
     lists = (course.roster, course.bonus, course.groups, course.exams, course.collecting)
     known = [path.name for path in lists]
     beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
@@ -238,7 +242,7 @@ def misnamed_files(course: Course) -> list[str]:
 
 
 def _earlier(course: Course, assignment: str) -> list[str]:
-    """Attempts that staff kept, where nobody looks for them."""
+    """Return sentences about attempts in earlier/ with names that are never read."""
     kept = course.root / "earlier"
     others = set(course.assignments()) - {assignment}
     known = course.students()
@@ -261,7 +265,7 @@ def _earlier(course: Course, assignment: str) -> list[str]:
 
 
 def _is_like(name: str, wanted: str) -> bool:
-    """Whether a folder was meant to be called so: other letters' sizes, other signs between, or a typo."""
+    """Decide whether a folder name is a variant of the wanted one: case, separators, or a typo."""
     if name == wanted:
         return False
     one, other = (_SIGNS.sub("", text.casefold()) for text in (name, wanted))
@@ -271,7 +275,7 @@ def _is_like(name: str, wanted: str) -> bool:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Where a file system takes large and small letters for the same, both are one folder."""
+    """Decide whether two paths are one folder, as on a case-insensitive file system."""
     return other.exists() and one.samefile(other)
 
 
@@ -285,7 +289,7 @@ def _not_graded(place: str, wanted: str, *, several: bool = False) -> str:
     suffix = PurePosixPath(name).suffix
     if suffix in ARCHIVES:
         action = "unpack it"
-    elif suffix and suffix != ".json" and ".ipynb" not in name:  # an export, which no name makes a notebook
+    elif suffix and suffix != ".json" and ".ipynb" not in name:  # renaming an export does not help
         action = "ask for the notebook"
     else:
         action = "rename the right one, or join them" if several else "move or rename it"
@@ -293,15 +297,15 @@ def _not_graded(place: str, wanted: str, *, several: bool = False) -> str:
 
 
 def _found(folder: Path, fits: Callable[[os.DirEntry[str]], bool]) -> list[Path]:
-    """What lies in a folder; nothing where it is none, or a link."""
+    """List matching entries of a folder; none if it is not a folder, or a link."""
     if not is_folder(folder):
         return []
-    with os.scandir(folder) as entries:  # which knows what is a folder: a large class has many
+    with os.scandir(folder) as entries:  # scandir knows the type of an entry without another system call
         return [folder / name for name in sorted(entry.name for entry in entries if fits(entry))]
 
 
 def _is_inner(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder, no link to one, and not hidden."""
+    """Decide whether an entry is a folder, not a link to one, and not hidden."""
     return entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
 
 
@@ -316,7 +320,7 @@ def _notebooks(folder: Path) -> list[Path]:
 
 
 def _packed(folder: Path) -> list[Path]:
-    """Archives, as other systems hand submissions out."""
+    """List archives, as other systems pack submissions."""
     return _found(folder, lambda entry: _ending(entry) in ARCHIVES and entry.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Class lists of platforms brought into the course's own."""
+"""Import class lists of platforms into the course's roster."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from autograder.store import Student
 
 
 class RosterImport(Struct, frozen=True):
-    """What a class list brought."""
+    """Result of importing a class list."""
 
     change: ListChange
     id_column: str
-    """The column that ids were taken from."""
+    """The column with the ids."""
     left_out: tuple[str, ...]
-    """Rows of nobody who can be listed, a sentence each."""
+    """Sentences about rows without a usable student."""
 
 
 def import_roster(
     course: Course, file: Path, *, id_column: str = "", replace: bool = False, dry_run: bool = False
 ) -> RosterImport:
-    """Enter a class list as Moodle, Canvas or HISinOne exports it into roster.csv.
+    """Merge a class list exported by Moodle, Canvas or HISinOne into roster.csv.
 
-    What the list does not say stays: further columns, values, and whoever is not on it.
+    Columns, values and students that are not in the list stay.
 
     Args:
-        course: whose class list.
-        file: as it was exported, CSV.
-        id_column: what ids are taken from; empty: found out.
-        replace: whoever is not on it is taken off.
-        dry_run: nothing is written.
+        course: the course.
+        file: the exported CSV.
+        id_column: the column with the ids; empty: detected.
+        replace: remove students who are not in the list.
+        dry_run: write nothing.
 
     Raises:
         CourseError: one of the lists is not usable; names the line.
@@ -48,6 +48,7 @@ def import_roster(
     try:
         own = atomic.read(course.roster) if course.roster.is_file() else None
         change = merged(own, listed.students, replace=replace)
+        # Unchanged content is not rewritten, which keeps the time stamp of the file.
         if not dry_run and change.content != own:
             atomic.write(course.roster, change.content)
     except (OSError, CourseError) as error:
@@ -56,10 +57,10 @@ def import_roster(
 
 
 def listed_students(data: bytes) -> tuple[Student, ...]:
-    """The students of a class list as a platform exports it, or of the course's own, to be enrolled.
+    """Return the students of a platform's class list, or of the course's roster, for enrolment.
 
     Raises:
-        CourseError: it is no such list, or a row has no usable id; names the line.
+        CourseError: it is not such a list, or a row has no usable id; names the line.
     """
     listed = read_class_list(data)
     if listed.left_out:

@@ -1,4 +1,4 @@
-"""Statistics of a run: figures by name, for a table or for machines."""
+"""Statistics of a grading run: figures by name, for a table or for programs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ REMARKED = {
     "time of handing in not known": ("time-not-known", "time-accepted"),
     "graded by an earlier attempt": ("earlier-attempt",),
 }
-"""What the figures of a run list by name, and the codes of the remarks."""
+"""Remarks that the figures list by name, with their codes."""
 
 
 def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
-    """The figures of one run.
+    """Return the figures of one run.
 
     Args:
-        outcomes: of it.
-        seconds: that it took.
+        outcomes: of the run.
+        seconds: its duration.
     """
     scores = [outcome.graded.score for outcome in outcomes]
     fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
@@ -53,20 +53,22 @@ def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any
 
 
 def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float]]:
-    """Where the time of a run went: by step milliseconds for each submission that was graded.
+    """Return where the time of a run went: milliseconds for each graded submission, by step.
 
-    The last two rows are of the whole process and all that it started: what no step tells is its start,
-    the imports of its sandboxes and what it did for the class as a whole.
+    The last two rows are about the whole process and its children: time outside of any step is spent on
+    start-up, imports of sandboxes, and work for the class as a whole.
 
     Args:
         stopwatch: of the run.
-        submissions: that were graded now.
+        submissions: number of submissions graded in this run.
     """
     steps = dict(stopwatch.steps())
     used = os.times()
     whole = StepTime(0.0, used.user + used.children_user, used.system + used.children_system)
     told = [sum(getattr(one, name) for one in steps.values()) for name in ("user_seconds", "system_seconds")]
+    # Clock resolutions differ, so that the difference may come out slightly negative.
     rest = StepTime(0.0, max(0.0, whole.user_seconds - told[0]), max(0.0, whole.system_seconds - told[1]))
+    # All results may have been known before: then no submission was graded.
     per = 1000 / max(1, submissions)
     return {
         name: {
@@ -79,12 +81,12 @@ def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float
 
 
 def faults_of_ours(outcomes: Iterable[Outcome]) -> list[str]:
-    """What went wrong on our side, a line for each: whose submission, and what."""
+    """Return our own errors as lines of student and error."""
     return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
 
 
 def remarks_with_codes(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
-    """The remarks with one of these codes, a line for each: who, about which question if about one, what."""
+    """Return the remarks with one of these codes as lines: student, question if about one, and text."""
     return [
         f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
         for outcome in sorted(outcomes, key=lambda one: one.student)
@@ -94,7 +96,7 @@ def remarks_with_codes(outcomes: Sequence[Outcome], codes: Collection[str]) -> l
 
 
 def _refused(outcome: Outcome) -> bool:
-    """For its time: whether it could be read was not tried."""
+    """Decide whether a submission was refused as too late; it was not read then."""
     return outcome.timing is not None and outcome.timing.refused
 
 

@@ -1,7 +1,7 @@
-"""Sheets for marking elsewhere, as files: CSV for spreadsheet programs, JSON Lines for programs.
+"""Marking sheets as files: CSV for spreadsheet programs, JSON Lines for other programs.
 
-What spreadsheets do to a table is foreseen: semicolons, byte order marks, decimal commas, blank lines at the
-end, values that would be taken for formulas, cells that are cut. What is read is never evaluated.
+Changes that spreadsheets make to a table are handled: semicolons, byte order marks, decimal commas, trailing
+blank lines, values that would be taken for formulas, truncated cells. Input is never evaluated.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ COLUMNS = (
     "state",
 )
 NEEDED = ("assignment", "row", "points", "comment", "state")
-"""Columns that are read; others are for whoever marks, and may be changed or left out."""
+"""Columns that are read; the others inform graders, and may be changed or left out."""
 ENDINGS = (".csv", ".jsonl")
 MOST_BYTES = 64 << 20
 FLAGGED = "yes"
-"""What stands in the column of flags; whatever else somebody writes there means the same."""
+"""Value in the column of flags; any other text that a grader writes there means the same."""
 MOST_COMMENT = 20_000
-"""Characters."""
+"""Maximum length in characters."""
 _MOST_CELL = 32_000
-"""UTF-16 units of a cell; spreadsheet programs cut what is longer than 32,767."""
+"""Maximum length of a cell in UTF-16 units; spreadsheet programs truncate cells longer than 32,767."""
 _MOST_TEXT = 2_000_000
-"""Characters of a text in JSON Lines."""
+"""Maximum length of a text in JSON Lines, in characters."""
 _FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r\n]")
-"""How a cell begins that a spreadsheet may take for a formula, with the apostrophes that guard it."""
+"""Start of a cell that a spreadsheet may take for a formula, with the apostrophes that guard it."""
 _NUMBER = re.compile(r"([+-]?)([0-9]{1,6})(?:[.,]([0-9]{1,6}))?")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*')
 _UNKEEPABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -61,28 +61,28 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class SheetLine(Struct, frozen=True):
-    """What is read of one row."""
+    """The values read from one row."""
 
     place: str
     """``row 7``, as a spreadsheet counts, or ``line 7``."""
     assignment: str
     row: str
     who: str
-    """As the row says; nothing follows from it."""
+    """As in the row; used only in messages."""
     points: str
     comment: str
     remark: str | None
-    """On the item alone; None: the sheet has no such column."""
+    """On the item; None: the sheet has no such column."""
     flag: str | None
     """`FLAGGED`, or empty; None: the sheet has no such column."""
     state: str
 
 
 def write_sheet(rows: Sequence[Mapping[str, str]], ending: str) -> bytes:
-    """Rows as a file.
+    """Serialise rows as a file.
 
     Args:
-        rows: values of `COLUMNS`, as `plain` leaves them.
+        rows: values of `COLUMNS`, as returned by `to_plain_text`.
         ending: one of `ENDINGS`.
     """
     if ending == ".jsonl":
@@ -92,45 +92,49 @@ def write_sheet(rows: Sequence[Mapping[str, str]], ending: str) -> bytes:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     writer.writerows([guarded(_cut(row[name], _MOST_CELL)) for name in COLUMNS] for row in rows)
+    # The byte order mark makes spreadsheet programs read the file as UTF-8.
     return text.getvalue().encode("utf-8-sig")
 
 
 def plain(text: str) -> str:
-    """Text as any program reads it back: what hides, reorders or breaks is spelled out or gone."""
+    """Make text safe to round-trip: characters that hide, reorder or break are spelled out or removed."""
     return printable_text(text, _MOST_TEXT)
 
 
 def comment_of(text: str) -> str:
-    """A comment without what files and programs change about it: ends of lines, and space around it."""
+    """Normalise a comment: line ends and surrounding space, which files and programs change."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def _cut(text: str, most: int) -> str:
+    # Spreadsheet programs count UTF-16 units; characters outside the BMP count twice.
     units = text.encode("utf-16-le")
     if len(units) <= 2 * most:
         return text
+    # The cut may split a surrogate pair; its first half is dropped.
     shown = units[: 2 * most].decode("utf-16-le", "ignore")
     return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
 
 
 def guarded(value: str) -> str:
-    """A value that no spreadsheet takes for a formula; numbers stay numbers. `unguarded` undoes it."""
+    """Protect a value from being taken for a formula; numbers stay numbers. `strip_guard` reverts it."""
     if _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
 
 
 def unguarded(value: str) -> str:
-    """A value as it was before `guarded`."""
+    """Revert `guard_value`."""
     return value[1:] if value.startswith("'") and _FORMULA.match(value) else value
 
 
 def points_in(text: str) -> Decimal | None:
-    """Points as people type them, with a comma or a point; None for an empty cell.
+    """Parse points as people type them, with a comma or a point; None for an empty cell.
 
     Raises:
         ValueError: it is something else.
     """
+    # Spreadsheet programs may write the minus sign U+2212.
     stripped = text.strip().replace("−", "-")
     if not stripped:
         return None
@@ -142,10 +146,10 @@ def points_in(text: str) -> Decimal | None:
 
 
 def read_sheet(data: bytes, ending: str) -> list[SheetLine]:
-    """The rows of a file; those that are blank are left out.
+    """Read the rows of a file; blank rows are skipped.
 
     Raises:
-        CourseError: it is too large, not text that can be read, or lacks a column; names the line.
+        CourseError: it is too large, not readable as text, or lacks a column; names the line.
     """
     if len(data) > MOST_BYTES:
         raise CourseError(f"a sheet of {len(data)} bytes is too large; at most {MOST_BYTES >> 20} MB")
@@ -168,6 +172,7 @@ def _csv_rows(text: str) -> Iterator[SheetLine]:
     if stated:
         text = text.partition("\n")[2]
     first = text.lstrip().partition("\n")[0]
+    # Column names contain no separators, so the most frequent candidate in the header is the separator.
     separator = stated[1] if stated else max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     names: list[str] = []
@@ -180,6 +185,7 @@ def _csv_rows(text: str) -> Iterator[SheetLine]:
                 names = [unguarded(value).strip().lower() for value in values]
                 _check_columns(names)
                 continue
+            # Empty cells at the end are harmless: spreadsheet programs pad rows with them.
             if any(value.strip() for value in values[len(names) :]):
                 raise CourseError(f"{place}: expected {len(names)} values, got {len(values)}")
             padded = [*values, *[""] * (len(names) - len(values))]
@@ -196,6 +202,7 @@ def _json_rows(text: str) -> Iterator[SheetLine]:
             continue
         place = f"line {number}"
         try:
+            # Numbers stay texts: a float would lose digits of a state or of points.
             row = json.loads(written, parse_float=str, parse_int=str, parse_constant=str)
         except (ValueError, RecursionError) as error:
             raise CourseError(f"{place}: not a JSON object: {error}") from error

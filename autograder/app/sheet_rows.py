@@ -1,7 +1,7 @@
-"""What a sheet for marking elsewhere has rows of: answers that people decide on, by themselves or in groups.
+"""Rows of a marking sheet: answers that need manual grading, individually or in groups.
 
-Rows and states are named by digests that follow from the course's secret: they tell nothing of a student, and
-are those of just this assignment.
+Rows and states are named by digests derived from the course's secret: they reveal nothing about a student,
+and are valid only for this assignment.
 """
 
 from __future__ import annotations
@@ -23,59 +23,61 @@ from autograder.store import Store
 from autograder.stream import derived
 
 _SEEN, _OWN, _VALUES = 8, 4, 4
-"""Bytes of a state: what a marker saw, that the row was written for it, and what stood in the row."""
+"""Lengths in bytes of the parts of a state: the content that a grader saw, the identity of the row, and its
+values."""
 
 
 class SheetSubject(Struct, frozen=True, eq=False):
-    """A class whose answers are on a sheet."""
+    """A class with answers on a sheet."""
 
     assignment: Assignment
     store: Store
     results: Mapping[str, Graded]
-    """Of those who belong to the class."""
+    """Results of the members of the class."""
 
 
 class SheetAnswer(Struct, frozen=True):
-    """One student's answer in a cell, and what is known of it."""
+    """One student's answer in a cell, with its verdicts and mark."""
 
     student: str
     question: Question
     cell: str
     asked: tuple[Item, ...]
-    """The items that a person decides on."""
+    """The manually graded items."""
     verdicts: Mapping[str, Decimal | None]
     mark: PersonMark
     text: str
     group: str
-    """Of equal answers; empty: it stands by itself."""
+    """Group of equal answers; empty: not grouped."""
     reasons: Mapping[str, str] = {}
-    """Item → why it waits, for staff; nothing for what people mark anyway."""
+    """Item → reason for manual review, for staff; nothing for items that are always graded manually."""
 
     @property
     def open(self) -> bool:
-        """It waits for a person."""
+        """Whether it needs manual grading."""
         return self.mark.points is None or self.mark.again
 
     def points(self, item: Item) -> Decimal | None:
-        """What a person gave an item, where that is known and stands."""
+        """Return the points that a grader gave an item, if they are known and valid."""
         if self.mark.again:
             return None
         if self.mark.items or self.mark.points is None:
             return self.mark.items.get(item.id)
         if len(self.asked) > 1:
             return None
+        # A mark of the whole cell determines the points of its only manual item.
         found = self.mark.points - sum((one for one in self.verdicts.values() if one is not None), Decimal(0))
         alone = cell_points(self.question, self.cell, self.verdicts, {item.id: found})
         return found if lies_within(found, item) and alone == self.mark.points else None
 
 
 class SheetBundle(Struct, frozen=True):
-    """The answers that one row of each item is about: one, or all equal ones."""
+    """The answers behind one row of each item: one, or all equal ones."""
 
     key: str
-    """Under which its rows are known."""
+    """Name from which its rows are derived."""
     label: str
-    """How it is named where nobody is."""
+    """Label in sheets without names."""
     answers: tuple[SheetAnswer, ...]
 
     @property
@@ -84,37 +86,37 @@ class SheetBundle(Struct, frozen=True):
         return self.answers[0]
 
     def points(self, item: Item) -> str:
-        """An item's points as a sheet shows them; empty where there are none, or different ones."""
+        """Return an item's points for a sheet; empty if there are none, or different ones."""
         found = {one.points(item) for one in self.answers}
         return number(found.pop()) if len(found) == 1 else ""
 
     @property
     def comment(self) -> str:
-        """The comment as a sheet shows it; empty where there are different ones."""
+        """The comment for a sheet; empty if there are different ones."""
         found = {comment_of(plain(one.mark.comment)[:MOST_COMMENT]) for one in self.answers}
         return found.pop() if len(found) == 1 else ""
 
     def remark(self, item: Item) -> str:
-        """The remark on an item as a sheet shows it; empty where there are different ones."""
+        """Return the remark on an item for a sheet; empty if there are different ones."""
         found = {comment_of(plain(one.mark.remarks.get(item.id, ""))[:MOST_COMMENT]) for one in self.answers}
         return found.pop() if len(found) == 1 else ""
 
     def reason(self, item: Item) -> str:
-        """Why an item waits; where there are different reasons, all of them."""
+        """Return the reason for an item's manual review; all reasons if there are several."""
         return "; ".join(dict.fromkeys(filter(None, (one.reasons.get(item.id) for one in self.answers))))
 
     @property
     def flag(self) -> str:
-        """The flag as a sheet shows it; empty where some have none."""
+        """The flag for a sheet; empty if an answer has none."""
         return FLAGGED if all(one.mark.flagged for one in self.answers) else ""
 
     @property
     def students(self) -> str:
-        """Whose answers they are."""
+        """The students with these answers."""
         return plain(", ".join(one.student for one in self.answers))
 
     def seen(self, secret: bytes) -> str:
-        """A digest of what a marker sees: texts, marks, and what the items are worth."""
+        """Return a digest of everything that a grader sees: texts, marks, and possible points."""
         shown = [
             [
                 one.student,
@@ -131,53 +133,55 @@ class SheetBundle(Struct, frozen=True):
             ]
             for one in self.answers
         ]
+        # The label separates digests by purpose, so that none can be passed off as another.
         return derived(secret, "sheet seen", json.dumps(shown))[:_SEEN].hex()
 
     def row(self, secret: bytes, item: Item) -> str:
-        """The name of an item's row."""
+        """Return the name of an item's row."""
         digest = derived(secret, "sheet row", self.key, self.first.question.id, self.first.cell, item.id)
         return f"r{digest[:8].hex()}"
 
 
 def number(points: Decimal | None) -> str:
-    """Points as a sheet writes them; empty for none."""
+    """Format points for a sheet; empty for None."""
     return "" if points is None else f"{points.normalize():f}"
 
 
 class SheetState(Struct, frozen=True):
-    """What a row says of the moment when it was written, as three digests in hexadecimal."""
+    """The state of a row at the time of writing, as three digests in hexadecimal."""
 
     seen: str
-    """Of what its marker saw (`SheetBundle.seen`)."""
+    """Digest of the content that the grader saw (`SheetBundle.hash_seen`)."""
     own: str
-    """That the row was written for it, in this assignment of this course."""
+    """Digest that binds the state to this row, assignment and course."""
     values: str
-    """Of points, comment, remark and flag that stood in it."""
+    """Digest of the points, comment, remark and flag in the row."""
 
     @classmethod
     def of(
         cls, secret: bytes, assignment: str, row: str, seen: str, values: tuple[str, ...] = ("", "")
     ) -> SheetState:
-        """The state of a row that holds these points and this comment, and a flag and remark if there are."""
+        """Return the state of a row with these points, this comment, and an optional flag and remark."""
+        # Only this course can compute it, so that a foreign or forged row is recognised.
         own = derived(secret, "sheet state", assignment, row, seen)[:_OWN].hex()
         return cls(seen, own, derived(secret, "sheet values", row, *values)[:_VALUES].hex())
 
     @classmethod
     def read(cls, written: str) -> SheetState:
-        """The state in a sheet; of something else, one that no row has."""
+        """Parse the state in a sheet; other input gives a state that matches no row."""
         seen, own = 1 + 2 * _SEEN, 1 + 2 * (_SEEN + _OWN)
         return cls(written[1:seen], written[seen:own], written[own:])
 
     def __str__(self) -> str:
-        """As it stands in a sheet: no program takes it for a number."""
+        """Format it for a sheet; the leading letter keeps programs from taking it for a number."""
         return f"v{self.seen}{self.own}{self.values}"
 
 
 def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
-    """Every answer that people decide on, and the students whose result is by other points.
+    """Return every answer that needs manual grading, and the students with outdated results.
 
     Raises:
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment, secret = subject.assignment, subject.assignment.course.secret()
     marks = subject.store.marks(assignment.name)
@@ -196,6 +200,7 @@ def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
                 asked = tuple(item for item in items if verdicts[item.id] is None)
                 if not asked:
                     continue
+                # Students with different variants answered different questions, so they are not grouped.
                 whole = all(item.manual for item in items) and rubric.draws is None
                 marked = MarkedCell(question, cell, asked, whole and len(asked) == len(items), secret)
                 text = marked.answers([graded]).get(student, "")
@@ -211,7 +216,7 @@ def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
 
 
 def _is_outdated(graded: Graded, rubric: Rubric) -> bool:
-    """Whether a result is by other points than the rubric's: what is given now would be of another number."""
+    """Decide whether a result has other points than the rubric, so that new marks would not fit it."""
     known = {(one.question, one.item): one.possible for one in graded.score.items}
     return graded.score.rubric_version != rubric.version or any(
         known.get((question.id, item.id)) != max(item.points, Decimal(0))
@@ -221,7 +226,7 @@ def _is_outdated(graded: Graded, rubric: Rubric) -> bool:
 
 
 def bundles_of(subject: SheetSubject, answers: Iterable[SheetAnswer], *, groups: bool) -> list[SheetBundle]:
-    """What rows are about, in the rubric's order, and there in an order that tells nothing of students."""
+    """Return the bundles behind rows in the rubric's order, and within a cell in a pseudonymous order."""
     name, secret = subject.assignment.name, subject.assignment.course.secret()
     order = {question.id: at for at, question in enumerate(subject.assignment.rubric.questions)}
     members: dict[tuple[str, str, str], list[SheetAnswer]] = {}

@@ -1,8 +1,8 @@
-"""Marking elsewhere: what people decide on as a sheet, and what they gave entered from it.
+"""Marking elsewhere: export answers that need manual grading as a sheet, and import the marks in it.
 
-A row is one item of one answer, or of all equal answers. Each carries a state: a digest of what its marker
-saw, answer and mark. So nothing is entered over an answer or a mark that has changed since, and a row that
-nobody touched is never entered. The state also shows that a row was written for just this assignment.
+A row is one item of one answer, or of all equal answers. Each has a state: a digest of the answer and mark
+that the grader saw. An answer or mark that has changed since is never overwritten, and an untouched row is
+never imported. The state also shows that a row was written for exactly this assignment.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ from autograder.tables import hint, name_list
 
 
 class SheetChoice(Struct, frozen=True):
-    """What a sheet shows, and of whom."""
+    """Selection of the content of a sheet."""
 
     cells: Collection[str] = ()
     """Only these grade cells; empty: all."""
     flagged: bool = False
-    """Only answers that somebody should look at."""
+    """Only flagged answers."""
     waiting: bool = False
-    """Only answers that have no mark, or one that is to be looked at again."""
+    """Only answers without a mark, or with one that needs another look."""
     names: bool = False
-    """Students' ids in the place of names that tell nothing."""
+    """Students' ids instead of pseudonyms."""
     groups: bool = False
     """One row for all equal answers."""
 
 
 class MarkingSheet(Struct, frozen=True):
-    """A sheet as it is written."""
+    """Content of a sheet to be written."""
 
     rows: tuple[Mapping[str, str], ...]
     remarks: tuple[str, ...]
@@ -75,53 +75,53 @@ class MarkingSheet(Struct, frozen=True):
 
 
 class SheetChange(Struct, frozen=True):
-    """What one answer, or all equal ones, get."""
+    """The change of one answer, or of all equal ones."""
 
     place: str
-    """Of its first row."""
+    """Position of its first row."""
     who: str
     cell: str
     before: tuple[Decimal | None, ...]
-    """The different points of its cell so far, None for none."""
+    """The distinct previous points of its cell, None for none."""
     points: Decimal | None
     """Of the cell; None: only the comment changes."""
     comment: bool
-    """It is another one, or a remark on an item is."""
+    """Whether the comment, or a remark on an item, changes."""
     flag: bool
-    """It is set, or taken away."""
+    """Whether the flag is set or removed."""
     marks: tuple[tuple[str, CellName, PersonMark], ...]
-    """By student: what is entered."""
+    """Marks to enter, by student."""
 
 
 class SheetPlan(Struct, frozen=True):
-    """What becomes of a sheet."""
+    """Planned changes of a sheet."""
 
     assignment: str
     errors: tuple[str, ...] = ()
-    """Why nothing of it is entered."""
+    """Errors that prevent the whole import."""
     refused: tuple[str, ...] = ()
-    """Rows that are not entered, and why."""
+    """Rows that are not imported, with reasons."""
     changes: tuple[SheetChange, ...] = ()
 
 
 class SheetEntry(Struct, frozen=True):
-    """What was entered from a sheet."""
+    """Result of importing a sheet."""
 
     plan: SheetPlan
     entered: tuple[SheetChange, ...] = ()
     refused: tuple[str, ...] = ()
-    """All rows that were not entered, and why."""
+    """All rows that were not imported, with reasons."""
 
 
 _EVERYTHING = SheetChoice()
 
 
 def make_sheet(subject: SheetSubject, choice: SheetChoice = _EVERYTHING) -> MarkingSheet:
-    """What people decide on, a row for each answer and item.
+    """Return answers that need manual grading, one row for each answer and item.
 
     Raises:
         CourseError: there is no such cell.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     assignment = subject.assignment
     known = [cell for question in assignment.rubric.questions for cell in question.cells()]
@@ -180,14 +180,15 @@ def _rows(
 
 
 def _values(points: str, comment: str, flag: str, remark: str) -> tuple[str, ...]:
-    """What a row holds, for its state."""
+    """Return the content of a row for its state."""
+    # Empty flags and remarks are left out, so that states of sheets without these columns match.
     if remark:
         return points, comment, flag, remark
     return (points, comment, flag) if flag else (points, comment)
 
 
 def _suggestion(question: Question, item: Item, text: str) -> str:
-    """Return the words of an item's list that an answer holds. They give no points."""
+    """Return the words of an item's word list that occur in an answer. They give no points."""
     if not item.manual:
         return ""
     shown = text[: prose.MOST]
@@ -196,7 +197,7 @@ def _suggestion(question: Question, item: Item, text: str) -> str:
 
 
 class _Filled(Struct, frozen=True):
-    """A row, and what it is about."""
+    """A row with its bundle and item."""
 
     line: SheetLine
     state: SheetState
@@ -206,20 +207,20 @@ class _Filled(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Its points are not those that it shows for what stands now."""
+        """Whether its points differ from those currently shown for the item."""
         return number(self.points) != self.bundle.points(self.item)
 
     @property
     def remark(self) -> str | None:
-        """The remark, where it is another one than the row shows for what stands now."""
+        """The remark, if it differs from the current one."""
         return None if self.line.remark == self.bundle.remark(self.item) else self.line.remark
 
 
 def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
-    """What a sheet would change. Nothing is entered.
+    """Plan the changes of a sheet. Nothing is entered.
 
     Raises:
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     name, secret = subject.assignment.name, subject.assignment.course.secret()
     errors = [*_strangers(name, secret, lines), *_twice(lines)]
@@ -251,6 +252,7 @@ def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
         found = _change(secret, filled)
         refused += [found] if isinstance(found, str) else []
         changes += [found] if isinstance(found, SheetChange) else []
+    # Two changes of one answer would depend on the order of rows.
     errors += _overlapping(changes)
     return SheetPlan(name, tuple(errors)) if errors else SheetPlan(name, (), tuple(refused), tuple(changes))
 
@@ -259,10 +261,11 @@ _CHANGED = "the answer or its mark has changed since the sheet was written; expo
 
 
 def _places(subject: SheetSubject, secret: bytes) -> dict[str, tuple[SheetBundle, Item]]:
-    """What each row that can be is about, of single answers and of groups."""
+    """Map every possible row, of single answers and of groups, to its bundle and item."""
     answers, _ = answers_of(subject)
     return {
         one.row(secret, item): (one, item)
+        # A sheet does not say whether it was exported with groups, so that both kinds of rows are known.
         for groups in (False, True)
         for one in bundles_of(subject, answers, groups=groups)
         for item in one.first.asked
@@ -280,7 +283,7 @@ def _is_untouched(name: str, secret: bytes, line: SheetLine, points: Decimal | N
 
 
 def _strangers(name: str, secret: bytes, lines: Sequence[SheetLine]) -> Iterator[str]:
-    """Rows that were not written for this assignment of this course."""
+    """Yield errors about rows that were not written for this assignment of this course."""
     for line in lines:
         state = SheetState.read(line.state)
         if line.assignment != name:
@@ -310,7 +313,7 @@ def _beyond(filled: Sequence[_Filled]) -> Iterator[str]:
 
 
 def _overlapping(changes: Sequence[SheetChange]) -> Iterator[str]:
-    """Answers that get marks from a row of their own and from one of all equal answers."""
+    """Yield errors about answers that get marks both from a row of one answer and from one of a group."""
     taken: dict[tuple[str, CellName], str] = {}
     for change in changes:
         others = [taken[student, cell] for student, cell, _ in change.marks if (student, cell) in taken]
@@ -320,7 +323,7 @@ def _overlapping(changes: Sequence[SheetChange]) -> Iterator[str]:
 
 
 def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | None:
-    """What the rows of an answer change; a sentence where they cannot be entered; None for nothing."""
+    """Return the change of an answer's rows; a sentence if they cannot be imported; None for no change."""
     bundle, line = filled[0].bundle, filled[0].line
     where = f"{', '.join(one.line.place for one in filled)} ({plain(line.who)[:80]})"
     comments = {one.line.comment for one in filled} - {bundle.comment}
@@ -335,6 +338,7 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
     stand = list(zip((one.mark for one in bundle.answers), marks, strict=True))
     if all(mark == new for mark, new in stand):
         return None
+    # The answer or mark has changed since the export. Rows that ask for the current mark are harmless.
     if any(one.state.seen != bundle.seen(secret) for one in filled):
         same = all(
             replace(mark, items={}, worth={}) == replace(new, items={}, worth={}) for mark, new in stand
@@ -356,7 +360,7 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
 def _wanted(
     answer: SheetAnswer, filled: Sequence[_Filled], comment: str | None, flag: str | None
 ) -> PersonMark | str:
-    """The mark that rows ask for, or why there is none."""
+    """Return the mark requested by rows, or the reason why there is none."""
     mark = answer.mark if comment is None else replace(answer.mark, comment=comment)
     mark = mark if flag is None else replace(mark, flagged=bool(flag))
     said = {**mark.remarks, **{one.item.id: one.remark for one in filled if one.remark is not None}}
@@ -381,16 +385,17 @@ def enter_sheet(
     plan: SheetPlan,
     together: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext,
 ) -> SheetEntry:
-    """Enter what a sheet changes: of each answer, or of all equal ones, the whole or nothing.
+    """Enter the changes of a sheet; each change completely or not at all.
 
     Args:
-        subject: whose sheet it is.
-        plan: of this very class; `plan_sheet`.
-        together: a transaction of the store, where it has some: what is entered in one that fails is gone.
+        subject: the class.
+        plan: of the same class, from `plan_sheet`.
+        together: a transaction of the store, if it has transactions: a failed one leaves no marks.
     """
     entered, refused = [], list(plan.refused)
     listed = subject.store.listed(plan.assignment)
     for change in plan.changes if not plan.errors else ():
+        # A student may have left the class since the plan was made.
         if not listed.issuperset(student for student, _, _ in change.marks):
             refused.append(f"{change.place} ({change.who}): {_CHANGED}")
             continue
@@ -414,20 +419,20 @@ def export_sheet(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> MarkingSheet:
-    """Write the sheet of a folder's course.
+    """Write the marking sheet of a folder course.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        to: the file, of one of `ENDINGS`; there must be none, since somebody may have filled it in.
-        choice: what it shows.
-        watch: hears what was found in the store.
-        store: opens the course's.
+        to: the file, with one of `ENDINGS`; it must not exist, because it may have been filled in.
+        choice: the content.
+        watch: receives remarks about the store.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: there is no such cell, the file is there or cannot be written, or nobody was graded.
+        CourseError: there is no such cell, the file exists or cannot be written, or no student was graded.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     ending = _ending(to)
     if to.exists():
@@ -436,6 +441,7 @@ def export_sheet(
     with store(assignment, new=False) as opened:
         sheet = make_sheet(_subject(assignment, opened, watch), choice)
     try:
+        # A sheet contains answers and marks, so only its owner can read it.
         atomic.write(to, write_sheet(sheet.rows, ending), mode=0o600)
     except OSError as error:
         raise CourseError(f"{to}: cannot be written: {error.strerror}") from error
@@ -450,19 +456,19 @@ def import_sheet(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> SheetEntry:
-    """Enter a sheet into a folder's course.
+    """Enter the marks of a sheet into a folder course.
 
     Args:
-        course: whose class.
-        path: of the sheet; it names its assignment.
-        dry_run: only tell what would change.
-        watch: hears what was found in the store.
-        store: opens the course's.
+        course: the course.
+        path: of the sheet, which names its assignment.
+        dry_run: only report the changes.
+        watch: receives remarks about the store.
+        store: opens the store of the course.
 
     Raises:
-        CourseError: the sheet cannot be read, or is of an assignment that the course does not have.
+        CourseError: the sheet cannot be read, or belongs to an assignment that the course does not have.
         RubricError: the rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     try:
         data = atomic.read(path, most=MOST_BYTES + 1)
@@ -477,6 +483,7 @@ def import_sheet(
     if name not in known:
         raise CourseError(f"{path}: assignment: {name[:80]!a} is not in the course; {hint(name, known)}")
     assignment = assignments.load(course, name)
+    # The lock keeps other imports and regrades from changing marks between plan and entry.
     with atomic.alone(course.root), store(assignment, new=False) as opened:
         subject = _subject(assignment, opened, watch)
         plan = plan_sheet(subject, lines)
@@ -484,7 +491,7 @@ def import_sheet(
 
 
 def _subject(assignment: Assignment, store: Store, watch: Listener) -> SheetSubject:
-    """The class as it lies in submitted/."""
+    """Return the class in submitted/."""
     for line in restore_marks(assignment, store):
         watch.tell(line)
     return SheetSubject(assignment, store, read_roll(assignment, store).results)

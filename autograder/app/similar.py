@@ -1,4 +1,4 @@
-"""Works of a class that are alike beyond chance and the task: a place for staff to look, never a verdict."""
+"""Find submissions more similar than chance and the task explain: a hint for staff, not a verdict."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _PYTHON = ".py"
 
 
 class SimilarClass(Struct, frozen=True):
-    """The pairs of a class that are most alike."""
+    """The most similar pairs of a class."""
 
     rubric: Rubric
     works: Mapping[str, ComparedWork]
     weights: Weights
     pairs: tuple[AlikePair, ...]
-    """The most alike first."""
+    """The most similar first."""
     remarks: tuple[str, ...]
-    """What was not, or not wholly, compared."""
+    """Sentences about everything that was not, or not completely, compared."""
 
 
 def similar(
@@ -50,19 +50,19 @@ def similar(
     most: int = 30,
     watch: Listener = SILENT,
 ) -> SimilarClass:
-    """Compare what counts of everybody, each with each. Nothing is run, and nothing needs to be graded.
+    """Compare all submissions that count with each other. Nothing is run, and no grading is needed.
 
-    What a group hands in together is compared once, as the work of whoever handed it in.
+    A shared submission of a group is compared once, as the work of the member who submitted it.
 
     Args:
-        course: whose class.
+        course: the course.
         name: of the assignment.
-        given: further notebooks and ``.py`` files that everybody had, such as those of a lecture.
-        most: pairs that are kept.
-        watch: hears of each work.
+        given: other notebooks and ``.py`` files that all students had, such as those of a lecture.
+        most: maximum number of pairs.
+        watch: notified after each work.
 
     Raises:
-        CourseError: nothing is there to compare, or a file of ``given`` cannot be read.
+        CourseError: there is nothing to compare, or a file of ``given`` cannot be read.
         RubricError: the rubric is not valid.
     """
     assignment = assignments.load(course, name)
@@ -73,10 +73,11 @@ def similar(
 
 
 def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Callable[[], SubmittedFiles]]:
-    """What is compared, by whoever handed it in: late ones as well, and what members of a group do alone."""
+    """Return the works to compare by submitter, including late ones and individual parts of group members."""
+    # Collecting a late submission would give no files; similarity concerns it all the same.
     untimed = [replace(one, timing=None) for one in counting]
     works = {one.student: partial(_alone, assignment, one) for one in untimed if one.by and one.own}
-    for one in sorted(untimed, key=lambda one: not one.by):  # a student's own last: it has what they do alone
+    for one in sorted(untimed, key=lambda one: not one.by):  # individual works last
         works[one.owner] = partial(collect, assignment, replace(one, own=one.folder) if one.by else one)
     return dict(sorted(works.items()))
 
@@ -86,7 +87,7 @@ def _alone(assignment: Assignment, handin: Handin) -> SubmittedFiles:
 
 
 def part_alone(rubric: Rubric, student: str, handed: SubmittedFiles) -> SubmittedFiles:
-    """Of what counts for a member of a group, their own notebooks, and the files that go with them."""
+    """Return a group member's individual notebooks, and the files that belong to them."""
     own = [one for one in rubric.assignment.notebooks if one.individual]
     return SubmittedFiles(
         student,
@@ -103,14 +104,14 @@ def compare(
     most: int = 30,
     watch: Listener = SILENT,
 ) -> SimilarClass:
-    """Compare works, each with each, wherever they lie.
+    """Compare works with each other, independent of where they are stored.
 
     Args:
-        assignment: theirs.
-        handed_in: by student; what fetches a work may fail, which is told of that student.
-        further: pieces that everybody had besides what was handed out.
-        most: pairs that are kept.
-        watch: hears of each work.
+        assignment: the assignment.
+        handed_in: functions that fetch a work, by student; a failure is reported for that student only.
+        further: pieces that all students had in addition to the release.
+        most: maximum number of pairs.
+        watch: notified after each work.
     """
     comparing, remarks = Comparing(), list[str]()
     found: dict[str, ComparedWork] = {}
@@ -130,7 +131,7 @@ def compare(
 
 
 def write_page(course: Course, found: SimilarClass) -> Path:
-    """Write the page for staff, ``staff/NAME-similar.html``; where it lies."""
+    """Write the page for staff, ``staff/NAME-similar.html``, and return its path."""
     path = course.root / "staff" / f"{found.rubric.assignment.name}-similar.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     page = render_similar(found.rubric, found.works, found.pairs, found.weights, remarks=found.remarks)
@@ -145,11 +146,12 @@ def _work(
     further: tuple[WorkPiece, ...],
     remarks: list[str],
 ) -> Work:
-    """What one student handed in, and what they had been handed out."""
+    """Return the submission of one student, with the release that the student received."""
     releases = assignment.releases
     try:
         releases = assignment.for_student(student).releases
     except AutograderError as error:
+        # Without the personal release, its differences from the common one count as the student's work.
         remarks.append(f"{student}: compared with the common release: {error}")
     pieces: list[WorkPiece] = []
     for notebook, data in handed.notebooks.items():
@@ -177,7 +179,7 @@ def _work(
 
 
 def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[WorkPiece, ...]:
-    """Everything that was handed out: all cells, and the modules beside them."""
+    """Return all released content: all cells, and the modules next to the notebooks."""
     cells = [
         WorkPiece("", cell.source, cell.cell_type == "code", name)
         for name, release in releases.items()
@@ -194,7 +196,7 @@ def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[
 
 
 def _given(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
-    """What staff name as known to everybody.
+    """Read files that staff declare as known to all students.
 
     Raises:
         CourseError: a file cannot be read, or is neither a notebook nor a module.

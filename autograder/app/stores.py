@@ -1,4 +1,4 @@
-"""Which store a course has, and in what it is rehearsed: the one place that names an implementation."""
+"""The store of a course and its rehearsal: the only module that names an implementation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class OpenStore(Protocol):
     """Opens the store of an assignment's course."""
 
     def __call__(self, assignment: Assignment, *, new: bool) -> Store:
-        """The store, opened.
+        """Open the store.
 
         Args:
-            assignment: whose course.
-            new: there may be none yet; then it is made.
+            assignment: an assignment of the course.
+            new: create the store if there is none yet.
         """
 
 
@@ -38,7 +38,7 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
     """Open nbgrader's gradebook in the course folder.
 
     Raises:
-        NothingKept: there is none yet, and it may not be new.
+        NothingKept: there is none yet, and ``new`` is false.
         GradebookError: it cannot be opened.
     """
     course = assignment.course
@@ -52,14 +52,14 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
 
 
 class RehearsalStore(MemoryStore):
-    """What a class would be if it was graded again: it begins as the course's store, which is only read.
+    """The state of a class after a regrade: starts as a copy of the course's store, which is only read.
 
-    What is computed is kept in a folder, so that it need not be computed again: neither after a kill, nor to
-    be entered.
+    Computed results are kept in a folder, so that they need not be computed again after a kill, or when they
+    are entered.
 
     Args:
         course: the store of the course.
-        kept: the folder, readable by its owner alone; made where it is not there.
+        kept: the folder, readable only by its owner; created if it does not exist.
     """
 
     def __init__(self, course: Store, kept: Path) -> None:
@@ -67,7 +67,7 @@ class RehearsalStore(MemoryStore):
         self._course = course
         self._folder = kept
         self.entries: dict[str, GradedEntry] = {}
-        """What was recorded here since `begun`, by student."""
+        """Entries recorded since `begin_rehearsal`, by student."""
 
     def begun(
         self,
@@ -77,18 +77,19 @@ class RehearsalStore(MemoryStore):
         marks: Mapping[str, Mapping[CellName, PersonMark]],
         decided: Mapping[AnswerName, Decimal],
     ) -> None:
-        """Take over where the class stands.
+        """Copy the current state of the class.
 
         Args:
-            rubric: as it is now.
+            rubric: the current one.
             releases: as in `Store.prepare`.
             stands: the results that count, each with the rubric that it was graded by.
-            marks: what people gave, by student.
-            decided: as `Store.decided`.
+            marks: manual marks, by student.
+            decided: as in `Store.decided`.
 
         Raises:
-            GradebookError: as `Store.prepare`.
+            GradebookError: as in `Store.prepare`.
         """
+        # Prepared first: marks can only be given in cells that the store knows.
         self.prepare(rubric, releases)
         super().record(list(stands))
         name = rubric.assignment.name
@@ -98,7 +99,7 @@ class RehearsalStore(MemoryStore):
                     self.give(name, student, cell, mark, decided.get((student, *cell)))
 
     def find(self, key: Key) -> Graded | None:
-        """What was computed before, or is known to the course."""
+        """Return a result that was computed before, or that the course's store has."""
         try:
             found = decode(atomic.read(self._path(key)))
         except OSError:
@@ -108,7 +109,7 @@ class RehearsalStore(MemoryStore):
     def record(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """See `Store.record`; what is new is kept in the folder first."""
+        """Record results as `Store.record`; new ones are kept in the folder first."""
         if run is not None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in entries if run is not None else ():
@@ -118,15 +119,16 @@ class RehearsalStore(MemoryStore):
         return super().record(entries, run=run, language=language)
 
     def tidy(self) -> None:
-        """Remove what was computed here and is not what was recorded."""
+        """Remove computed results that were not recorded."""
         used = {self._path(one.key).name for one in self.entries.values()}
         for path in self._folder.glob("*.json") if self._folder.is_dir() else ():
             if path.name not in used:
                 path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Remove what was computed here."""
+        """Remove all computed results."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, key: Key) -> Path:
+        # A hash is a valid file name, whatever characters the ids in the key contain.
         return self._folder / f"{hashlib.sha256(msgspec.json.encode(key)).hexdigest()}.json"

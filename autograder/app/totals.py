@@ -1,4 +1,4 @@
-"""The total of a course: several assignments together, without the lowest where the course drops some."""
+"""The total of a course over several assignments, without the lowest ones if the course drops some."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class Total(Struct, frozen=True):
 
     @property
     def points(self) -> Decimal:
-        """Of what counts."""
+        """Points of the assignments that count."""
         return sum((part.points for part in self.parts if not part.dropped), NOTHING)
 
     @property
     def possible(self) -> Decimal:
-        """Of what counts."""
+        """Possible points of the assignments that count."""
         return sum((part.possible for part in self.parts if not part.dropped), NOTHING)
 
     @property
     def final(self) -> bool:
-        """Nothing is open that could change it."""
+        """Whether no open mark can change it."""
         return all(part.final for part in self.parts)
 
 
@@ -56,23 +56,24 @@ class Totals(Struct, frozen=True):
 
     rows: tuple[Total, ...]
     assignments: tuple[str, ...]
-    """In order: those that were graded."""
+    """The graded ones, in order."""
     dropped: int
-    """How many of the lowest are left out."""
+    """Number of lowest assignments that are left out."""
     remarks: tuple[str, ...]
     """For staff, a sentence each."""
 
 
 def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_store) -> Totals:
-    """Everybody's total over the assignments that ``exams.toml`` names, or those with an end alone.
+    """Return each student's total over the assignments in ``exams.toml``, or else those with a deadline.
 
-    Lowest is the smallest share of the possible points; of equal ones the later assignment is dropped. What
-    nobody was graded in yet counts for nobody; so many fewer are dropped as there are such assignments.
+    The lowest assignments are those with the smallest share of the possible points; of equal ones the later
+    is dropped. An assignment without any graded student does not count, and reduces the number of dropped
+    ones.
 
     Raises:
         CourseError: no assignment is named, none was graded, or a list of the course is not usable.
         RubricError: a rubric is not valid.
-        GradebookError: the store refused.
+        GradebookError: the store reported an error.
     """
     order, drop = schedule.best_of(course)
     if not order:
@@ -88,6 +89,7 @@ def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_
             remarks += [f"{name}: {remark}" for remark in stand.roll.remarks]
         else:
             remarks.append(f"{name} counts for nobody: nobody was graded in it yet")
+    # An assignment that is not graded yet already is one that does not count.
     drop = max(0, drop - (len(order) - len(graded)))
     students = {student for rows in graded.values() for student in rows}
     if course.roster.is_file():
@@ -97,10 +99,11 @@ def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_
 
 
 def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: int) -> Total:
-    """The total of one student; what they did not hand in are no points."""
+    """Return the total of one student; a missing submission has zero points."""
     parts = []
     for name, rows in graded.items():
         stand = rows.get(student)
+        # Without a standing, the possible points are those of any other student.
         whole = stand or next(iter(rows.values()))
         possible = sum((one.possible for one in whole.questions if not one.bonus), NOTHING)
         points, final = (stand.total, stand.final) if stand else (NOTHING, True)
@@ -109,12 +112,14 @@ def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: i
 
 
 def dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
-    """The parts, with the lowest ones marked as dropped."""
+    """Return the parts, with the lowest ones marked as dropped."""
 
     def share(at: int) -> Fraction:
         part = parts[at]
+        # Fractions compare exactly. Without possible points the share counts as full, so it is dropped last.
         return Fraction(part.points) / Fraction(part.possible) if part.possible else Fraction(1)
 
+    # By -index: of equal shares, the later assignment is dropped first.
     lowest = sorted(range(len(parts)), key=lambda at: (share(at), -at))[:drop]
     return tuple(
         TotalPart(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)

@@ -1,4 +1,4 @@
-"""New assignments from templates: one file per kind of question in ``kinds/``."""
+"""New assignments from templates: one file for each kind of question in ``kinds/``."""
 
 from autograder.authoring.starting import Started, start
 from autograder.authoring.templates import known_kinds

@@ -1,6 +1,6 @@
-"""The page about formulas, made from the tables that formulas are read with.
+"""The documentation page about formulas, generated from the tables of the formula parser.
 
-Regenerate it with ``make docs``; a test fails when it is stale, and when an example is read otherwise.
+Regenerate it with ``make docs``; a test fails if it is stale, or if an example is read differently.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SYMBOLS: Mapping[str, RubricSymbol] = {
     "d_head": RubricSymbol(aliases=("d_k",)),
     "n": RubricSymbol(),
 }
-"""The symbols of the examples."""
+"""Symbols of the examples."""
 READ: Sequence[str] = (
     "12*n_layers*d_model^2", "12 L d²", "12·n_layers·d_model**2", r"12 n_{layers} d_{\text{model}}^2",
     r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d",
@@ -42,14 +42,14 @@ READ: Sequence[str] = (
     "d⁻⁰·⁵", "|d|",
     "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)", "sqrt(n)*0,5",
 )  # fmt: skip
-"""Examples of what is read."""
+"""Examples of accepted formulas."""
 REFUSED: Sequence[str] = (
     "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
     "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
     "8*", "d^2000", "n = 1 = ",
     "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
 )  # fmt: skip
-"""Examples of what is refused."""
+"""Examples of refused formulas."""
 RELATIONS: Sequence[str] = (
     "d = h*d_k", "d_k == d/h", "Eq(d, h*d_k)", r"d &= h \cdot d_{k}", "d ≡ h d_k", "n < d", r"n \lt d",
     "d > n", "n <= d/2", "n ≤ d/2", r"n \leqslant \frac{d}{2}", "d => 2n", r"d \geq 2n", "Le(n, d/2)",
@@ -66,7 +66,7 @@ MEANINGS: Mapping[str, str] = {
     "⌈": "opens what is rounded up", "⌉": "closes it", "⌊": "opens what is rounded down", "⌋": "closes it",
     ",": "separates values",
 }  # fmt: skip
-"""Kind of a token → what it does."""
+"""Meaning of each kind of token."""
 LIMITS: Sequence[tuple[int, str]] = (
     (tokens.MAX_CHARS, "characters of a formula"),
     (tokens.MAX_TOKENS, "signs, names and numbers in it"),
@@ -76,6 +76,7 @@ LIMITS: Sequence[tuple[int, str]] = (
     (evaluate.MAX_EXPONENT, "the largest constant exponent, and the largest number before `!`"),
     (parse.MAX_ELEMENTS, "entries of a tuple, sides of an equation"),
 )
+"""Limits of the parser, each with a description for the page."""
 
 HEAD = """\
 # Formulas
@@ -152,7 +153,7 @@ statement is exactly true of the answer. An item may give points for one:
 
 
 def page() -> str:
-    """The whole page as Markdown."""
+    """Return the whole page as Markdown."""
     greek = ", ".join(f"{letter} `{name}`" for name, letter in GREEK.items())
     sections = (
         HEAD,
@@ -187,12 +188,12 @@ def page() -> str:
 
 
 def vocabulary() -> Vocabulary:
-    """The vocabulary of the examples."""
+    """Return the vocabulary of the examples."""
     return Vocabulary(SYMBOLS)
 
 
 def _grammar() -> str:
-    """The indented block of the reader's own description."""
+    """Return the indented block of the parser's docstring as a code block."""
     lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
     block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
     return "\n".join(("```", *block, "```"))
@@ -209,8 +210,9 @@ def _signs() -> Iterator[tuple[str, ...]]:
 
 
 def _unicode() -> dict[str, list[str]]:
-    """Sign → the characters of other alphabets that are read as it."""
+    """Map each sign to the characters of other alphabets that are read as it."""
     found: dict[str, list[str]] = {}
+    # Beyond ASCII up to the CJK blocks: all mathematical signs that the tables may rewrite are in this range.
     for character in map(chr, range(0x80, 0x3000)):
         if character.isprintable() and not character.isalnum():
             try:
@@ -273,11 +275,13 @@ def _errors() -> Iterator[tuple[str, ...]]:
 def _diagnoses() -> Iterator[tuple[str, ...]]:
     for code in CODES:
         variants = [template(key, "en") for key in sentences() if key.split(".")[:2] == ["diagnosis", code]]
+        # A diagnosis has several sentences; the one with most parameters is the most informative.
         yield f"`{code}`", _escaped(max(variants, key=lambda text: text.count("{")))
 
 
 def _sentence(key: str, params: Mapping[str, str]) -> str:
-    """The student's sentence without its first half, which says where."""
+    """Return the student's sentence without its first half, which gives the position."""
+    # The first half quotes the answer, which the left column of the table already shows.
     text = template(key, "en").partition("”: ")[2]
     for name, value in params.items():
         text = text.replace(f"{{{name}}}", value)
@@ -285,11 +289,12 @@ def _sentence(key: str, params: Mapping[str, str]) -> str:
 
 
 def _code(texts: Iterable[str]) -> str:
-    """Texts as code; those with a backtick are fenced twice."""
+    """Format texts as code; a text with a backtick gets a double fence."""
     return " ".join(f"`` {text} ``" if "`" in text else f"`{_escaped(text)}`" for text in texts)
 
 
 def _escaped(text: str) -> str:
+    # A bar or a newline would break the row of a Markdown table.
     return text.replace("|", "\\|").replace("\n", " ")
 
 

@@ -1,6 +1,6 @@
-"""The reference of rubrics: a page for each kind, made of what lies in its folder, and the list of them.
+"""The reference of rubrics: a page for each kind, copied from the folder of the kind, and the list of kinds.
 
-``python -m autograder.authoring.pages docs`` writes them; a test fails when they are stale.
+``python -m autograder.authoring.pages docs`` writes them; a test fails if they are stale.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from autograder.kinds import kinds
 
 OVERVIEW = "rubric.md"
 BEGIN, END = "<!-- kinds: made by make docs -->", "<!-- kinds end here -->"
-"""Between these two lines of the overview the kinds are listed."""
+"""Lines of the overview that enclose the generated list of kinds."""
 
 
 def pages(overview: str) -> Mapping[str, str]:
-    """Every page by its place below the folder of the documentation.
+    """Return every page by its path below the folder of the documentation.
 
     Args:
-        overview: the page about rubrics as it is.
+        overview: the current page about rubrics.
     """
     found = {name: _pages_of(kind) for name, kind in kinds().items()}
     before, _, rest = overview.partition(f"{BEGIN}\n")
@@ -34,7 +34,7 @@ def pages(overview: str) -> Mapping[str, str]:
 
 
 def _pages_of(kind: Kind) -> dict[str, str]:
-    """The kind's pages by name: ``reference.md``, and ``reference-….md`` for what was too long for that."""
+    """Return the kind's pages by name: ``reference.md``, and its continuations ``reference-….md``."""
     sections = sorted(kind.folder.glob("reference*.md"), key=lambda path: path.stem)
     return {
         f"{kind.name}{path.stem.removeprefix('reference')}.md": path.read_text("utf-8") for path in sections
@@ -42,13 +42,13 @@ def _pages_of(kind: Kind) -> dict[str, str]:
 
 
 def _row(name: str, section: str) -> str:
-    """A line of the list, from a heading such as ``# `shape`: sizes, axis by axis``."""
+    """Format a row of the list from a heading such as ``# `shape`: sizes, axis by axis``."""
     heading = section.partition("\n")[0].removeprefix(f"# `{name}`: ")
     return f"| [`{name}`](kinds/{name}.md) | {heading} |"
 
 
 def main(words: Sequence[str]) -> int:
-    """Write the pages into a folder; the exit code."""
+    """Write the pages into a folder and return the exit code."""
     if len(words) != 1:
         sys.stderr.write("usage: python -m autograder.authoring.pages docs\n")
         return 2

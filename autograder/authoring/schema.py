@@ -1,7 +1,7 @@
-"""The JSON Schema of rubrics, made from the records that read them; for editors.
+"""The JSON Schema of rubrics, generated for editors from the records that read rubrics.
 
-An editor that knows it completes keys, shows what they mean and underlines typos. It knows the shape of a
-rubric only: that points add up, or that names fit together, is seen when the rubric is read.
+An editor that knows the schema completes keys, shows their meaning and underlines typos. The schema describes
+only the shape of a rubric: sums of points and references between names are checked when the rubric is read.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PLACEHOLDER: Schema = {
 }
 _DRAWN = (Integers, Choices, Computed, Planted)
 _MADE = (Scale, Step)
-"""What is made of a table when the rubric is read, and is never written itself."""
+"""Records that are computed from a table when the rubric is read, and are never written themselves."""
 
 
 def schema() -> Schema:
-    """The whole schema."""
+    """Return the whole schema."""
     found = {name: (kind.check.question_type, kind.check.item_type) for name, kind in kinds().items()}
     pairs = [record for pair in found.values() for record in pair]
     common = (AssignmentSettings, Grading, Threshold, Question, Item, ManualItem)
@@ -75,7 +75,7 @@ def schema() -> Schema:
 
 
 def _assignment(assignment: Schema, grading: Schema, threshold: Schema) -> Schema:
-    """The table of the assignment, with the one on grades as it is written."""
+    """Return the table of the assignment, with its table of grades as authors write it."""
     either = [{"enum": [*NAMED]}, {"type": "array", "items": threshold}]
     scale = {**grading["properties"]["scale"], "anyOf": either}
     written = {**grading, "properties": {**grading["properties"], "scale": scale}}
@@ -87,7 +87,7 @@ def _assignment(assignment: Schema, grading: Schema, threshold: Schema) -> Schem
 
 
 def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema]) -> Schema:
-    """A question of one kind: what every question has, and what this kind adds."""
+    """Return the schema of a question of one kind: the common keys and those of the kind."""
     made = _joined(common, options, str(options.get("description", "")))
     made["properties"]["kind"] = {"const": name}
     made["properties"]["item"] = {"type": "array", "minItems": 1, "items": {"anyOf": items}}
@@ -97,12 +97,12 @@ def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema
 
 
 def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -> list[Schema]:
-    """The items that a question of one kind may have: automatic ones, and those that a person decides on."""
+    """Return the items that a question of one kind may have: automatic and manually graded ones."""
     automatic = _joined(common, options, f"An item of a {name!r} question.")
     automatic["properties"]["manual"] = {"const": False}
-    if name in CHECKED_KINDS:  # the rest is in the file of checks
+    if name in CHECKED_KINDS:  # the other keys are in the file of checks
         automatic["required"] = ["id"]
-    # What the kind reads of an automatic item may stay in one that a person decides on.
+    # An item may keep the keys of an automatic item when an author changes it to manual grading.
     both = {"properties": {**options["properties"], **manual_options["properties"]}}
     manual = _joined(common, both, "An item that a person decides on.")
     manual["properties"]["manual"] = {"const": True}
@@ -112,6 +112,7 @@ def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -
 
 def _joined(common: Schema, options: Schema, description: str) -> Schema:
     properties = {**common["properties"], **options["properties"]}
+    # These two fields hold parsed keys of the same table; authors never write them.
     for read_apart in ("options", "items"):
         properties.pop(read_apart, None)
     required = {*common.get("required", ()), *options.get("required", ())} & set(properties)
@@ -139,7 +140,7 @@ def _variant(drawn: Iterable[str]) -> Schema:
 
 
 def _plain(one: Any) -> Any:
-    """Decimals are numbers in TOML; whatever else is as msgspec has it."""
+    """Return a schema with Decimals as numbers, as in TOML, and with descriptions on one line."""
     if isinstance(one, list):
         return [_plain(part) for part in one]
     if not isinstance(one, dict):
@@ -153,7 +154,7 @@ def _plain(one: Any) -> Any:
 
 
 def _or_drawn(one: Any) -> Any:
-    """A number may be drawn: then a placeholder stands in its place."""
+    """Allow a placeholder in place of every number, because variants may draw numbers per student."""
     if isinstance(one, list):
         return [_or_drawn(part) for part in one]
     if not isinstance(one, dict):
@@ -165,7 +166,7 @@ def _or_drawn(one: Any) -> Any:
 
 
 def _told(definition: Schema, texts: Mapping[str, str]) -> Schema:
-    """A record's schema with a description of each of its keys."""
+    """Add the descriptions of its keys to a record's schema."""
     properties = {
         name: {**one, "description": texts[name]} if name in texts else one
         for name, one in definition.get("properties", {}).items()
@@ -174,21 +175,23 @@ def _told(definition: Schema, texts: Mapping[str, str]) -> Schema:
 
 
 def _texts(records: Iterable[type[Struct]]) -> dict[str, dict[str, str]]:
-    """What the source says below each field: by the names a record may have in the schema, and by key."""
+    """Collect the docstrings below the fields, by each name of the record in the schema, and by key."""
     texts: dict[str, dict[str, str]] = {}
     for record in reachable(msgspec.inspect.multi_type_info(records)):
         written: dict[str, str] = {}
+        # From base class to subclass, so that a subclass can replace a description.
         for one in reversed(record.__mro__):
             if issubclass(one, Struct) and one is not Struct:
                 written |= _texts_of(one)
         keys = {field.name: field.encode_name for field in msgspec.structs.fields(record)}
         told = {keys[name]: text for name, text in written.items() if name in keys}
+        # msgspec uses the short name, or the qualified one if two records share their short name.
         texts[record.__name__] = texts[f"{record.__module__}.{record.__qualname__}"] = told
     return texts
 
 
 def reachable(types: Iterable[Any]) -> list[type[Struct]]:
-    """Every record that occurs in types, as deep as they go."""
+    """Return every record that occurs in the given types, at any depth."""
     found: list[type[Struct]] = []
     waiting = list(types)
     while waiting:
@@ -205,7 +208,8 @@ def reachable(types: Iterable[Any]) -> list[type[Struct]]:
 
 
 def _texts_of(record: type) -> dict[str, str]:
-    """The texts below the fields in the source of one class."""
+    """Return the docstrings below the fields in the source of one class."""
+    # Docstrings below fields are not kept at run time, so they are read from the source.
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(record))).body
     body = node.body if isinstance(node, ast.ClassDef) else []
     return {
@@ -218,7 +222,7 @@ def _texts_of(record: type) -> dict[str, str]:
 
 
 def main() -> None:
-    """``python -m autograder.authoring.schema``."""
+    """Print the schema: ``python -m autograder.authoring.schema``."""
     sys.stdout.write(json.dumps(schema(), ensure_ascii=False, indent=1) + "\n")
 
 

@@ -1,6 +1,6 @@
-"""Writes a new assignment, and a new course around it where the folder is empty.
+"""Write a new assignment, and a new course around it if the folder is empty.
 
-Rubric, checks and source notebook are texts that are meant to be changed.
+Rubric, checks and source notebook are starting points for the author to change.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Refused(NotebookExporter):
 # Asked by `nbgrader autograde` and by the button of formgrader.
 c.Autograde.exporter_class = Refused
 '''
-"""The course's ``nbgrader_config.py``. It stands alone: formgrader may run where this package is not."""
+"""The course's ``nbgrader_config.py``. It imports nothing of this package: formgrader may run without it."""
 
 IGNORED = "".join(
     f"/{name}\n"
@@ -105,30 +105,31 @@ title = {{ en = "{name}" }}
 
 
 class Started(Struct, frozen=True):
-    """What was written."""
+    """Result of `start_assignment`: the files written."""
 
     files: tuple[Path, ...]
     course: bool
-    """Whether a course was begun around the assignment."""
+    """Whether a course was created around the assignment."""
 
 
 def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
-    """Write the rubric, the notebook and the checks of a new assignment. Nothing is ever replaced.
+    """Write the rubric, the notebook and the checks of a new assignment. Never replace a file.
 
     Args:
         folder: of a course, or empty, or not there yet.
         name: of the assignment.
-        kinds: of its questions; all where none is named.
+        kinds: of its questions; all kinds if empty.
 
     Raises:
-        CourseError: the name is not allowed or taken, there is no such kind, or the folder holds
-            something else; nothing is written then.
+        CourseError: the name is not allowed or taken, there is no such kind, or the folder holds something
+            else. Nothing is written in these cases.
     """
     if not NAME.fullmatch(name):
         raise CourseError(
             f"{name!r} cannot be an assignment's name: expected a letter, then up to 59 letters, digits, "
             "'-' or '_'"
         )
+    # The name becomes part of the name of a Python module, which must be a valid identifier and no keyword.
     module = name.replace("-", "_")
     if keyword.iskeyword(module):
         module += "_"
@@ -144,6 +145,7 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
         f"assignments/{name}/{name}.ipynb": notebook(_parse(text, checks), templates),
         **checks,
     }
+    # Everything is rendered and checked before the first write: an error leaves the folder as it was.
     taken = [path for path in (*files, f"assignments/{name}") if (folder / path).exists()]
     if taken:
         raise CourseError(
@@ -164,7 +166,8 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
 
 
 def _parse(rubric: str, checks: Mapping[str, str]) -> Rubric:
-    """Read the rubric of templates, whose checks lie nowhere yet."""
+    """Parse the rubric of templates with checks that are not written to the course yet."""
+    # The parser reads the files of checks, which are not in the course yet.
     with tempfile.TemporaryDirectory() as folder:
         for path, text in checks.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +176,7 @@ def _parse(rubric: str, checks: Mapping[str, str]) -> Rubric:
 
 
 def _is_new(folder: Path) -> bool:
-    """Whether a course is to be begun there: hidden files and a README do not matter.
+    """Decide whether a new course is needed; hidden files and a README do not make a folder non-empty.
 
     Raises:
         CourseError: the folder is neither a course nor empty.
@@ -193,10 +196,10 @@ def _is_new(folder: Path) -> bool:
 
 
 def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
-    """The notebook as JSON; the same templates give the same text.
+    """Return the notebook as JSON; the same templates give the same text.
 
     Args:
-        rubric: made of the templates; it says how many points each cell can bring.
+        rubric: made of the templates; it gives the maximum points of each cell.
         templates: one for each question, in order.
     """
     cells = [
@@ -245,6 +248,7 @@ def _cell(
         **marks,
     }
     if points is not None:
+        # nbgrader stores points as JSON numbers; whole points stay integers, as formgrader writes them.
         nbgrader["points"] = int(points) if points == int(points) else float(points)
     return {
         "cell_type": "code" if code else "markdown",
@@ -256,7 +260,7 @@ def _cell(
 
 
 def rubric_file(name: str, templates: Sequence[Template]) -> str:
-    """The rubric of all questions."""
+    """Format the rubric with all questions."""
     points = sum((Decimal(template.question["points"]) for template in templates), Decimal(0))
     preload = sorted({module for template in templates for module in template.assignment.get("preload", ())})
     text = _HEAD.format(name=name, points=points)

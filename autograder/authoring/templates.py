@@ -1,16 +1,16 @@
-"""The templates: what a question of each kind looks like, as a Markdown file of fenced blocks in its folder.
+"""The templates: an example question of each kind, as a Markdown file of fenced blocks in the kind's folder.
 
 A template's blocks are named by the first line of their fence::
 
-    ```toml assignment     what the assignment needs: ``preload`` and ``symbols``; may be missing
+    ```toml assignment     settings the assignment needs: ``preload`` and ``symbols``; optional
     ```toml rubric         one [[question]]
     ```markdown prompt     the text of the question
-    ```python given        code that students get; may be missing
+    ```python given        code that students get; optional
     ```python answer       the answer cell, solution between markers (or ``markdown answer``)
-    ```markdown ID         the answer key of a manually graded cell with this id; may be missing
-    ```python checks       the checks of the question, for reference/checks; may be missing
+    ```markdown ID         the answer key of a manually graded cell with this id; optional
+    ```python checks       the checks of the question, for reference/checks; optional
 
-``MODULE`` stands for the assignment in names of such files.
+In the names of such files, ``MODULE`` is replaced by the name of the assignment.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from autograder.errors import CourseError
 from autograder.kinds import kinds
 
 FILE = "template.md"
-"""In the folder of a kind."""
+"""Name of the template in the folder of a kind."""
 _BLOCK = re.compile(r"^```(\w+) ([\w-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 class Template(Struct, frozen=True):
-    """One kind's question."""
+    """The example question of one kind."""
 
     kind: str
     rubric: str
@@ -46,26 +46,27 @@ class Template(Struct, frozen=True):
     given: str = ""
     checks: str = ""
     written: Mapping[str, str] = {}
-    """Key of each further text cell, by its id."""
+    """Answer key of each additional text cell, by its id."""
 
     @property
     def question(self) -> Mapping[str, Any]:
-        """The rubric's table."""
+        """The question's table of the rubric."""
+        # Points are exact, so they must not be read as floats.
         entry: Mapping[str, Any] = tomllib.loads(self.rubric, parse_float=Decimal)["question"][0]
         return entry
 
 
 def known_kinds() -> tuple[str, ...]:
-    """The kinds that have a template, by name."""
+    """Return the names of the kinds that have a template."""
     return tuple(name for name, kind in kinds().items() if (kind.folder / FILE).is_file())
 
 
 def load(word: str, module: str) -> Template:
-    """Return the template that a word asks for.
+    """Return the template of the kind with the given name or alias.
 
     Args:
         word: a kind's name or alias.
-        module: the assignment's name in those of files.
+        module: the assignment's name as it occurs in names of files.
 
     Raises:
         CourseError: there is no such kind (with a suggestion).
@@ -103,7 +104,7 @@ def _template(kind: str, module: str) -> Template:
 
 
 def chosen(names: Sequence[str], module: str) -> tuple[Template, ...]:
-    """The templates of these kinds, each once and in the given order; all of them where none is named.
+    """Load the templates of these kinds, each once and in the given order; all of them if no kind is named.
 
     Raises:
         CourseError: there is no such kind.

@@ -1,4 +1,4 @@
-"""A class for trying things out: invented students who answer the shipped assignments in many ways."""
+"""Demo class: invented students who answer the shipped assignments in many ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demo's class writes, read from ``data/``: answers with what they earn, and texts for people."""
+"""Answers of the demo class, read from ``data/``: automatic answers with their points, and free texts."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ DATA = Path(__file__).with_name("data")
 
 
 class Sample(Struct, frozen=True):
-    """One thing a student may write into one answer cell."""
+    """One possible content of an answer cell."""
 
     source: str
     """The cell's code."""
     points: Mapping[str, Decimal]
-    """By automatic item: what it earns. An item that is missing here is not known exactly."""
+    """Points earned, by automatic item. A missing item has no known result."""
     portrait: str = ""
-    """What is wrong, in a few words; empty when the answer is right."""
+    """Short description of the mistake; empty if the answer is right."""
 
     @property
     def earned(self) -> Decimal:
-        """Points of the automatic items."""
+        """Total points of the automatic items."""
         return sum(self.points.values(), Decimal(0))
 
 
 Samples = Mapping[str, tuple[Sample, ...]]
-"""By question, in the order of the notebook."""
+"""Samples by question, in the order of the notebook."""
 
 
 class Answers(Struct, frozen=True):
-    """What may stand in the cells of one assignment."""
+    """Possible answers to one assignment."""
 
     right: Samples
     wrong: Samples
     hostile: Samples
-    """Code that is up to no good, and earns nothing."""
+    """Malicious code, which earns no points."""
     written: Mapping[str, tuple[str, ...]]
-    """By cell: what people read."""
+    """Texts for manually graded cells, by cell."""
 
 
 @functools.cache
 def table(name: str) -> dict[str, Any]:
-    """A file of ``data/``, with exact decimals."""
+    """Load a TOML file of ``data/`` with exact decimals."""
     return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"), parse_float=Decimal)
 
 
 def answers(name: str) -> Answers:
-    """The answers of one assignment.
+    """Load the answers to one assignment.
 
     Raises:
-        ValueError: an edit's old text does not stand exactly once in the answer that it changes.
+        ValueError: the old text of an edit does not occur exactly once in the answer that it changes.
     """
     stated = table(name)
     questions = {question: one for question, one in stated.items() if "right" in one}
@@ -72,6 +72,7 @@ def answers(name: str) -> Answers:
 
 
 def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:
+    # A wrong answer is written out in full, or derived by edits from the right answer number "of".
     source = stated.get("source") or _edited(question["right"][stated.get("of", 1) - 1], stated["edits"])
     return Sample(source, _points(stated["points"]), stated["portrait"])
 
@@ -79,6 +80,7 @@ def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:
 def _hostile(question: Mapping[str, Any], stated: Mapping[str, str]) -> tuple[Sample, ...]:
     nothing = dict.fromkeys(question["points"], Decimal(0))
     return tuple(
+        # Not str.format: the code contains braces.
         Sample(source.replace("{name}", question["name"]), nothing, portrait)
         for portrait, source in stated.items()
     )
@@ -90,6 +92,7 @@ def _points(stated: Mapping[str, Any]) -> dict[str, Decimal]:
 
 def _edited(plain: str, changes: list[list[str]]) -> str:
     for old, new in changes:
+        # An ambiguous or outdated edit would silently leave the answer right.
         if plain.count(old) != 1:
             raise ValueError(f"{old!r} does not stand exactly once in the answer")
         plain = plain.replace(old, new)
@@ -97,5 +100,5 @@ def _edited(plain: str, changes: list[list[str]]) -> str:
 
 
 def assignment(name: str, text: str) -> str:
-    """The Python line that assigns a text to a name; raw where the text has backslashes."""
+    """Format the Python line that assigns a text to a name; a raw string if the text has backslashes."""
     return f'{name} = r"{text}"' if "\\" in text else f'{name} = "{text}"'

@@ -1,4 +1,4 @@
-"""Notebooks that are broken or hostile. The class has a few; none may change anybody's mark."""
+"""Broken and hostile notebooks. The demo class has a few; none may change the marks of other students."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ Notebook = dict[str, Any]
 
 
 class Damage(Struct, frozen=True):
-    """One way in which a file gets broken on its way."""
+    """One way in which a file is damaged between student and grader."""
 
     portrait: str
     apply: Callable[[Notebook], bytes]
     readable: bool
-    """Whether the answers can still be told from it."""
+    """Whether the answers can still be read from it."""
     lost: tuple[str, ...] = ()
-    """Questions whose answer is gone."""
+    """Questions that lose their answer."""
 
 
 class Attack(Struct, frozen=True):
-    """One attempt on the grader, as code in a cell of its own or in place of an answer."""
+    """One attack on the grader: code in an additional cell or in an answer cell."""
 
     portrait: str
     source: str
     instead_of: str = ""
-    """The question whose answer cell holds the code; empty: a cell of its own at the start."""
+    """The question that has the code in its answer cell; empty: an additional cell at the start."""
     slow: bool = False
-    """It hangs until a limit ends it, which costs the run wall time."""
+    """The attack hangs until a limit stops it, which costs the run wall time."""
 
 
 def dumped(notebook: Notebook) -> bytes:
-    """The file of a notebook."""
+    """Serialise a notebook as its file."""
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def grade_id(cell: Mapping[str, Any]) -> str:
-    """The name of a cell; empty where nbgrader knows none."""
+    """Return the grade_id of a cell; empty if it has no metadata of nbgrader."""
     return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def _truncated(notebook: Notebook) -> bytes:
     whole = dumped(notebook)
+    # As after an interrupted upload.
     return whole[: len(whole) * 2 // 3]
 
 
@@ -75,6 +76,7 @@ def _copied_cell(question: str, notebook: Notebook) -> bytes:
     for cell in notebook["cells"]:
         cells.append(cell)
         if grade_id(cell) == f"{question}-answer":
+            # The copy keeps its grade_id, as when a student duplicates a cell in Jupyter.
             cells.append({**cell, "id": f"{cell['id']}-copy", "source": "copied_by_mistake = True"})
     return dumped({**notebook, "cells": cells})
 
@@ -85,7 +87,12 @@ def _without_metadata(notebook: Notebook) -> bytes:
 
 
 def damages(question: str, copied: str) -> tuple[Damage, ...]:
-    """Ways to break a file; the answer to one question gets lost, that to another one copied."""
+    """Return the ways to damage a file.
+
+    Args:
+        question: loses its answer in one of them.
+        copied: has its answer cell duplicated in another.
+    """
     return (
         Damage("file cut off", _truncated, readable=False),
         Damage("check cells deleted", _checks_deleted, readable=True),
@@ -100,15 +107,15 @@ def damages(question: str, copied: str) -> tuple[Damage, ...]:
 
 
 ATTACKS: tuple[Attack, ...] = tuple(Attack(**one) for one in table("attacks")["attack"])
-"""Attempts on the grader, whatever the assignment is."""
+"""Attacks that work for any assignment."""
 
 
 def equals_everything(question: str, name: str, value: str) -> Attack:
-    """An answer that says yes to every comparison.
+    """Return an answer that claims to be equal to any value.
 
     Args:
-        question: whose answer it is.
-        name: that is assigned.
+        question: the question that it answers.
+        name: the variable that is assigned.
         value: a wrong answer, as a text.
     """
     return Attack(
@@ -120,13 +127,14 @@ def equals_everything(question: str, name: str, value: str) -> Attack:
 
 
 def tampered(notebook: Notebook) -> Notebook:
-    """A notebook whose flags, points and locked cells were changed in the student's favour."""
+    """Return the notebook with flags, points and locked cells changed in the student's favour."""
     cells = []
     for cell in notebook["cells"]:
         flags = cell["metadata"].get("nbgrader")
         if not flags:
             cells.append(cell)
             continue
+        # The grader must not believe any of these fields: it reads flags and points from the release.
         changed = {**flags, "locked": False, "schema_version": 99}
         source = cell["source"]
         if flags["grade"]:
@@ -138,7 +146,7 @@ def tampered(notebook: Notebook) -> Notebook:
 
 
 def forged_outputs(notebook: Notebook) -> Notebook:
-    """A notebook whose check cells claim full marks."""
+    """Return the notebook with outputs that claim full marks below its check cells."""
     claim = {"output_type": "stream", "name": "stdout", "text": "38 of 38 points\n"}
     cells = [
         {**cell, "outputs": [claim], "execution_count": 1} if cell["source"].startswith('check("') else cell

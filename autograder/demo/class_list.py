@@ -1,4 +1,4 @@
-"""Invented people: neutral names for a class, its roster, and when they sat the exam."""
+"""Invented people: neutral names for a class, its roster, and its submission times."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from autograder.demo.answers import table
 
 FIRST, LAST = table("names")["first"], table("names")["last"]
 MAX_STUDENTS = len(FIRST) * len(LAST)
-"""So many different names can be made."""
+"""The number of different full names."""
 MINUTES = 90
 START = datetime(2026, 2, 12, 10, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 LATE, EXTRA = 4, 6
-"""Which student hands in late, and which one is given more time and uses it."""
+"""Numbers of the student who submits late, and of the one who has an extension and uses it."""
 AFTER: Mapping[int, timedelta] = {
     LATE: timedelta(minutes=MINUTES, seconds=247),
     EXTRA: timedelta(minutes=MINUTES + 12),
 }
-"""After the start; everybody else hands in within the time."""
+"""Submission times of those two, after the start; all others submit in time."""
 
 
 class Person(Struct, frozen=True):
@@ -34,23 +34,24 @@ class Person(Struct, frozen=True):
 
     @property
     def email(self) -> str:
-        """An address that reaches nobody."""
+        """An undeliverable address."""
         return f"{self.id}@example.org"
 
 
 def student_id(number: int) -> str:
-    """The id of a student, who are counted from 1."""
+    """Format the id of a student; students are counted from 1."""
     return f"s{1000 + number}"
 
 
 def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
-    """So many people with different names and ids, in the order of their ids.
+    """Draw people with different names and ids, ordered by id.
 
     Raises:
-        ValueError: there are not so many names.
+        ValueError: the count is below 1 or above the number of names.
     """
     if not 1 <= count <= MAX_STUDENTS:
         raise ValueError(f"students: expected a number from 1 to {MAX_STUDENTS}, got {count}")
+    # One draw over all pairs of names: no two people can get the same full name.
     drawn = generator.permutation(MAX_STUDENTS)[:count]
     return tuple(
         Person(student_id(number), FIRST[int(index) % len(FIRST)], LAST[int(index) // len(FIRST)])
@@ -59,14 +60,15 @@ def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
 
 
 def roster(listed: Sequence[Person]) -> str:
-    """The CSV that gradebooks read."""
+    """Format the CSV roster that gradebooks read."""
     lines = [f"{person.id},{person.first_name},{person.last_name},{person.email}" for person in listed]
     return "\n".join(("id,first_name,last_name,email", *lines)) + "\n"
 
 
 def exams(assignment: str, students: int) -> str:
-    """The course's ``exams.toml``, for a class of a size."""
+    """Format the course's ``exams.toml`` for a class of the given size."""
     lines = [f"[{assignment}]", f"start = {START:%Y-%m-%dT%H:%M:%S}", f'zone = "{START.tzinfo}"']
+    # A smaller class does not have the student with the extension.
     if students >= EXTRA:
         lines += ["", f"[{assignment}.students.{student_id(EXTRA)}]", "extra_minutes = 15"]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""A whole course to try things out with, and whether the marks came out as they must."""
+"""The demo course, and the comparison of its marks with the expected ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKER = ".demo"
 
 
 class MarkComparison(Struct, frozen=True):
-    """The marks given beside the marks each invented student must get."""
+    """Comparison of the marks given with the marks that each invented student must get."""
 
     students: int
     items: int
@@ -33,11 +33,11 @@ class MarkComparison(Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Whether every automatic item got exactly the marks it must."""
+        """Whether every automatic item got exactly the expected marks."""
         return not self.differences
 
     def figures(self) -> dict[str, Any]:
-        """For the summary."""
+        """Return the figures for the summary."""
         return {
             "automatic items compared": self.items,
             "items with other marks than known beforehand": len(self.differences),
@@ -47,20 +47,22 @@ class MarkComparison(Struct, frozen=True):
 
 @contextlib.contextmanager
 def removed_on_failure(folder: Path, *, students: int, seed: int) -> Iterator[None]:
-    """Remove a course that is made here if it fails, so that nothing half stands in the way of the next try.
+    """Remove a course that is made in this context if an error occurs, so that the next try starts clean.
 
-    The course of an earlier run stays, and so does that of a run that was interrupted: the same command goes
-    on with it. So does whatever else was in the folder.
+    The course of an earlier run stays, and so does the course of an interrupted run: the same command resumes
+    it. Any other content of the folder stays, too.
     """
     existed = folder.is_dir()
     is_resumed = _marked(folder) == _mark(students, seed)
     is_foreign = existed and any(folder.iterdir()) and not _marked(folder)
     try:
         yield
+    # An interruption (KeyboardInterrupt) keeps the course on purpose: the same command resumes it.
     except Exception:
         if not is_resumed and not is_foreign:
             shutil.rmtree(folder, ignore_errors=True)
             if existed:
+                # A folder that existed before, though empty, exists afterwards.
                 folder.mkdir(parents=True, exist_ok=True)
         raise
 
@@ -70,16 +72,16 @@ def _mark(students: int, seed: int) -> str:
 
 
 def _marked(folder: Path) -> str:
-    """Which class the course in a folder has; empty: there is no course of a demo."""
+    """Return the marker of the demo course in a folder; empty if there is no demo course."""
     marker = folder / MARKER
     return marker.read_text() if marker.is_file() else ""
 
 
 def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, list[DemoStudent]]]:
-    """Make the course, or take up the one that was made there before with the same class.
+    """Make the course, or resume the one that was made there before for the same class.
 
     Returns:
-        The course, and by assignment what the class handed in.
+        The course, and the submitted class by assignment.
 
     Raises:
         CourseError: the folder holds something else, or the shipped course cannot be found.
@@ -99,6 +101,7 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
         if _marked(folder) != wanted:
             shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    # Written first: a run that is interrupted from here on is recognised and resumed.
     (folder / MARKER).write_text(wanted)
     for name in SHIPPED:
         ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
@@ -117,7 +120,7 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
 
 
 def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkComparison:
-    """Every automatic item of every readable submission against what is known beforehand."""
+    """Compare every automatic item of every readable submission with its expected points."""
     graded = {outcome.student: outcome.graded for outcome in outcomes}
     differences, items, students = [], 0, 0
     for person in people:
@@ -136,7 +139,7 @@ def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkC
 
 
 def where_to_look(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:
-    """What a newcomer opens first, given the outcomes by assignment."""
+    """List the files that a newcomer opens first, given the outcomes by assignment."""
     lines = []
     for name, graded in outcomes.items():
         ranked = sorted(graded, key=lambda one: one.graded.score.points)

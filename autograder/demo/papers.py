@@ -1,7 +1,7 @@
-"""One student's answers to all questions: which are right, which carry a misconception, which are missing.
+"""One student's answers to all questions: right, wrong with a known misconception, or missing.
 
-The decoder that is to be repaired is edited: a repair is a text of the listing and what a student writes
-there. Nothing here knows the right listing as a whole: students start from what they were given, too.
+The decoder to be repaired is edited: a repair replaces a text of the listing with the student's text. This
+module does not contain the repaired listing: students start from the given listing, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from autograder.errors import NotebookError
 ANSWERS = answers("dl4nlp-exam")
 GPT2 = answers("gpt2")
 CAUSES = ("task4-d", "task4-e", "task4-f", "task4-g")
-"""Questions that ask for a cause; each cause may be named once."""
+"""Questions that ask for a cause; each cause may be named only once."""
 QUESTIONS = (
     *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
     *("task2-c", "task2-d", "task2-f", "task2-h"),
@@ -35,17 +35,17 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
     "in Unicode": re.compile(r"[^\x00-\x7f]"),
     "as Python": re.compile(r"\*\*"),
 }
-"""A student who gets everything right keeps to one notation where it can be told."""
+"""Notations of formulas. A student with all answers right keeps to one notation if it is recognisable."""
 
 CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
-"""By the misconception in (h): the right continuation in (i)."""
+"""The right continuation in (i), by the misconception in (h)."""
 
 CONSISTENT: Mapping[tuple[str, str], Mapping[str, Decimal]] = {
     (earlier, pair["later"]): pair["points"]
     for pair in table("dl4nlp-exam")["consistent"]
     for earlier in pair["earlier"]
 }
-"""By two misconceptions, the second of which follows from the first: what the second answer earns then."""
+"""Points of the second answer, by two misconceptions of which the second follows from the first."""
 
 
 _STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
@@ -55,11 +55,11 @@ MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
     for fault, one in _STATED.items()
     if "misconception" in one
 }
-"""By fault: a portrait, and a change at the right place that does not repair it."""
+"""By fault: a portrait, and a change at the right position that does not repair it."""
 
 
 class Repair(Struct, frozen=True):
-    """One fault of the listing, and the ways in which students put it right."""
+    """One fault of the listing, and the ways in which students repair it."""
 
     given: str
     written: tuple[str, ...]
@@ -68,11 +68,11 @@ class Repair(Struct, frozen=True):
 REPAIRS: Mapping[str, Repair] = {
     fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
 }
-"""By fault, which is also the rubric's item."""
+"""Repairs by fault, which is also the item of the rubric."""
 
 
 class Level(Struct, frozen=True):
-    """How a student does on average, as probabilities."""
+    """Average performance of a student, as probabilities."""
 
     portrait: str
     right: float
@@ -87,28 +87,29 @@ ABSENT = Level("nothing answered", 0.0, 1.0)
 
 
 class DemoPaper(Struct, frozen=True):
-    """What one student writes into the answer cells."""
+    """All answers of one student."""
 
     portrait: str
     sources: Mapping[str, str]
-    """By grade_id of the cell; cells that are missing keep the stub."""
+    """By grade_id of the cell; missing cells keep the stub."""
     points: Mapping[str, Decimal]
-    """By ``question.item``: what every automatic item earns."""
+    """By ``question.item``: points that each automatic item earns."""
 
 
 def write_paper(level: Level, listing: str, generator: np.random.Generator) -> DemoPaper:
-    """Draw one student's answers.
+    """Draw one student's answers to the exam.
 
     Args:
         level: how well the student does.
-        listing: the decoder as the release gives it.
-        generator: decides everything that is left to chance.
+        listing: the decoder as in the release.
+        generator: source of all random choices.
     """
     notation = tuple(NOTATIONS)[generator.integers(len(NOTATIONS))] if level is EXCELLENT else ""
     samples = {question: _answer(question, level, notation, listing, generator) for question in QUESTIONS}
     looking_back = samples["task3-h"]
     if looking_back is None or looking_back.portrait:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+    # After task3-i is final: both passes compare the answers as they will be written.
     _once(samples)
     _told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
@@ -134,6 +135,7 @@ def _answer(
     if question == "task5-a":
         return _decoder(listing, generator, right=right)
     among: Sequence[Sample] = (ANSWERS.right if right else ANSWERS.wrong)[question]
+    # Not every question has an answer in each notation.
     if notation:
         among = [sample for sample in among if NOTATIONS[notation].search(sample.source)] or among
     return among[int(generator.integers(len(among)))]
@@ -144,6 +146,7 @@ def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sa
     way = int(generator.integers(6))
     if right:
         return repaired(listing, faults, way)
+    # A student who is not entirely right misses at least one fault.
     found = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
     missed = [fault for fault in MISCONCEPTIONS if fault not in found]
     misconception = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
@@ -153,7 +156,7 @@ def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sa
 def _continued(
     looking_back: Sample | None, changed_model: Sample | None, generator: np.random.Generator
 ) -> Sample | None:
-    """The answer to (i) of a student whose (h) is wrong: carried on from there, right, or missing."""
+    """Return the answer to (i) of a student with a wrong (h): consistent with (h), right, or missing."""
     if changed_model is None:
         return None
     if looking_back is not None and looking_back.portrait in CARRIED:
@@ -164,7 +167,7 @@ def _continued(
 
 
 def _once(samples: dict[str, Sample | None]) -> None:
-    """Give an answer its points where it is right for what stands in an earlier one."""
+    """Give points to answers that are right given the mistake in an earlier answer."""
     portraits = {sample.portrait for sample in samples.values() if sample}
     for question, sample in samples.items():
         if sample is None:
@@ -175,7 +178,7 @@ def _once(samples: dict[str, Sample | None]) -> None:
 
 
 def _told_apart(samples: dict[str, Sample | None]) -> None:
-    """Take the point from every cause of task 4 that an earlier part named already."""
+    """Take the point from every cause of task 4 that an earlier part already named."""
     named: set[str] = set()
     for question in CAUSES:
         sample = samples[question]
@@ -196,7 +199,7 @@ def _nothing(question: str) -> Mapping[str, Decimal]:
 
 
 def _portrait(level: Level, samples: Mapping[str, Sample | None], *, named: bool = False) -> str:
-    """What is wrong, in a line; the first two misconceptions by name, and with their question if asked."""
+    """Describe the mistakes in one line: the first two misconceptions, with their questions if requested."""
     misconceptions = [
         f"{sample.portrait} ({question})" if named else sample.portrait
         for question, sample in samples.items()
@@ -213,15 +216,16 @@ def _portrait(level: Level, samples: Mapping[str, Sample | None], *, named: bool
 
 
 def given_listing(answer_cell: str) -> str:
-    """The listing that the release's answer cell holds, without the stub below it.
+    """Return the listing in the release's answer cell, without the stub below it.
 
     Raises:
-        NotebookError: the cell has no stub, or a fault does not stand in it exactly once.
+        NotebookError: the cell has no stub, or a fault does not occur in it exactly once.
     """
     listing, found = _STUB.subn("\n", answer_cell)
     if found != 1:
         raise NotebookError("demo-listing", "the decoder's answer cell has no stub to remove")
     for fault, repair in REPAIRS.items():
+        # Repairs are text replacements: a text that occurs twice would be repaired in both positions.
         if listing.count(repair.given) != 1:
             raise NotebookError(
                 "demo-listing", f"fault {fault!r}: {repair.given!r} should stand once in the decoder's cell"
@@ -230,13 +234,13 @@ def given_listing(answer_cell: str) -> str:
 
 
 def repaired(listing: str, faults: Collection[str], way: int = 0, misconception: str = "") -> Sample:
-    """A student's decoder.
+    """Return a student's decoder.
 
     Args:
-        listing: what `given_listing` gave.
-        faults: the ones that are put right.
-        way: which of the ways to write a repair is taken, counted round.
-        misconception: a fault that is changed into another wrong text; none when empty.
+        listing: the result of `extract_listing`.
+        faults: the faults that the student repairs.
+        way: index of the variant of each repair, modulo the number of variants.
+        misconception: a fault that is changed into another wrong text; none if empty.
     """
     for fault in faults:
         written = REPAIRS[fault].written
@@ -255,8 +259,8 @@ def write_gpt2_paper(level: Level, generator: np.random.Generator, *, hostile: b
 
     Args:
         level: how well the student does.
-        generator: decides everything that is left to chance.
-        hostile: what is not right is no mistake, but code that is up to no good.
+        generator: source of all random choices.
+        hostile: replace wrong answers by malicious code.
     """
     samples = {question: _gpt2_answer(question, level, generator, hostile=hostile) for question in GPT2.right}
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}

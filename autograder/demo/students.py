@@ -1,4 +1,4 @@
-"""The demo's class: what it sits, and one notebook per student and assignment in nbgrader's layout."""
+"""The demo class: its assignments, and one notebook per student and assignment in nbgrader's layout."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from autograder.errors import NotebookError
 PROGRAMMES = ("Computational Linguistics", "Computer Science", "Data Science")
 
 Write = Callable[[Level, str, Mapping[str, str], np.random.Generator], DemoPaper]
-"""Draws one student's paper: from a level, a kind (see `DemoStudent`), and the released cells by grade_id."""
+"""Draws one student's paper from a level, a kind (see `DemoStudent`), and the released cells by grade_id."""
 
 
 class Subject(Struct, frozen=True):
-    """One assignment, and what the class makes of it."""
+    """One assignment of the demo class, with its possible answers and attacks."""
 
     assignment: str
-    """Its name, and that of its only notebook."""
+    """Name of the assignment and of its only notebook."""
     start: datetime
-    """With a zone: when the class began."""
+    """Begin of the exam, with a time zone."""
     minutes: int
-    """How long it had."""
+    """Duration."""
     write: Write
     damages: tuple[Damage, ...]
     attacks: tuple[Attack, ...]
     after: Mapping[int, timedelta] = {}
-    """When single students handed in, after the start; all others within the time."""
+    """Submission times of single students, after the start; all others submit in time."""
 
 
 class DemoStudent(Struct, frozen=True):
-    """One student of the class, and what the grader should make of the notebook."""
+    """One student of the class, and the expected result of grading the notebook."""
 
     id: str
     first_name: str
@@ -50,9 +50,9 @@ class DemoStudent(Struct, frozen=True):
     kind: str
     """``"honest"``, ``"broken"`` or ``"hostile"``."""
     readable: bool = True
-    """False when the file cannot be read as a notebook: no answer counts."""
+    """False if the file cannot be read as a notebook: no answer counts."""
     points: Mapping[str, Decimal] = {}
-    """By ``question.item``: what every automatic item earns; empty when the file is not readable."""
+    """By ``question.item``: points that each automatic item earns; empty if the file is not readable."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class DemoStudent(Struct, frozen=True):
 
 
 class _SubjectPart(Struct, frozen=True):
-    """What one student does: a level, and perhaps something done to the file."""
+    """Role of one student: a level, and optionally damage to the file or an attack."""
 
     level: Level
     damage: Damage | None = None
@@ -69,27 +69,28 @@ class _SubjectPart(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """See `DemoStudent`."""
+        """The kind as in `DemoStudent.kind`."""
         return "broken" if self.damage is not None else "hostile" if self.attack is not None else "honest"
 
 
 def write_class(
     subject: Subject, release: bytes, folder: Path, *, students: int, seed: int
 ) -> list[DemoStudent]:
-    """Write what a class hands in for one assignment, and its roster.
+    """Write the submissions of a class to one assignment, and its roster.
 
-    Writes ``submitted/{student}/{assignment}/{assignment}.ipynb`` with a ``timestamp.txt`` beside it, and
-    ``roster.csv``. The same arguments give the same bytes; size and seed alone decide who is in the class.
+    Writes ``submitted/{student}/{assignment}/{assignment}.ipynb`` with a ``timestamp.txt`` in the same
+    folder, and ``roster.csv``. The same arguments give the same bytes; size and seed alone determine the
+    class.
 
     Args:
-        subject: what is answered.
+        subject: the assignment.
         release: the released notebook, as students receive it.
         folder: the course.
-        students: how many.
-        seed: of everything that is left to chance.
+        students: the number of students.
+        seed: of all random choices.
 
     Returns:
-        The class, in the order of the ids.
+        The class, ordered by id.
 
     Raises:
         NotebookError: the release is not the assignment that this class can answer.
@@ -98,6 +99,7 @@ def write_class(
     generator = np.random.default_rng(seed)
     given = _notebook(release)
     cells = {grade_id(cell): cell["source"] for cell in given["cells"]}
+    # The order of draws is part of the result: people, roles, then each paper and its time.
     listed = people(students, generator)
     written = []
     parts = _parts(subject, students, generator)
@@ -108,6 +110,7 @@ def write_class(
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{subject.assignment}.ipynb").write_bytes(data)
         drawn = timedelta(seconds=int(generator.integers(subject.minutes * 60)))
+        # nbgrader's timestamp.txt is in UTC.
         handed_in = subject.start.astimezone(UTC) + subject.after.get(number, drawn)
         (place / "timestamp.txt").write_text(f"{handed_in:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
         written.append(student)
@@ -116,7 +119,7 @@ def write_class(
 
 
 def _parts(subject: Subject, count: int, generator: np.random.Generator) -> list[_SubjectPart]:
-    """Who does what: about three in four are honest, and a large class has every damage and attack once."""
+    """Assign roles: about three in four are honest, and a large class has every damage and attack once."""
     broken = [_SubjectPart(GOOD, damage=damage) for damage in subject.damages]
     attacks: list[Attack | str] = [*subject.attacks, "tampers with points and flags", "forges outputs"]
     hostile = [_SubjectPart(MIDDLING, attack=attack) for attack in attacks]
@@ -137,7 +140,7 @@ def _alternating(first: list[_SubjectPart], second: list[_SubjectPart]) -> Itera
 def _handed_in(
     person: Person, part: _SubjectPart, paper: DemoPaper, given: Notebook
 ) -> tuple[DemoStudent, bytes]:
-    """The student's record, and the bytes of the file."""
+    """Return the student's record and the bytes of the file."""
     notebook = answered(given, paper.sources)
     portrait, readable, points = paper.portrait, True, dict(paper.points)
     data = bad_notebooks.dumped(notebook)
@@ -179,12 +182,13 @@ def _attacked(
         "source": attack.source,
     }
     cells = [*notebook["cells"]]
+    # Near the start of the notebook, so that the attack runs before any answer.
     cells.insert(2, extra)
     return attack.portrait, bad_notebooks.dumped({**notebook, "cells": cells}), points
 
 
 def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
-    """The notebook with the title page filled in."""
+    """Return the notebook with the title page filled in."""
     written = {
         "family_name": person.last_name,
         "first_name": person.first_name,
@@ -194,6 +198,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     cells = []
     for cell in notebook["cells"]:
         source = cell["source"]
+        # The cell for the details carries no grade_id, so that no answer is changed by accident.
         if not grade_id(cell):
             for name, text in written.items():
                 source = source.replace(f'{name} = ""', f'{name} = "{text}"')
@@ -202,13 +207,13 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
 
 
 def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
-    """The notebook with these sources in its answer cells, by grade_id."""
+    """Return the notebook with these sources, by grade_id, in its answer cells."""
     cells = [{**cell, "source": sources.get(grade_id(cell), cell["source"])} for cell in notebook["cells"]]
     return {**notebook, "cells": cells}
 
 
 def _notebook(release: bytes) -> Notebook:
-    """The release as JSON, with every source as one text.
+    """Parse the release as JSON and join the lines of every source.
 
     Raises:
         NotebookError: it is not a notebook.

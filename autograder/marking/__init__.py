@@ -1,1 +1,1 @@
-"""What marking by people rests on: points of items, groups of answers, how far markers agree, statistics."""
+"""Basics of manual grading: points of items, groups of answers, agreement of graders, statistics."""

@@ -1,4 +1,4 @@
-"""How far two people who marked the same answers agree. Exact and pure."""
+"""Agreement of two graders who graded the same answers. Exact and pure."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from autograder.grades import NOTHING
 
 
 class Agreement(Struct, frozen=True):
-    """Two people about one item."""
+    """Agreement of two graders on one item."""
 
     pairs: int
     equal: int
     """Pairs with the same points."""
     kappa: Fraction | None
-    """Cohen's kappa; None without pairs, and where chance alone would give the same points every time."""
+    """Cohen's kappa; None without pairs, and if chance alone would give the same points every time."""
     apart: Decimal
-    """The mean of how far their points are apart, rounded to 0.01."""
+    """Mean absolute difference of their points, rounded to 0.01."""
 
 
 def agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
-    """What two people gave the same answers, compared.
+    """Compare the points that two graders gave the same answers.
 
-    Kappa is (p - e) / (1 - e): p is the share of equal pairs, e the share that would be equal if each had
-    given their own points in any order (Cohen 1960). The points that occur are its categories.
+    Kappa is (p - e) / (1 - e): p is the share of equal pairs, e the share expected if each grader had given
+    the same points in random order (Cohen 1960). The categories are the points that occur.
 
     Args:
-        pairs: the points of the one and of the other, by answer.
+        pairs: the points of both graders, by answer.
     """
     number = len(pairs)
     if not number:
@@ -44,5 +44,5 @@ def agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
 
 
 def mean(points: Sequence[Decimal]) -> Decimal:
-    """The mean, rounded to 0.01; 0 of nothing."""
+    """Return the mean, rounded to 0.01; 0 for no points."""
     return (sum(points, NOTHING) / len(points)).quantize(Decimal("0.01")) if points else NOTHING

@@ -1,4 +1,4 @@
-"""The grades of a class, and what they would be if a boundary lay elsewhere. Exact and pure."""
+"""Grades of a class, and the effect of moving grade boundaries. Exact and pure."""
 
 from __future__ import annotations
 
@@ -13,58 +13,60 @@ from autograder.grades import NOTHING, Standing
 from autograder.rubric.scales import Scale
 
 _STEPS = 5
-"""A boundary is moved so many steps to either side."""
+"""Number of steps by which a boundary is moved in either direction."""
 _FINEST = Decimal("0.5")
+"""Smallest step in points; steps are multiples of it."""
 _SHARE = 100
-"""A step is about so small a part of all points."""
+"""A step is about this fraction (1 / _SHARE) of all points."""
 
 
 class GradesIf(Struct, frozen=True):
-    """The class, if all boundaries lay elsewhere."""
+    """The grades of a class if all boundaries are moved."""
 
     by: Decimal
-    """Points that every boundary is moved by; below zero more students have the better grade."""
+    """Points by which every boundary is moved; below zero more students get the better grade."""
     counts: tuple[int, ...]
     """Students by grade, the best one first; none on the percent scale."""
     passed: int
 
 
 class BoundaryIf(Struct, frozen=True):
-    """One boundary, if it alone lay elsewhere."""
+    """The effect of moving a single boundary."""
 
     grade: str
-    """That begins there; empty on the percent scale, where only the pass does."""
+    """The grade that begins there; empty on the percent scale, which only has the pass boundary."""
     least: Decimal
-    """Where it lies, in points."""
+    """Current position of the boundary, in points."""
     reached: tuple[int, ...]
     """Students with this grade or a better one, for each of `GradeCurve.moves`."""
 
 
 class GradeCurve(Struct, frozen=True):
-    """The grades of students of whom nothing is open."""
+    """The grades of students without open points."""
 
     grades: tuple[str, ...]
     """The best one first; none on the percent scale."""
     moves: tuple[Decimal, ...]
-    """Points that boundaries are moved by, zero among them."""
+    """Points by which boundaries are moved, including zero."""
     together: tuple[GradesIf, ...]
     """All boundaries moved, for each of ``moves``."""
     alone: tuple[BoundaryIf, ...]
-    """Each boundary moved by itself."""
+    """Each boundary moved alone."""
     provisional: int
-    """Students whose grade is not final: late, or graded by another version of the rubric."""
+    """Number of students with a grade that is not final: late, or graded by another version of the rubric."""
 
 
 def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
-    """How many have which grade, for every way to move one boundary or all of them.
+    """Count the grades for every way to move one boundary or all of them.
 
-    Rounding and the rule for bonus points are those of the scale: the pass moves with its boundary.
+    Rounding and the rule for bonus points are those of the scale: the pass mark moves with its boundary.
 
     Args:
-        stands: where everybody stands.
+        stands: standing of each student.
         scale: of the assignment.
     """
     class_ = list(stands)
+    # Students with equal points have equal grades, so each distinct number is graded once per move.
     points = Counter(one.certain for one in class_)
     step = max(_FINEST, (scale.possible / _SHARE / _FINEST).to_integral_value() * _FINEST)
     moves = tuple(step * number for number in range(-_STEPS, _STEPS + 1))
@@ -82,10 +84,11 @@ def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
 
 
 def _moved(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
-    """The scale with its boundaries, or one of them, moved; the last grade still begins at zero."""
+    """Return the scale with all boundaries, or one, moved; the last grade still begins at zero."""
     passing = scale.passing
     steps = []
     for step in scale.steps:
+        # The last grade begins at zero and must stay there: every student has a grade.
         moves = step.least > 0 and only in (None, step.grade)
         least = max(NOTHING, step.least + by) if moves else step.least
         if step.least == scale.passing:

@@ -1,4 +1,4 @@
-"""What people's marks become with another result under them: they stand, and follow items' points.
+"""Adapt manual marks to a new automatic result: they stay, and follow the points of their items.
 
 Exact and pure.
 """
@@ -18,27 +18,27 @@ from autograder.rubric import Question, Rubric
 
 
 class MarkFollower(Struct, frozen=True):
-    """Turns marks by one rubric into marks by another one, of one student."""
+    """Converts one student's marks from one rubric to another."""
 
     rubric: Rubric
-    """The other one."""
+    """The new rubric."""
     was: Score | None
     """The automatic result under the marks."""
     score: Score
-    """The one that takes its place."""
+    """The new automatic result."""
     resubmitted: bool
-    """It is of another submission."""
+    """Whether the new result belongs to another submission."""
 
     def follow(self, name: CellName, mark: PersonMark, automatic: Decimal | None) -> PersonMark:
-        """A mark as it will stand.
+        """Return the adapted mark.
 
-        A mark of a whole cell stays, and is looked at again where the automatic one under it changes. One
-        that was given item by item follows the items' points, and is not looked at again for that alone.
+        A mark of a whole cell stays, and is flagged for another look if the automatic one under it changes. A
+        mark given item by item follows the items' points, and is not flagged for that reason alone.
 
         Args:
-            name: of its cell; the other rubric has it.
-            mark: as it stands.
-            automatic: the automatic points under it; None: nothing of the cell was decided.
+            name: of its cell, which exists in the new rubric.
+            mark: the current mark.
+            automatic: the automatic points under it; None: no item of the cell was decided.
         """
         question = self._question(name)
         given = {one: self._rescaled(question, one, mark) for one in mark.items}
@@ -47,10 +47,12 @@ class MarkFollower(Struct, frozen=True):
         if mark.points is None:
             return replace(mark, items=items, worth=worth)
         points, again = mark.points, mark.again
+        # A mark without stored points of its items counts as given under the current ones.
         follows = (items, worth) != (mark.items, {one: mark.worth.get(one, worth[one]) for one in items})
         if follows:
             found = cell_points(question, name[1], verdicts_of(question, name[1], self.score), items)
             points = points if found is None else found
+        # The automatic points changed for another reason than the points of items.
         if settled_points(automatic_points(self.score, self.rubric)[name]) != automatic:
             again = again or not (follows and self._same_verdicts(question, name[1]))
         again = again or self.resubmitted
@@ -62,7 +64,7 @@ class MarkFollower(Struct, frozen=True):
         )
 
     def _rescaled(self, question: Question, item: str, mark: PersonMark) -> tuple[Decimal, Decimal]:
-        """The points of an item, and of how many."""
+        """Return the points of an item, and the possible points."""
         now = next((one.points for one in question.items if one.id == item), None)
         points, of = mark.items[item], mark.worth.get(item, now)
         if now is None or of is None or now == of:
@@ -70,13 +72,13 @@ class MarkFollower(Struct, frozen=True):
         return rescaled(points, of, now), now
 
     def _same_verdicts(self, question: Question, cell: str) -> bool:
-        """Whether grading says of every item of a cell what it said, but for what it is worth."""
+        """Decide whether all verdicts on a cell are unchanged, apart from the points of its items."""
         before, after = _by_item(self.was, question), _by_item(self.score, question)
         return all(_same(before.get(one.id), after.get(one.id)) for one in items_of(question, cell))
 
 
 def settled_points(cell: CellPoints) -> Decimal | None:
-    """The automatic points of a cell, as they stand under a mark; None while nothing of it is decided."""
+    """Return the automatic points of a cell under a mark; None if no item is decided."""
     return cell.points if cell.settled else None
 
 
@@ -87,6 +89,7 @@ def _by_item(score: Score | None, question: Question) -> Mapping[str, ItemResult
 def _same(before: ItemResult | None, after: ItemResult | None) -> bool:
     if before is None or after is None or before.status is not after.status:
         return before is after
+    # Neither has points that could have changed.
     if before.status in (Status.NEEDS_REVIEW, Status.NO_ANSWER):
         return True
     return rescaled(before.points, before.possible, after.possible) == after.points

@@ -1,7 +1,7 @@
-"""Groups of a class's answers that one person may mark at once, and what binds each of them.
+"""Group answers of a class that a grader may mark at once, with the reason that binds each group.
 
-A group follows from the answers alone: not from their order, the run, or chance. It never joins what may be
-worth different marks without saying so: whoever marks sees what binds the members and how far they are apart.
+A group depends only on the answers, not on their order, the run, or chance. It may join answers that deserve
+different marks only visibly: graders see the common property of the members and their similarity.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""Of the slider: only equal answers, … , very loose."""
+"""Positions of the slider, from only equal answers to very loose groups."""
 LEAST = 0.4
 """Smallest similarity within a group at the loosest step."""
 LONGEST = 4_000
 """Longest answer, in characters, that is compared; a longer one is grouped with its equals only."""
 MOST_CHARACTERS = 600_000
-"""Total length of the compared answers; the longest beyond it are grouped with their equals only."""
+"""Total length of the compared answers; beyond it, the longest are grouped with their equals only."""
 MOST_COMPARED = 2_500
 """Number of distinct answers that are compared, because memory and time grow with its square."""
 _WORD = re.compile(r"\w+")
 MOST_PROOFS = 1_000
-"""Comparisons of formulas without exact values; what is not compared stands apart."""
+"""Maximum number of comparisons of formulas without exact values; formulas beyond it stay separate."""
 
 
 class Binding(enum.StrEnum):
-    """What the members of a group have in common."""
+    """Common property of the members of a group."""
 
     EQUAL = "equal"
-    """Their texts, up to differences that mean nothing. So is a group of one."""
+    """Equal texts, up to irrelevant differences. Also used for a single answer."""
     NEAR = "near"
-    """Most of their words and letters; they may still mean different things."""
+    """Most words and letters in common; the meanings may still differ."""
     PROVEN = "proven"
-    """Their formulas are equal for all values of the symbols."""
+    """Formulas that are equal for all values of the symbols."""
     COMPUTED = "computed"
-    """What grading found out about them."""
+    """The same results of grading."""
 
 
 class AnswerGroup(Struct, frozen=True):
@@ -65,9 +65,9 @@ class AnswerGroup(Struct, frozen=True):
 
     binding: Binding
     parts: tuple[tuple[str, ...], ...]
-    """Ids of the members; those whose texts are equal stand together, the most frequent first."""
+    """Ids of the members, with those of equal texts together, the most frequent first."""
     representative: str
-    """The member whose text is shown for all: one of those with the most frequent text."""
+    """The member with the text that represents the group: one with the most frequent text."""
     nearness: float = 1.0
     """Similarity of the two least similar members: 1 for equal texts, 0 for texts that share nothing."""
 
@@ -78,13 +78,13 @@ class AnswerGroup(Struct, frozen=True):
 
 
 class _Unit(Struct, frozen=True):
-    """Answers that are equal."""
+    """Equal answers."""
 
     form: str
     members: tuple[str, ...]
-    """The first is one with the most frequent spelling."""
+    """The first one has the most frequent spelling."""
     comparable: bool = False
-    """Its similarity to others can be computed."""
+    """Whether its similarity to others can be computed."""
 
 
 # ---------------------------------------------------------------- texts
@@ -93,17 +93,17 @@ class _Unit(Struct, frozen=True):
 def near_groups(
     answers: Mapping[str, str], nearness: float, *, equal: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
-    """Group equal answers and, if asked for, answers with similar wording; the largest group first.
+    """Group equal answers and, if requested, answers with similar wording; the largest group first.
 
     Answers are equal if `prose.same_form` is. The similarity of two answers is the mean of the cosines of
     their TF-IDF vectors over words and over letters; every two members of a group are at least as similar as
-    `least_similarity` says. Similar wording does not mean the same: a single *not* hardly changes it.
-    So whoever marks a near group must be shown every distinct text in it.
+    `get_least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly
+    changes it. Graders of a near group must therefore see every distinct text in it.
 
-    An answer with a picture and no name stands alone, since pictures do not stand in the text.
+    An answer with a picture and no name forms its own group, because pictures are not part of the text.
 
     Args:
-        answers: id → text. All were asked the same.
+        answers: id → text. All answer the same question.
         nearness: one of `STEPS`, or any number from 0, only equal answers, to 1.
         equal: id → the name of the group of equal answers; if it is empty, the text decides.
 
@@ -126,7 +126,7 @@ def least_similarity(nearness: float) -> float:
 
 
 def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_Unit]:
-    """Answers that are equal, in an order that follows from the texts."""
+    """Return units of equal answers, in an order that depends only on the texts."""
     forms: dict[str, str] = {}
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, text in answers.items():
@@ -136,6 +136,7 @@ def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_
         elif "attachment:" in text:
             found["alone", name].append(name)
         else:
+            # Many answers are identical: each distinct text is normalised once.
             if text not in forms:
                 forms[text] = prose.same_form(text)
             found["form", forms[text]].append(name)
@@ -151,7 +152,7 @@ def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_
 
 
 def _by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Ids by their texts, the most frequent text first."""
+    """Sort ids by their texts, the most frequent text first."""
     names = list(names)
     times = Counter(texts[name] for name in names)
     return tuple(sorted(names, key=lambda name: (-times[texts[name]], texts[name], name)))
@@ -171,6 +172,7 @@ def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit],
 
 def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
     """Return the shortest units within `MOST_COMPARED` and `MOST_CHARACTERS`, in their order."""
+    # Ties are broken by content, so that the selection does not depend on the order of answers.
     shortest = sorted(units, key=lambda unit: (len(unit.form), unit.form, unit.members))[:MOST_COMPARED]
     total = np.cumsum([len(unit.form) for unit in shortest])
     kept = {id(unit) for unit in shortest[: int(np.searchsorted(total, MOST_CHARACTERS, side="right"))]}
@@ -199,7 +201,8 @@ def _clusters(similarity: Any, least: float) -> list[list[int]]:
     """
     from sklearn.cluster import AgglomerativeClustering
 
-    # The library joins what is strictly below its limit.
+    # The library joins clusters at distances strictly below its limit.
+    # The margin is far below the sixth digit, to which similarities are rounded.
     limit = 1 - least + 1e-9
     model = AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="complete", distance_threshold=limit
@@ -216,7 +219,7 @@ def _joined(binding: Binding, units: Sequence[_Unit], far: float = 1.0) -> Answe
 
 
 def _ordered(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
-    """The largest group first; groups of one size by the keys of their representatives."""
+    """Sort groups by size, the largest first, then by the keys of their representatives."""
     return tuple(
         sorted(groups, key=lambda one: (-len(one.members), keys[one.representative], one.representative))
     )
@@ -226,7 +229,7 @@ def _ordered(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tuple[An
 
 
 class _FormulaClasses:
-    """The formulas of one item, by proven equality."""
+    """Classes of proven equal formulas of one item."""
 
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
@@ -236,9 +239,10 @@ class _FormulaClasses:
         self._proofs = MOST_PROOFS
 
     def classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
-        """Reading → one for all that are equal."""
+        """Map each reading to a common representative of all equal ones."""
         exact: dict[Hashable, list[str]] = defaultdict(list)
         slow = []
+        # Sorted, because sets are ordered differently in each process and the number of proofs is limited.
         for reading in sorted(trees):
             value = self._comparer.fingerprint(trees[reading])
             if value is None:
@@ -249,7 +253,7 @@ class _FormulaClasses:
         for several in self._candidates(trees, [*(found.keys() & found.values()), *slow]):
             heads: list[str] = []
             for reading in sorted(several, key=lambda one: (one not in found, one)):
-                # Those with exact values are known to differ from one another.
+                # Readings with exact values are known to differ from each other.
                 known = reading in found
                 head = None if known else self._first_equal(reading, heads, trees)
                 if head is None:
@@ -258,7 +262,7 @@ class _FormulaClasses:
         return found
 
     def _candidates(self, trees: Mapping[str, Tree], readings: Iterable[str]) -> Iterator[list[str]]:
-        """Readings that may be equal; those of different lists differ."""
+        """Yield lists of readings that may be equal; readings in different lists differ."""
         rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
         for reading in readings:
             sort, about = self._rough(trees[reading])
@@ -267,12 +271,12 @@ class _FormulaClasses:
             yield from _runs(several)
 
     def _rough(self, tree: Tree) -> tuple[str, float]:
-        """Of what sort a formula is, and a number that is the same for equal ones but for rounding."""
+        """Return the type of a formula, and a number that is the same for equal ones up to rounding."""
         if isinstance(tree, Tuple):
             return f"{len(tree.elements)} parts", sum(floats.value(part, self._at) for part in tree.elements)
         if not isinstance(tree, Relation):
             return "formula", floats.value(tree, self._at)
-        # Rearranging multiplies by powers of symbols, so what doubling one does, by powers of two.
+        # Rearranging multiplies by powers of symbols, so doubling a symbol multiplies by powers of two.
         difference, at = Add((tree.left, Neg(tree.right))), self._anywhere
         before, total = floats.value(difference, at), 0.0
         for weight, name in enumerate(at, start=2):
@@ -286,7 +290,7 @@ class _FormulaClasses:
         return next((head for head in heads if self._equal(trees[head], trees[reading])), None)
 
     def _equal(self, first: Tree, second: Tree) -> bool:
-        """Whether two formulas are proven to be equal, within the number of proofs that are tried."""
+        """Decide whether two formulas are proven equal, within the limit on proofs."""
         self._proofs -= 1
         if self._proofs < 0:
             return False
@@ -302,7 +306,7 @@ class _FormulaClasses:
 
 
 def _runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
-    """Readings whose values may be equal but for rounding, one after the other; all that have none."""
+    """Yield lists of readings with values equal up to rounding, in order; NaN values form one list."""
     run: list[str] = []
     before = 0.0
     for value, reading in sorted(values):
@@ -317,19 +321,19 @@ def _runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
 def formula_groups(
     results: Mapping[str, Sequence[ItemResult]], question: Question, rubric: Rubric, secret: bytes
 ) -> tuple[AnswerGroup, ...]:
-    """Group answers whose formulas are proven equal, under the relations that their items grant.
+    """Group answers with proven equal formulas, under the relations that their items grant.
 
-    What cannot be proven equal stands apart, and so does what grading judged otherwise: a chain with a broken
-    link reads as its last side, and what follows from one's own wrong result is right for oneself alone.
+    Formulas that are not proven equal stay separate, and so do answers with different results: a chain with a
+    broken link reads as its last side, and an answer that follows from a student's wrong result is right only
+    for that student.
 
     Args:
-        results: id → those results that the mark rests on, in the same order for all. Where one has no
-            reading, the answer stands apart, unless nothing was written there.
-        question: theirs, of a kind whose answers are formulas.
-        rubric: that they sat. Where it draws a variant for each student, answers to different ones are not
-            to be asked for.
-        secret: the course's, which the points follow from at which formulas are compared. Whoever knows
-            them can write formulas that only look equal.
+        results: id → the results that the mark depends on, in the same order for all. If one has no reading,
+            the answer stays separate, unless it is empty.
+        question: of a kind with formulas as answers.
+        rubric: of the students. If it draws a variant for each student, do not mix answers to different ones.
+        secret: of the course, from which the points of comparison are derived. If students knew them, they
+            could write formulas that only look equal.
     """
     classes: dict[tuple[str, str], str] = {}
     vocabulary = rubric.vocabulary(question)
@@ -352,7 +356,7 @@ def formula_groups(
 
 
 def _readings(results: Iterable[Sequence[ItemResult]]) -> dict[str, set[str]]:
-    """The readings of each item."""
+    """Return the readings of each item."""
     found: dict[str, set[str]] = defaultdict(set)
     for several in results:
         for one in several:
@@ -362,7 +366,7 @@ def _readings(results: Iterable[Sequence[ItemResult]]) -> dict[str, set[str]]:
 
 
 def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
-    """The formula that was read; None for what only the same reading equals, such as an order of growth."""
+    """Parse a reading; None if it only equals the same reading, such as an order of growth."""
     try:
         return parse_canonical(reading, vocabulary)
     except Unreadable:
@@ -370,13 +374,13 @@ def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
 
 
 def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
-    """The relations that an item grants."""
+    """Return the relations that an item grants."""
     vocabulary = rubric.vocabulary()
     return [parse_single(rubric.assignment.assume[name], vocabulary) for name in names]
 
 
 def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:
-    """What two results have in common whose formulas are equal."""
+    """Return a key that is the same for results with equal formulas and judgements."""
     if not result.reading and result.status is not Status.NO_ANSWER:
         return name
     reading = classes.get((result.item, result.reading), result.reading)
@@ -386,7 +390,7 @@ def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: st
 def _bound(
     binding: Binding, groups: Iterable[Sequence[str]], texts: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
-    """Groups of ids, with those whose texts are equal put together."""
+    """Make groups of ids, with ids of equal texts together."""
     made = []
     for names in groups:
         same: dict[str, list[str]] = defaultdict(list)
@@ -401,11 +405,11 @@ def _bound(
 
 
 def computed_digest(question_results: Sequence[ItemResult]) -> str:
-    """A name for what grading found out about a whole question: SHA-256 in hexadecimal.
+    """Return a digest of the results of grading a whole question: SHA-256 in hexadecimal.
 
-    The same for every answer of which it found the same, in whatever order: statuses, points, codes,
-    readings, choices and what students were told, without the rubric's own words. Empty where it found out
-    nothing, since a person decides on all of it.
+    It is the same for all answers with the same results, in any order: statuses, points, codes, readings,
+    choices and messages to students, without texts of the rubric. It is empty if every item needs manual
+    review and nothing was read.
 
     Args:
         question_results: all results of one question and one student.
@@ -427,11 +431,11 @@ def computed_digest(question_results: Sequence[ItemResult]) -> str:
 
 
 def computed_groups(answers: Mapping[str, str], digests: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
-    """Group answers of which grading found the same; without a digest an answer stands alone.
+    """Group answers with the same results of grading; an answer without a digest forms its own group.
 
     Args:
         answers: id → text.
-        digests: id → `computed_digest`.
+        digests: id → digest from `hash_results`.
     """
     found: dict[Hashable, list[str]] = defaultdict(list)
     for name in answers:
@@ -441,5 +445,5 @@ def computed_groups(answers: Mapping[str, str], digests: Mapping[str, str]) -> t
 
 
 def _encoded(value: object) -> str:
-    """One text for one value, whatever signs stand in it."""
+    """Serialise a value unambiguously, whatever characters it contains."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -1,6 +1,6 @@
-"""Who moves when a class is graded otherwise, by how much, and in which items: two results compared.
+"""Compare two results of a class: who moves, by how much, and in which items.
 
-Exact and pure: the trials of the service and the regrading of folder courses say the same by it.
+Exact and pure; shared by the trials of the service and the regrading of folder courses.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ class ItemMove(Struct, frozen=True):
 
     question: str
     item: str
-    """Of a cell whose items a person marked together: all of them, with ``+`` between."""
+    """If a grader marked several items of a cell together: all of them, joined by ``+``."""
     before: Decimal | None
-    """Points; None: a person decides."""
+    """Points; None: needs manual review."""
     after: Decimal | None
     possible_before: Decimal
     possible_after: Decimal
     told_before: Message | None
-    """What the student is told by grading; None: nothing yet."""
+    """Message of grading to the student; None: none yet."""
     told_after: Message | None
     by_person: bool = False
-    """A person's mark of the item."""
+    """Whether it is a manual mark of the item."""
 
     @property
     def differs(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether anything differs."""
         before = (self.before, self.possible_before, self.told_before)
         return before != (self.after, self.possible_after, self.told_after)
 
     @property
     def moves(self) -> bool:
-        """Whether its points are others, and not only what is told."""
+        """Whether the points differ, and not only the message."""
         return (self.before, self.possible_before) != (self.after, self.possible_after)
 
 
 class StudentMove(Struct, frozen=True):
-    """One student whose marks, or what they are told, differ."""
+    """One student with different marks or messages."""
 
     student: str
     before: Standing | None
@@ -55,31 +55,31 @@ class StudentMove(Struct, frozen=True):
 
     @property
     def by(self) -> Decimal:
-        """Points won, or lost below zero."""
+        """Points gained, or lost if negative."""
         return self.after.total - (self.before.total if self.before else NOTHING)
 
 
 class MarkedScore(Struct, frozen=True):
-    """One student's automatic result, with what people gave and the course besides."""
+    """One student's automatic result, with manual marks and bonus points."""
 
     score: Score
     rubric: Rubric
-    """The one the student was graded by."""
+    """The rubric that the student was graded by."""
     marks: PersonMarks = {}
     given: Decimal = NOTHING
     """Bonus points of the course."""
 
     def standing(self) -> Standing:
-        """Where the student stands by it."""
+        """Return the resulting standing of the student."""
         return standing(self.score, self.rubric, self.marks, self.given)
 
 
 def student_move(before: MarkedScore | None, after: MarkedScore) -> StudentMove | None:
-    """How a student moves; None where everything stays.
+    """Return the move of a student; None if everything stays.
 
     Args:
-        before: what counted; None: nothing did.
-        after: what takes its place.
+        before: the result that counted; None: none did.
+        after: the new result.
     """
     stood, stands = before.standing() if before else None, after.standing()
     items = tuple(_item_moves(before, after))
@@ -90,7 +90,8 @@ def student_move(before: MarkedScore | None, after: MarkedScore) -> StudentMove 
 
 
 def in_order(moves: Iterable[StudentMove]) -> tuple[StudentMove, ...]:
-    """The moves as they are shown: who loses most first, and last who is only told something else."""
+    """Sort moves for display: largest loss first, and moves without a change of points last."""
+    # False sorts before True: students with a change of points come first.
     return tuple(sorted(moves, key=lambda one: (one.by == 0, one.by, one.student)))
 
 
@@ -103,6 +104,7 @@ def _item_moves(before: MarkedScore | None, after: MarkedScore) -> Iterator[Item
             name = (question.notebook, cell)
             old, new = marks.get(name, PersonMark()), after.marks.get(name, PersonMark())
             whole = [one.points is not None and not one.items for one in (old, new)]
+            # A mark for the whole cell gives no points by item, so the cell is compared as one.
             if any(whole) and old.points != new.points:
                 yield _whole_move(question, cell, _Side(was, old), _Side(will, new))
                 continue
@@ -112,9 +114,10 @@ def _item_moves(before: MarkedScore | None, after: MarkedScore) -> Iterator[Item
                 if item.id in old.items and item.id in new.items:
                     move = _given_move(key, old, new)
                 elif old.points is not None or new.points is not None:
-                    continue  # the mark of the cell stands for it
+                    continue  # the mark of the cell covers it
                 if move.differs:
                     yield move
+    # Items that the new rubric no longer has are listed at the end.
     known = {(question.id, item.id) for question in after.rubric.questions for item in question.items}
     for key, gone in was.items():
         if key not in known:
@@ -141,13 +144,13 @@ def _given_move(key: tuple[str, str], was: PersonMark, will: PersonMark) -> Item
 
 
 class _Side(Struct, frozen=True):
-    """One side of a comparison of a cell."""
+    """One side of the comparison of a cell."""
 
     results: Mapping[tuple[str, str], ItemResult]
     mark: PersonMark
 
     def points(self, question: Question, cell: str) -> Decimal | None:
-        """What the cell has: the mark, or what grading found of all its items."""
+        """Return the points of a cell: the mark, or the sum of the verdicts if all items have one."""
         if self.mark.points is not None:
             return self.mark.points
         found = [_points(self.results.get((question.id, item.id))) for item in items_of(question, cell)]
@@ -155,13 +158,13 @@ class _Side(Struct, frozen=True):
         return sum(known, NOTHING) if len(known) == len(found) else None
 
     def possible(self, question: Question, cell: str) -> Decimal:
-        """What it could have."""
+        """Return the possible points of a cell."""
         found = (self.results.get((question.id, item.id)) for item in items_of(question, cell))
         return sum((one.possible for one in found if one is not None), NOTHING)
 
 
 def _whole_move(question: Question, cell: str, was: _Side, will: _Side) -> ItemMove:
-    """A cell whose mark, given as a whole, is new or another one."""
+    """Return the move of a cell with a new or changed mark for the whole cell."""
     return ItemMove(
         question.id,
         "+".join(item.id for item in items_of(question, cell)),
@@ -180,7 +183,7 @@ def _points(result: ItemResult | None) -> Decimal | None:
 
 
 class RubricChange(Struct, frozen=True):
-    """What differs in an item, or in a question's title."""
+    """A difference in an item, or in a question's title."""
 
     question: str
     item: str
@@ -192,7 +195,7 @@ class RubricChange(Struct, frozen=True):
 
 
 def rubric_changes(before: Rubric, after: Rubric) -> Iterator[RubricChange]:
-    """What differs between two rubrics, but for calls and what is right."""
+    """Yield the differences in points and texts between two rubrics; calls and right answers are ignored."""
     for old, new in zip(before.questions, after.questions, strict=True):
         if old.title != new.title:
             yield RubricChange(new.id, "", old.points, new.points, old.title, new.title)

@@ -1,6 +1,6 @@
-"""Plots of a class as SVG: plain markup that takes the page's colours and needs no script.
+"""Plots of a class as SVG: plain markup in the colours of the page, without scripts.
 
-What a plot shows stands in a table beside it as well; to a reader of the page it is one picture with a name.
+The page also shows the data of each plot in a table; for screen readers a plot is one image with a title.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _DOT = Markup('<circle class="plot-dot" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}<
 
 
 class Axes(Struct, frozen=True):
-    """What stands at a plot."""
+    """Labels of a plot."""
 
     title: str
-    """What it shows, for whoever cannot see it."""
+    """Text alternative for screen readers."""
     across: str
     up: str
 
 
 class Dot(Struct, frozen=True):
-    """A point of a plot, and what it is of."""
+    """A point of a plot, with its title."""
 
     across: float
     up: float
@@ -47,7 +47,8 @@ class Dot(Struct, frozen=True):
 
 
 def histogram(bars: Sequence[int], axes: Axes) -> Markup:
-    """Students by tenths of the possible points, as bars."""
+    """Draw students by tenths of the possible points, as bars."""
+    # At least 1, because heights are divided by it.
     most = max((*bars, 1))
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
     parts = [*_grid(most), *_named(axes)]
@@ -64,13 +65,13 @@ def histogram(bars: Sequence[int], axes: Axes) -> Markup:
 def curve(
     totals: Sequence[Decimal], possible: Decimal, boundaries: Iterable[tuple[str, Decimal]], axes: Axes
 ) -> Markup:
-    """How many students have at least so many points, with the boundaries of grades.
+    """Draw how many students have at least a number of points, with the boundaries of grades.
 
     Args:
-        totals: the points of everybody.
-        possible: all points; more than these stand at the right edge.
+        totals: the points of all students.
+        possible: all points; larger totals are drawn at the right edge.
         boundaries: grade and least points.
-        axes: what stands at it.
+        axes: labels.
     """
     ordered, students = sorted(totals), max(1, len(totals))
     whole = float(possible) or 1.0
@@ -78,7 +79,9 @@ def curve(
     for place, (grade, least) in enumerate(boundaries):
         at = _across(float(least) / whole)
         parts.append(_LINE.format(at, _TOP, at, _HEIGHT - _BOTTOM, 0.45, _DASHED))
+        # Alternate between two heights, because labels of close boundaries would overlap.
         parts.append(_TEXT.format(at + 2, _TOP + 9 + 11 * (place % 2), "start", grade))
+    # A step curve: each total adds a horizontal and a vertical segment.
     corners = [(float(_LEFT), _up(len(ordered) / students))]
     for place, points in enumerate(ordered):
         at = _across(float(points) / whole)
@@ -93,7 +96,7 @@ def curve(
 
 
 def scatter(dots: Iterable[Dot], axes: Axes) -> Markup:
-    """Items by difficulty (across, from 0 to 1) and discrimination (up, from -1 to 1)."""
+    """Draw items by difficulty (across, from 0 to 1) and discrimination (up, from -1 to 1)."""
     parts = _named(axes)
     for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
         at = _up((value + 1) / 2)
@@ -114,7 +117,7 @@ def _up(share: float) -> float:
 
 
 def _grid(most: int) -> list[Markup]:
-    """Lines across at none, half and all of the height."""
+    """Return horizontal lines at zero, half and full height."""
     parts = []
     for value in sorted({0, most // 2, most}):
         at = _up(value / most)

@@ -1,6 +1,6 @@
-"""Points that people give item by item: their bounds, their sum, and what they become when a rubric changes.
+"""Points given item by item: their bounds, their sum, and their conversion when a rubric changes.
 
-Exact and pure. An item with negative points is a deduction: it takes between all of them and nothing away.
+Exact and pure. An item with negative points is a deduction: its points are between that number and zero.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ _CENTS = 100
 
 
 def bounded_by(item: Item) -> tuple[Decimal, Decimal]:
-    """The least and the most points that a person can give an item."""
+    """Return the least and the most points that a grader can give an item."""
     return min(item.points, NOTHING), max(item.points, NOTHING)
 
 
 def lies_within(points: Decimal, item: Item) -> bool:
-    """Whether a person can give an item so many points; what is no number is not within."""
+    """Decide whether an item can get these points; infinity and NaN are outside."""
     least, most = bounded_by(item)
     return points.is_finite() and least <= points <= most
 
 
 def rescaled(points: Decimal, of: Decimal, now: Decimal) -> Decimal:
-    """What a mark is worth after its item's points have changed.
+    """Convert the points of a mark after its item's points have changed.
 
-    Full stays full and none stays none; others stay in proportion, rounded to 0.01, halves away from zero.
-    Between a credit and a deduction there is no proportion: what was given for one is nothing of the other.
+    Full stays full and zero stays zero; other points stay in proportion, rounded to 0.01, halves away from
+    zero. There is no proportion between a credit and a deduction: the result is zero then.
 
     Args:
         points: as given.
-        of: what the item was worth then.
-        now: what it is worth; the result lies between this and zero.
+        of: the item's points at that time.
+        now: the item's current points; the result is between them and zero.
     """
     if not points or of * now <= 0:
         return NOTHING
     exact = min(max(Fraction(points) / Fraction(of), Fraction(0)), Fraction(1)) * Fraction(now)
+    # Unchanged points keep their decimals instead of being rounded to cents.
     if exact in (points, now):
         return points if exact == points else now
+    # Exact fractions: Decimal division would round twice and could break ties in the wrong direction.
     cents = Decimal(int(abs(exact) * _CENTS + Fraction(1, 2)))
     return min(cents / _CENTS, abs(now)).copy_sign(now)
 
@@ -53,17 +55,17 @@ def cell_points(
     verdicts: Mapping[str, Decimal | None],
     given: Mapping[str, Decimal],
 ) -> Decimal | None:
-    """The points of a grade cell: what people gave its items and, of the others, what grading found.
+    """Return the points of a grade cell: manual points of its items or else verdicts of grading.
 
     Args:
-        question: that has the cell.
+        question: the question with the cell.
         cell: its ``grade_id``.
-        verdicts: by item, what grading found; None, or no entry, where a person decides.
-        given: by item, what people gave.
+        verdicts: results of grading by item; None, or no entry, if it needs manual review.
+        given: manual points by item.
 
     Returns:
-        The sum, within zero and the cell's points (`autograder.grades.automatic_points`); None while one of
-        its items has neither.
+        The sum, clipped to zero and the cell's points (`autograder.grades.automatic_points`); None if an item
+        has neither.
 
     Raises:
         KeyError: the question has no such cell.
@@ -77,14 +79,14 @@ def cell_points(
 
 
 def items_of(question: Question, cell: str) -> tuple[Item, ...]:
-    """The items whose points a grade cell carries, in the rubric's order."""
+    """Return the items that contribute points to a grade cell, in the rubric's order."""
     return tuple(item for item in question.items if (item.cell or question.id) == cell)
 
 
 def verdicts_of(question: Question, cell: str, score: Score) -> dict[str, Decimal | None]:
-    """What grading found of the items of a cell; None where a person decides.
+    """Return the verdicts of grading on the items of a cell; None if an item needs manual review.
 
-    An item worth nothing has nothing, whatever a person will say of it.
+    An item worth zero points always has zero.
     """
     results = {result.item: result for result in score.items if result.question == question.id}
     found: dict[str, Decimal | None] = {}

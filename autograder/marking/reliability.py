@@ -1,4 +1,4 @@
-"""How far a class's points can be relied on. Pure; sums are exact up to floating point."""
+"""Reliability of a class's points. Pure; sums are exact up to floating point."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ import numpy as np
 from msgspec import Struct
 
 FEWEST = 10
-"""With fewer students nothing is said of how parts go together."""
+"""With fewer students, no reliability or correlation is reported."""
 
 
 class Reliability(Struct, frozen=True):
-    """How far the parts of an assignment measure the same."""
+    """Internal consistency of the parts of an assignment."""
 
     students: int
-    """Those of whom every part is known."""
+    """Number of students with known points in every part."""
     alpha: float
     """Cronbach's alpha."""
     error: float
-    """The standard error of alpha."""
+    """Standard error of alpha."""
     measurement: float
-    """The standard error of measurement of a student's points, in points."""
+    """Standard error of measurement of a student's points, in points."""
     without: Mapping[str, float | None]
-    """By part: alpha of the others; None where one other is left, or they do not differ."""
+    """Alpha without each part; None if only one other part remains, or their sums do not vary."""
 
 
 def reliability(parts: Mapping[str, Sequence[float]]) -> Reliability | None:
-    """Cronbach's alpha (1951), with what it would be without each part.
+    """Compute Cronbach's alpha (1951), also without each part.
 
-    With k parts of covariances V and n students, alpha is k / (k - 1) · (1 - tr V / 1ᵀV1). Its standard
-    error is that of van Zyl, Neudecker and Nel (2000), which asks for no equal covariances:
-    √(2 k² / ((k - 1)² (1ᵀV1)³) · (1ᵀV1 (tr V² + tr² V) - 2 tr V · 1ᵀV²1) / n). The standard error of
-    measurement is s √(1 - alpha), with s the standard deviation of the sums.
+    With k parts of covariances V and n students, alpha is k / (k - 1) · (1 - tr V / 1ᵀV1). Its standard error
+    is that of van Zyl, Neudecker and Nel (2000), which does not assume equal covariances: √(2 k² / ((k - 1)²
+    (1ᵀV1)³) · (1ᵀV1 (tr V² + tr² V) - 2 tr V · 1ᵀV²1) / n). The standard error of measurement is s √(1 -
+    alpha), with s the standard deviation of the sums.
 
     Args:
         parts: by name, the points of all students, in the same order.
 
     Returns:
-        None with fewer than `FEWEST` students or two parts, and where the sums do not differ.
+        None with fewer than `FEWEST` students or two parts, or if the sums do not vary.
     """
     names = list(parts)
     if len(names) < 2 or len(parts[names[0]]) < FEWEST:
@@ -65,8 +65,9 @@ def reliability(parts: Mapping[str, Sequence[float]]) -> Reliability | None:
 
 
 def _alpha(spread: np.ndarray) -> float | None:
-    """Alpha of a matrix of covariances; None where the sums do not differ."""
+    """Return alpha of a covariance matrix; None if the sums do not vary."""
     count, total = len(spread), float(spread.sum())
+    # Relative tolerance: rounding leaves a tiny variance even if all sums are equal.
     if total <= 1e-12 * max(1.0, float(np.trace(spread))):
         return None
     return count / (count - 1) * (1 - float(np.trace(spread)) / total)
@@ -76,11 +77,12 @@ def _error(spread: np.ndarray, students: int) -> float:
     count, total, trace = len(spread), float(spread.sum()), float(np.trace(spread))
     squares, rows = float((spread * spread).sum()), spread.sum(axis=1)
     inner = total * (squares + trace * trace) - 2 * trace * float(rows @ rows)
+    # Rounding may make the variance slightly negative.
     return math.sqrt(max(0.0, 2 * count**2 / ((count - 1) ** 2 * total**3) * inner / students))
 
 
 def correlation(own: Sequence[float], others: Sequence[float]) -> float | None:
-    """Pearson's correlation; None with fewer than `FEWEST` students, or where one of both never differs."""
+    """Return Pearson's correlation; None with fewer than `FEWEST` students, or if either side is constant."""
     if len(own) < FEWEST or len(set(own)) == 1 or len(set(others)) == 1:
         return None
     return statistics.correlation(own, others)

@@ -1,4 +1,4 @@
-"""How a class did: whole, question by question, item by item. Exact where it counts, and pure."""
+"""Statistics of a class: as a whole, by question, and by item. Pure; points are exact."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BARS = 10
 _MOST_MISTAKES = 5
 _MOST_EXAMPLES = 3
 _MOST_READ = 40
-"""Answers with a mistake among which the most frequent ones are looked for."""
+"""Maximum number of answers with a mistake that are searched for the most frequent ones."""
 _LONGEST_EXAMPLE = 1_500
 _SHORTEST_NAME = 3
-"""Letters of a name that is taken out of an answer; shorter ones stand in too many words."""
+"""Minimum length of a name that is removed from answers; shorter ones occur in too many words."""
 
 Place = tuple[str, str]
 """Question and item."""
@@ -37,39 +37,39 @@ class Example(Struct, frozen=True):
     """An answer that shows a mistake."""
 
     student: str
-    """Whose it is; others may have written the same."""
+    """One of its authors; others may have written the same."""
     text: str
-    """Without the student's own names."""
+    """Without the student's names."""
 
 
 class NamedMistake(Struct, frozen=True):
-    """A mistake that has a name, and how often it was made."""
+    """A mistake with a code, and how often it was made."""
 
     code: str
     students: int
     said: Message
-    """What one of them was told."""
+    """Message to one of the students."""
     examples: tuple[Example, ...]
     """The most frequent answers first."""
 
 
 class ItemFigures(Struct, frozen=True):
-    """One item in a class."""
+    """Figures of one item in a class."""
 
     question: Question
     item: Item
     settled: int
-    """Students whose points are known."""
+    """Number of students with known points."""
     waiting: int
-    """The others: their points are open, or a person marked the whole cell."""
+    """Number of other students: their points are open, or the whole cell was graded manually."""
     unanswered: int
     full: int
     none: int
     mean: Decimal
     difficulty: float | None
-    """The field's index: the share of the possible points that was earned, so 1 is easy. None without any."""
+    """Difficulty index: the share of the possible points that was earned, so 1 is easy. None without data."""
     discrimination: float | None
-    """Correlation of the item's points with those of all the others; None where it cannot be told."""
+    """Correlation of the item's points with those of all others; None if undefined."""
     alpha_without: float | None
     """Alpha of all other items."""
     mistakes: tuple[NamedMistake, ...]
@@ -77,18 +77,18 @@ class ItemFigures(Struct, frozen=True):
 
 
 class Seconds(Struct, frozen=True):
-    """How long something took."""
+    """Distribution of a duration."""
 
     measured: int
-    """Students of whom it is known."""
+    """Number of students with a measurement."""
     median: float
     nine_in_ten: float
-    """Nine of ten students took no longer."""
+    """90th percentile."""
     longest: float
 
 
 class QuestionFigures(Struct, frozen=True):
-    """One question in a class; here a person's mark of a whole cell counts."""
+    """Figures of one question in a class; a manual mark of the whole cell counts."""
 
     question: Question
     settled: int
@@ -99,33 +99,35 @@ class QuestionFigures(Struct, frozen=True):
     alpha_without: float | None
     """Alpha of all other questions."""
     cells: Seconds | None
-    """What running the question's own cells took, by the clock."""
+    """Wall-clock time of running the question's cells."""
 
 
 class ClassFigures(Struct, frozen=True):
-    """A whole class. An answer that is not marked yet is no zero: whoever has one is in no figure of sums."""
+    """Figures of a whole class. An ungraded answer is not a zero: its student is excluded from all sums."""
 
     students: int
     settled: int
-    """Students of whom nothing is open; mean, median, deviation, totals, bars and grades are of them."""
+    """Number of students without open points; mean, median, deviation, totals, bars and grades describe
+    them."""
     mean: Decimal
-    """0 if ``settled`` is 0, as the median."""
+    """0 if ``settled`` is 0, like the median."""
     median: Decimal
     deviation: float | None
-    """Standard deviation of the points; None with one student."""
+    """Standard deviation of the points; None for one student."""
     totals: tuple[Decimal, ...]
-    """What counts, the least first."""
+    """Total points that count, in ascending order."""
     bars: tuple[int, ...]
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
     questions: tuple[QuestionFigures, ...]
     by_question: Reliability | None
-    """With questions as parts. Items of one question hang together, which makes alpha of items too high."""
+    """Reliability with questions as parts. Items of a question depend on each other, so alpha of items is too
+    high."""
     by_item: Reliability | None
     curve: GradeCurve | None
-    """None if there are no grades, or nobody has one yet."""
+    """None if there are no grades, or no student has one yet."""
     times: Mapping[str, Seconds]
-    """``"grading"`` and ``"sandbox"`` by the clock, and ``"processor"`` of the sandbox, for each student."""
+    """``"grading"`` and ``"sandbox"`` in wall-clock time, and ``"processor"`` of the sandbox, per student."""
 
 
 def figures(
@@ -134,13 +136,13 @@ def figures(
     stands: Mapping[str, Standing],
     names: Mapping[str, Collection[str]] | None = None,
 ) -> ClassFigures:
-    """The figures of a class.
+    """Compute the figures of a class.
 
     Args:
         rubric: the common one.
         results: the automatic results, by student.
-        stands: where everybody stands, with what people gave.
-        names: by student, what they are called besides their id: taken out of their answers.
+        stands: standings with manual marks, by student.
+        names: names of students in addition to their ids, by student; removed from their answers.
     """
     class_ = {student: stands[student] for student in results}
     settled = [one for one in class_.values() if not _is_open(one)]
@@ -172,7 +174,7 @@ def figures(
 
 
 class _Told:
-    """A class, and what can be told of its parts."""
+    """Computes the figures of the parts of a class."""
 
     def __init__(
         self,
@@ -194,7 +196,7 @@ class _Told:
         self._given = {student: _given(stand, rubric) for student, stand in stands.items()}
 
     def question_points(self, question: Question) -> dict[str, Decimal]:
-        """Of those of whom nothing in it is open."""
+        """Return the points of students without open points in the question."""
         return {
             student: one.points
             for student, stand in self._stands.items()
@@ -203,10 +205,11 @@ class _Told:
         }
 
     def item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
-        """Of those of whom they are known: from a person, or else from grading."""
+        """Return the known points of an item, manual ones first."""
         place, points = (question.id, item.id), dict[str, Decimal]()
         for student, found in self._found.items():
             given, result = self._given[student], found.get(place)
+            # None means a mark of the whole cell: the points of its items are not known.
             if place in given:
                 if (own := given[place]) is not None:
                     points[student] = own
@@ -217,7 +220,7 @@ class _Told:
     def question(
         self, question: Question, points: Mapping[str, Decimal], parts: Reliability | None
     ) -> QuestionFigures:
-        """Its figures, from its points."""
+        """Return the figures of a question from its points."""
         cells = {question.answer_cell, *question.cells()}
         average = mean(list(points.values()))
         return QuestionFigures(
@@ -240,7 +243,7 @@ class _Told:
     def item(
         self, question: Question, item: Item, points: Mapping[str, Decimal], parts: Reliability | None
     ) -> ItemFigures:
-        """Its figures, from its points."""
+        """Return the figures of an item from its points."""
         place = (question.id, item.id)
         asked = {student: found[place] for student, found in self._found.items() if place in found}
         return ItemFigures(
@@ -259,8 +262,9 @@ class _Told:
         )
 
     def _discrimination(self, points: Mapping[str, Decimal]) -> float | None:
-        """Corrected: the part itself is not among what it is compared with. Of students with nothing open."""
+        """Return the corrected discrimination of settled students: the total excludes the part itself."""
         known = {student: one for student, one in points.items() if student in self._totals}
+        # A part correlates with itself, so a total that included it would overstate discrimination.
         rest = [float(self._totals[student] - one) for student, one in known.items()]
         return correlation([float(one) for one in known.values()], rest)
 
@@ -275,12 +279,13 @@ class _Told:
             yield NamedMistake(code, len(students), said, self._examples(question, item, students))
 
     def _examples(self, question: Question, item: Item, students: Sequence[str]) -> tuple[Example, ...]:
-        """Different answers of these students, the most frequent first, and there the shortest."""
+        """Return distinct answers of these students, the most frequent first, then the shortest."""
         authors: dict[str, list[str]] = {}
         for student in students[:_MOST_READ]:
             text = answer_text(self._results[student], question, item).strip()
             if text:
                 authors.setdefault(text, []).append(student)
+        # The text is the last key, so that the choice does not depend on the order of students.
         ordered = sorted(authors, key=lambda text: (-len(authors[text]), len(text), text))
         return tuple(
             Example(authors[text][0], self._anonymous(text, authors[text][0]))
@@ -294,21 +299,23 @@ class _Told:
 
 
 def _is_open(stand: Standing) -> bool:
-    """Whether some answer of a student is not marked yet, so that the sum says nothing."""
+    """Decide whether an answer of a student is not graded yet, so that the sum is meaningless."""
     return any(one.pending for one in stand.questions)
 
 
 def concealed(text: str, names: Iterable[str]) -> str:
-    """The text with whole names, and their single words, in it replaced by an ellipsis."""
+    """Replace whole names, and their single words, in a text by an ellipsis."""
     words = {word for name in names for word in (name, *name.split())}
+    # Longest first, so that a full name is replaced before its words.
     known = sorted((word for word in words if len(word) >= _SHORTEST_NAME), key=len, reverse=True)
     if not known:
         return text
+    # Whole words only: a short name must not blank parts of other words.
     return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", "…", text, flags=re.IGNORECASE)
 
 
 def _given(stand: Standing, rubric: Rubric) -> dict[Place, Decimal | None]:
-    """What people gave items that nobody has to look at again; None where only the whole cell has a mark."""
+    """Return valid manual points by item; None for items of a cell that only has a mark as a whole."""
     found: dict[Place, Decimal | None] = {}
     questions = {one.id: one for one in rubric.questions}
     for points in stand.questions:
@@ -324,9 +331,10 @@ def _given(stand: Standing, rubric: Rubric) -> dict[Place, Decimal | None]:
 
 
 def _together(parts: Mapping[Any, Mapping[str, Decimal]], students: int) -> Reliability | None:
-    """Reliability, of those of whom every part is known.
+    """Compute reliability over the students with known points in every part.
 
-    A part that is open for more than half of the class is left out: it would leave nobody.
+    A part that is open for more than half of the class is left out, because it would exclude too many
+    students.
     """
     known = {_name(name): points for name, points in parts.items() if 2 * len(points) >= students}
     everybody = [set(points) for points in known.values()]
@@ -347,6 +355,7 @@ def _difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | Non
 
 
 def _bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
+    # Full marks, and more with bonus points, belong to the last bar.
     found = Counter(min(_BARS - 1, max(0, int(_BARS * one / possible))) for one in points if possible > 0)
     return tuple(found[place] for place in range(_BARS))
 
@@ -362,7 +371,7 @@ def _runs(graded: Graded, notebook: str) -> list[tuple[str, CellRun]]:
 
 
 def _times(results: Iterable[Graded]) -> dict[str, Seconds]:
-    """What was measured of each submission; zero was not."""
+    """Collect the measured durations of submissions; zero means not measured."""
     known = list(results)
     measured = {
         "grading": [one.seconds for one in known],
@@ -377,5 +386,6 @@ def _seconds(times: Sequence[float]) -> Seconds | None:
     if not times:
         return None
     ordered = sorted(times)
+    # Nearest-rank percentile: the ceiling of 0.9 n, computed in integers.
     nine_in_ten = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
     return Seconds(len(ordered), numbers.median(ordered), nine_in_ten, ordered[-1])

@@ -1,4 +1,4 @@
-"""The staff's page about how a class did: one HTML file with plots, which asks nothing of anybody."""
+"""The staff page of class statistics: one static HTML file with plots."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _TIMES = {
 
 
 class _Author(Struct, frozen=True):
-    """How a student is named on the page."""
+    """Display name of a student on the page."""
 
     name: str
     link: str
-    """To their page; empty where nobody is named."""
+    """Link to the student's page; empty if students are not named."""
 
 
 class _Row(Struct, frozen=True):
-    """One student."""
+    """Row of one student."""
 
     author: _Author
     points: Decimal
     grade: str
     provisional: bool
     questions: tuple[Decimal | None, ...]
-    """None for one that is not marked to its end."""
+    """Points by question; None for a question that is not fully graded."""
 
 
 def render_statistics(
@@ -54,19 +54,20 @@ def render_statistics(
     named: bool,
     remarks: Sequence[str] = (),
 ) -> str:
-    """The page. It runs one script of ours, which sorts tables, and stands without it as well.
+    """Render the page. It runs one script, which sorts tables, and works without it.
 
     Args:
         rubric: the common one.
         figures: of the class.
-        stands: where everybody stands.
-        called: by student, how the page calls them.
-        named: ``called`` are their ids: then they are linked with their pages.
+        stands: standing of each student.
+        called: display name by student.
+        named: ``called`` are ids: they are linked to the students' pages.
         remarks: about the class as a whole, a sentence each.
     """
     labels, name = Labels("en"), rubric.assignment.name
 
     def author(student: str) -> _Author:
+        # Links contain ids, so a page with pseudonyms has none. Ids may contain characters special in URLs.
         link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html" if named else ""
         return _Author(printable_text(called[student], 200), link)
 
@@ -97,13 +98,13 @@ def render_statistics(
 
 
 def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None) -> Plots:
-    """The plots of a class.
+    """Draw the plots of a class.
 
     Args:
         rubric: the common one.
         figures: of the class.
         labels: of the page's language.
-        words: what stands at them; default: English.
+        words: titles and axis labels; default: English.
     """
     said, scale = words or PlotWords(), rubric.assignment.grading
     boundaries = [(labels.grade(step.grade), step.least) for step in scale.steps[:-1]] if scale else []
@@ -122,7 +123,7 @@ def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWord
 
 
 class PlotWords(Struct, frozen=True):
-    """What stands at the plots."""
+    """Titles and axis labels of the plots."""
 
     spread: str = "Students by their share of the points"
     curve: str = "How many students have at least so many points, with the boundaries of the grades"
@@ -136,7 +137,7 @@ class PlotWords(Struct, frozen=True):
 
 
 class Plots(Struct, frozen=True):
-    """As SVG."""
+    """The plots as SVG."""
 
     spread: Markup
     curve: Markup
@@ -162,5 +163,5 @@ def _row(stand: Standing, author: _Author, labels: Labels) -> _Row:
 
 
 def _spent(seconds: Seconds | None) -> str:
-    """A median with its longest, in seconds."""
+    """Format a median with the maximum, in seconds."""
     return "–" if seconds is None else f"{seconds.median:.2f} ({seconds.longest:.2f})"

@@ -1,5 +1,6 @@
-"""Pairs of works that are more alike than chance and the task explain: a place to look, never a verdict.
+"""Find pairs of works that are more similar than chance and the task explain: a hint, not a verdict.
 
-Code is compared as syntax trees and text by shingles, both without what was handed out. What many of a class
-have weighs little, what two have weighs most. All of it is pure, and bounded whatever a notebook holds.
+Code is compared as syntax trees and text by shingles, both without the released content. Features that many
+students share have little weight, features of just two students the most. Everything is pure, and bounded for
+any content of a notebook.
 """

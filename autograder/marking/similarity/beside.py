@@ -1,4 +1,4 @@
-"""Two works beside each other: which lines and words of the one stand in the other as well."""
+"""Show two works side by side, with the lines and words that both have in common."""
 
 from __future__ import annotations
 
@@ -16,52 +16,51 @@ from autograder.marking.similarity.works import ComparedPiece, ComparedWork
 
 COLOURS = 6
 _LEAST_NODES = 4
-"""Of a statement that is marked."""
+"""Minimum size of a marked statement, in nodes."""
 _MOST_BLOCKS = 200
 _MOST_LINES = 400
 _MOST_CHARACTERS = 20_000
-"""Of a piece that is shown."""
+"""Maximum length of a displayed piece."""
 _LONGEST_LINE = 400
 
 
 class ShownPiece(Struct, frozen=True):
-    """A piece with what is alike marked, as safe markup."""
+    """A piece with its common parts marked, as safe markup."""
 
     label: str
     text: Markup
     blocks: tuple[int, ...]
-    """Numbers of the blocks in it."""
+    """Numbers of the marked blocks in it."""
 
 
 class BesideRow(Struct, frozen=True):
-    """Pieces that belong beside each other; one of them may be missing."""
+    """Pieces to show side by side; one of them may be missing."""
 
     first: ShownPiece | None
     second: ShownPiece | None
 
 
 class _Stretch(Struct, frozen=True):
-    """Lines of a piece that stand, changed or not, in the other work as well."""
+    """Lines of a piece that also occur, possibly modified, in the other work."""
 
     piece: int
     first: int
     last: int
     number: int
     common: bool
-    """Many of the class have it."""
+    """Whether many of the class have it."""
 
 
 def beside(one: ComparedWork, other: ComparedWork, weights: Weights) -> tuple[BesideRow, ...]:
-    """The pieces in which two works are alike.
+    """Return the pieces in which two works are similar.
 
-    Statements that are the same have the same number on both sides, the largest ones first; a statement
-    inside one that is marked already is not marked again. Of texts all words are marked that stand in a
-    shingle of both.
+    Equal statements have the same number on both sides, the largest first; a statement inside a marked one is
+    not marked again. In texts, all words in a shingle of both works are marked.
 
     Args:
         one: the work on the left.
-        other: on the right.
-        weights: of the class, to tell what many have.
+        other: the work on the right.
+        weights: of the class, to recognise common features.
     """
     left, right = _stretches(one, other, weights)
     shared = _shared(one, other)
@@ -81,10 +80,11 @@ def _rows(
     left: Mapping[int, ShownPiece | None],
     right: Mapping[int, ShownPiece | None],
 ) -> Iterable[BesideRow]:
-    """Pieces of the same place stand beside each other; those without a counterpart follow."""
+    """Pair pieces of the same place; those without a counterpart follow."""
     places = {piece.piece.place: at for at, piece in enumerate(second) if piece.piece.place}
     used = set[int]()
     for at, piece in enumerate(first):
+        # -1 is no index of a piece, so it matches no work on the right.
         partner = places.get(piece.piece.place, -1)
         used.add(partner)
         if left[at] is not None or right.get(partner) is not None:
@@ -102,6 +102,7 @@ def _stretches(
     chosen: tuple[list[_Stretch], list[_Stretch]] = ([], [])
     taken: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
     number = 0
+    # Largest first: their lines are then taken, so that nested statements are not marked again.
     for digest in sorted(shared, key=lambda name: (-sizes[name], places[0][name][0])):
         free = [
             [place for place in side[digest] if (place[0], place[1]) not in lines]
@@ -118,7 +119,7 @@ def _stretches(
 
 
 def _places(work: ComparedWork) -> dict[Digest, list[tuple[int, int, int, int]]]:
-    """By digest of a statement: piece, first and last line, and size; without what was handed out."""
+    """Map digests of statements to piece, first and last line, and size; without released content."""
     found: dict[Digest, list[tuple[int, int, int, int]]] = {}
     for at, piece in enumerate(work.pieces):
         for one in piece.form.statements if piece.form else ():
@@ -128,7 +129,7 @@ def _places(work: ComparedWork) -> dict[Digest, list[tuple[int, int, int, int]]]
 
 
 def _shared(one: ComparedWork, other: ComparedWork) -> frozenset[Digest]:
-    """The shingles of both."""
+    """Return the shingles of both works."""
     digests = [
         set().union(*(piece.features for piece in work.pieces if piece.form is None)) for work in (one, other)
     ]
@@ -138,7 +139,7 @@ def _shared(one: ComparedWork, other: ComparedWork) -> frozenset[Digest]:
 def _shown(
     piece: ComparedPiece, stretches: Sequence[_Stretch], shared: frozenset[Digest], weights: Weights
 ) -> ShownPiece | None:
-    """None where nothing in it is alike."""
+    """Mark a piece; None if it has nothing in common."""
     if piece.form is None:
         return _shown_text(piece, shared, weights)
     if not stretches:
@@ -154,6 +155,7 @@ def _shown(
 
 
 def _line(line: str, stretch: _Stretch | None, at: int) -> Markup:
+    # printable_text spells out control characters, escape neutralises markup: both are needed.
     text = escape(printable_text(line, _LONGEST_LINE))
     if stretch is None:
         return text

@@ -1,8 +1,9 @@
-"""What is left of code when names, order, layout, comments and texts are taken away: digests of its tree.
+"""Features of code without names, order, layout, comments and texts: digests of its syntax tree.
 
-Two kinds of digests are kept. Those of whole subtrees do not depend on the order of statements, functions and
-keywords, nor of what is added and multiplied. Those of short runs of nodes inside one statement, thinned out
-by winnowing (Schleimer, Wilkerson and Aiken, 2003), still agree where a larger tree was changed in one place.
+There are two kinds of digests. Those of whole subtrees do not depend on the order of statements, functions
+and keywords, nor on that of summands and factors. Those of short runs of nodes inside one statement, thinned
+out by winnowing (Schleimer, Wilkerson and Aiken, 2003), still agree if a larger tree was changed in one
+place.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from msgspec import Struct
 from autograder.syntax import UNREADABLE, parsed
 
 MOST_CHARACTERS = 150_000
-"""Of a student's code; nobody writes as much in an assignment."""
+"""Maximum length of a student's code, far above that of any real work."""
 MOST_NODES = 30_000
-"""Of a student's code; what comes after is not compared, and that is told."""
+"""Maximum number of nodes of a student's code; the rest is not compared, which is reported."""
 LEAST_NODES = 5
-"""Of an expression that is compared; smaller ones stand in everybody's code."""
+"""Minimum size of a compared expression; smaller ones occur in all code."""
 _LEAST_STATEMENT = 3
 _RUN = 7
-"""Nodes that one run has."""
+"""Nodes of one run."""
 _WINDOW = 4
-"""Of so many runs that follow one another, one is kept."""
+"""One of this many consecutive runs is kept."""
 _MOST_BLOCKS = 400
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
@@ -37,7 +38,7 @@ _TOKEN = re.compile(r"[^\W\d]\w{0,80}|\d[\w.]{0,40}|[^\s\w]")
 _COMMENT = re.compile(r"#[ \t]*([^\n]{8,200})")
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 _OWN = "·"
-"""What stands in the place of a name of one's own."""
+"""Replacement for names that the author can choose."""
 _COMMUTES = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 _SAME: dict[type, str] = {ast.AnnAssign: "Assign", ast.AsyncFunctionDef: "FunctionDef"}
 _TURNED: dict[type, str] = {ast.Gt: "Lt", ast.GtE: "LtE"}
@@ -46,7 +47,7 @@ Digest = int
 
 
 class Statement(Struct, frozen=True):
-    """A statement, simple or compound, and where it stands."""
+    """A statement, simple or compound, and its position."""
 
     digest: Digest
     nodes: int
@@ -56,27 +57,27 @@ class Statement(Struct, frozen=True):
 
 
 class CodeForm(Struct, frozen=True):
-    """What is compared of one piece of code."""
+    """The features of one piece of code."""
 
     features: frozenset[Digest]
     statements: tuple[Statement, ...] = ()
     """Outer ones before those inside them."""
     whole: bool = True
-    """All of it was looked at."""
+    """Whether all of it was processed."""
     nodes: int = 0
-    """That it took."""
+    """Number of processed nodes."""
 
 
 class OwnNames(Struct, frozen=True):
-    """The names that code gives itself: whoever copies it can change them at will."""
+    """Names that code defines: a copyist can change them at will."""
 
     names: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     modules: dict[str, str] = {}
-    """Short names of imports → what they stand for."""
+    """Short names of imports → full names."""
 
     def __or__(self, other: OwnNames) -> OwnNames:
-        """Those of both."""
+        """Return the names of both."""
         return OwnNames(
             self.names | other.names,
             self.attributes | other.attributes,
@@ -89,14 +90,14 @@ class CodeUnit(Struct, frozen=True):
 
     source: str
     line: int
-    """Where it begins, counted from 0."""
+    """Its first line, counted from 0."""
     tree: ast.Module | None
 
 
 def blocks(source: str) -> tuple[CodeUnit, ...]:
-    """The code of a cell as trees; where it is no Python as a whole, as much of it as is.
+    """Parse the code of a cell; if it is not Python as a whole, every part that is.
 
-    Lines of IPython's own are passed over. Never raises.
+    IPython lines are skipped. Never raises.
     """
     source = source[:MOST_CHARACTERS]
     plain = _MAGIC.sub("", source)
@@ -104,6 +105,7 @@ def blocks(source: str) -> tuple[CodeUnit, ...]:
         if (tree := _parsed(text)) is not None:
             return (CodeUnit(text, 0, tree),)
     found, lines = [], plain.split("\n")
+    # A part begins at an unindented line that cannot continue the previous statement.
     heads = [at for at, line in enumerate(lines) if line[:1].strip() and not _GOES_ON.match(line)]
     starts = [at for at in heads if at == 0 or not lines[at - 1].startswith("@")][:_MOST_BLOCKS]
     for start, end in itertools.pairwise([*starts, len(lines)]):
@@ -113,7 +115,7 @@ def blocks(source: str) -> tuple[CodeUnit, ...]:
 
 
 def own_names(trees: Iterable[ast.Module]) -> OwnNames:
-    """The names, attributes and short names of modules that some code gives."""
+    """Return the names, attributes and short names of modules that code defines."""
     names, attributes, modules = set[str](), set[str](), dict[str, str]()
     for node in itertools.islice(_every(trees), MOST_NODES):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -136,12 +138,12 @@ def own_names(trees: Iterable[ast.Module]) -> OwnNames:
 
 
 def code_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
-    """The digests of some code.
+    """Return the features of some code.
 
     Args:
         pieces: of one cell.
-        names: given by all code that belongs together.
-        room: the most nodes that are looked at.
+        names: defined by all code that belongs together.
+        room: maximum number of nodes to process.
     """
     features, statements, whole, left = set[Digest](), list[Statement](), True, room
     for piece in pieces:
@@ -160,30 +162,32 @@ def code_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODE
 
 
 def comments(source: str) -> frozenset[str]:
-    """The comments of some code, roughly: what follows a hash sign, in lower case."""
+    """Return the comments of some code in lower case; approximately, the text after each hash sign."""
     return frozenset(" ".join(one.casefold().split()) for one in _COMMENT.findall(source[:MOST_CHARACTERS]))
 
 
 def digest_of(words: Iterable[str], inside: bytes = b"") -> Digest:
-    """A number that follows from some words, the same in every process."""
+    """Return a digest of some words as a number, the same in every process."""
+    # Source code may contain lone surrogates, which UTF-8 cannot encode.
     data = "\0".join(words).encode("utf-8", "replace") + b"\0" + inside
+    # Python's hash() of strings differs between processes, which would make results irreproducible.
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
 def winnowed(digests: Sequence[Digest]) -> set[Digest]:
-    """Of every few that follow one another the smallest: what stays is independent of what stands around."""
+    """Return the smallest of every few consecutive digests; the choice is independent of the context."""
     if len(digests) <= _WINDOW:
         return {min(digests)} if digests else set()
     return {min(digests[at : at + _WINDOW]) for at in range(len(digests) - _WINDOW + 1)}
 
 
 def runs(words: Sequence[str], length: int, kind: str) -> list[Digest]:
-    """A digest for each so many words that follow one another."""
+    """Return a digest for each run of the given length of consecutive words."""
     return [digest_of((kind, *words[at : at + length])) for at in range(len(words) - length + 1)]
 
 
 class _Tree:
-    """One statement at the top, with the digest of every subtree."""
+    """One top-level statement, with the digest of every subtree."""
 
     def __init__(self, nodes: list[ast.AST], labels: list[str]) -> None:
         self.nodes = nodes
@@ -196,14 +200,16 @@ class _Tree:
 
     @classmethod
     def of(cls, top: ast.stmt, names: OwnNames, room: int) -> _Tree | None:
-        """The tree, or None where it has more nodes than there is room for. Depth does not matter."""
+        """Return the tree, or None if it has more nodes than there is room for. The depth is not limited."""
         nodes: list[ast.AST] = []
         parents: list[int] = []
+        # An explicit stack, because hostile code may be nested deeper than Python's recursion limit.
         waiting: list[tuple[ast.AST, int]] = [(top, -1)]
         while waiting:
             node, parent = waiting.pop()
             if len(nodes) >= room:
                 return None
+            # Reversed, because the stack returns the last child first.
             waiting += [(child, len(nodes)) for child in reversed(_children(node))]
             nodes.append(node)
             parents.append(parent)
@@ -212,7 +218,7 @@ class _Tree:
         return tree
 
     def _digest(self, parents: Sequence[int]) -> None:
-        """Those below a node stand after it: from the end, each is known when it is needed."""
+        """Compute digests from the end, because children come after their parent."""
         for place, parent in enumerate(parents):
             if parent >= 0:
                 self._below[parent].append(place)
@@ -225,6 +231,7 @@ class _Tree:
             if _is_turned(node):
                 ordered.reverse()
             self._below[place] = [*ordered, *free]
+            # The zero separates ordered from free children, so that they cannot be confused.
             digests = [*(self._digests[one] for one in ordered), 0, *(self._digests[one] for one in free)]
             self._digests[place] = digest_of(
                 (self._labels[place],), b"".join(one.to_bytes(8, "big") for one in digests)
@@ -232,12 +239,12 @@ class _Tree:
             self._sizes[place] = 1 + sum(self._sizes[one] for one in inside)
 
     def _is_free(self, node: ast.AST, place: int) -> bool:
-        """Whether the order of what stands below a node means nothing, or little."""
+        """Decide whether the order of a node's children is irrelevant, or nearly so."""
         below = self.nodes[place]
         return isinstance(below, ast.stmt | ast.keyword | ast.ExceptHandler) or _commutes(node)
 
     def features(self) -> set[Digest]:
-        """What is compared."""
+        """Return the features of the statement."""
         found = {
             self._digests[place]
             for place, node in enumerate(self.nodes)
@@ -250,7 +257,7 @@ class _Tree:
         return found
 
     def _words(self, statement: int) -> list[str]:
-        """The labels of a statement without those of statements inside it."""
+        """Return the labels of a statement without those of nested statements."""
         found, waiting = [], [statement]
         while waiting:
             place = waiting.pop()
@@ -261,10 +268,10 @@ class _Tree:
         return found
 
     def statements(self, line: int) -> list[Statement]:
-        """Those that stand in it, outer ones first.
+        """Return its statements, outer ones first.
 
         Args:
-            line: that the piece of code begins at.
+            line: first line of the piece of code.
         """
         return [
             Statement(
@@ -291,7 +298,7 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _every(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes, however deep."""
+    """Yield all nodes at any depth."""
     waiting = list(trees)
     while waiting:
         node = waiting.pop()
@@ -308,7 +315,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """What of a node counts: no annotations, no texts that describe, nothing that only fills a place."""
+    """Return the relevant children of a node: no annotations, no docstrings, no placeholders."""
     found: list[ast.AST] = []
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "type_params"}:
@@ -325,7 +332,7 @@ def _is_idle(node: ast.AST) -> bool:
 
 
 def _label(node: ast.AST, names: OwnNames) -> str:
-    """What a node is, without names of one's own and without texts."""
+    """Return the label of a node, without names that the author can choose and without texts."""
     if isinstance(node, ast.Name):
         return f"name {names.modules.get(node.id) or _known(node.id, names.names)}"
     if isinstance(node, ast.Attribute):
@@ -349,6 +356,7 @@ def _constant(value: object) -> str:
     if isinstance(value, bool) or value is None or value is Ellipsis:
         return repr(value)
     if isinstance(value, int):
+        # Python refuses to convert integers with thousands of digits to text.
         return str(value) if abs(value) < 1 << 64 else "large"
     return repr(value) if isinstance(value, float | complex) else "text"
 
@@ -366,12 +374,12 @@ def _commutes(node: ast.AST) -> bool:
 
 
 def _is_turned(node: ast.AST) -> bool:
-    """Whether a comparison is told the other way round: ``a > b`` as ``b < a``."""
+    """Decide whether a comparison is normalised by swapping its sides: ``a > b`` as ``b < a``."""
     return isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED
 
 
 def _lexical(source: str) -> set[Digest]:
-    """Of what is no Python: runs of its words and signs, with every name the same."""
+    """Return features of text that is not Python: runs of its words and signs, with all names equal."""
     words = [
         _OWN if (one[0].isalpha() or one[0] == "_") and one not in _KNOWN else one
         for one in _TOKEN.findall(re.sub(r"#[^\n]*", "", source))

@@ -1,4 +1,4 @@
-"""The staff's page of pairs that are alike: where to look, with both works beside each other."""
+"""The staff page of similar pairs: where to look, with both works side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PARTS = 8
 
 
 class _WorkOfPair(Struct, frozen=True):
-    """One of two students."""
+    """One of the two students."""
 
     name: str
     link: str
@@ -33,7 +33,7 @@ class _ShownPair(Struct, frozen=True):
     first: _WorkOfPair
     second: _WorkOfPair
     percent: int
-    """How much of the way from what is usual to the same it goes."""
+    """Position of the pair between the usual similarity and identity, in percent."""
     share: int
     parts: tuple[str, ...]
     words: tuple[str, ...]
@@ -48,14 +48,14 @@ def render_similar(
     *,
     remarks: Sequence[str] = (),
 ) -> str:
-    """The page: nothing in it that students wrote is markup, and it runs one script of ours, to sort.
+    """Render the page. Student texts are escaped, and it runs one script, to sort.
 
     Args:
         rubric: the common one.
         works: by student.
-        pairs: that are shown, the most alike first.
+        pairs: to show, the most similar first.
         weights: of the class.
-        remarks: what was not compared, a sentence each.
+        remarks: about works that were not compared, a sentence each.
     """
     name = rubric.assignment.name
     shown = [_shown(name, pair, works, weights) for pair in pairs]
@@ -92,6 +92,6 @@ def _shown(
 
 
 def _side(name: str, student: str) -> _WorkOfPair:
-    """A student, with the way to their page."""
+    """Return a student, with a link to the student's page."""
     link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
     return _WorkOfPair(printable_text(student, 200), link)

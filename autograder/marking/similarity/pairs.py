@@ -1,4 +1,4 @@
-"""Which two works of a class are more alike than others, and by which of their parts."""
+"""Find the pairs of works in a class that are more similar than others, and the parts responsible."""
 
 from __future__ import annotations
 
@@ -14,82 +14,85 @@ from autograder.marking.similarity.works import ComparedPiece, ComparedWork
 
 MOST_PAIRS = 200
 _DOUBT, _DOUBT_OF_PIECE = 15.0, 60.0
-"""So much is added to what the smaller work, or piece, has: a little that is the same is no evidence, and
-there are many pieces in which two may agree by chance. The unit is a digest that just two have."""
+"""Added to the weight of the smaller work, or piece: small overlaps are no evidence, and with many pieces two
+may agree by chance. The unit is a digest that only two students have."""
 _COMMON = 4
-"""What more than one of so many have counts least; in small classes, one of the root of their number."""
+"""Features of more than one in this many students have the least weight; in small classes, one in the square
+root of their number."""
 _LEAST_WEIGHT = 0.25
 _NEIGHBOURS, _NEIGHBOURS_SHARE = 3, 0.05
-"""So many others, or such a share of the class, may be as near to a work without that meaning anything."""
+"""This number of other students, or this share of the class, may be as close to a work without
+significance."""
 _AT_ONCE = 4096
-"""Digests in one product of matrices."""
+"""Digests in one matrix product, which bounds memory."""
 _LEAST = 1e-6
 _SAME = 1 - 1e-4
-"""Shares above are 1: they are sums in single precision, and one that lacks a digest is farther off."""
+"""Shares above this count as 1: they are sums in single precision, and a share that lacks one digest is
+smaller."""
 _MOST_WORDS = 12
 _SHARED_BY = 0.02
-"""Of a class; words that so few, or two, have are told."""
+"""Share of a class; only words shared by at most this share, or by two students, are reported."""
 
 
 class PartAlike(Struct, frozen=True):
-    """How far one part of two works is alike."""
+    """Similarity of one part of two works."""
 
     name: str
     """``"code"``, ``"text"``, ``"all"``, or the place of a piece."""
     share: float
-    """Of the smaller one, by weight, between 0 and 1: 1 if all of it stands in the other."""
+    """Of the smaller one, by weight, between 0 and 1: 1 if the other contains all of it."""
     stands_out: float
-    """How much of the way from what is usual for these two to 1 their share goes; above 0."""
+    """Position of their share between the usual share of the two and 1; above 0."""
 
 
 class AlikePair(Struct, frozen=True):
-    """Two students whose works are alike."""
+    """Two students with similar works."""
 
     students: tuple[str, str]
     parts: tuple[PartAlike, ...]
-    """Those that stand out, the most first."""
+    """The conspicuous parts, the most conspicuous first."""
     words: tuple[str, ...]
-    """Names and comments that hardly anybody else uses."""
+    """Names and comments that hardly any other student uses."""
 
     @property
     def percents(self) -> tuple[int, int]:
-        """How far the pair stands out, and the share, in percent."""
+        """`stands_out` and the share, in percent."""
         return to_percent(self.stands_out), to_percent(self.share)
 
     @property
     def stands_out(self) -> float:
-        """The most of its parts: what pairs are ordered by."""
+        """The value of its most conspicuous part, by which pairs are sorted."""
         return self.parts[0].stands_out
 
     @property
     def share(self) -> float:
-        """Of the part that stands out most."""
+        """The share of the most conspicuous part."""
         return self.parts[0].share
 
 
 class Weights(Struct, frozen=True):
-    """How much a digest tells, by the number of students who have it."""
+    """Weights of digests by the number of students who have them."""
 
     students: int
     by_number: Mapping[int, float]
     numbers: Mapping[Digest, int]
 
     def of(self, digest: Digest) -> float:
-        """1 for what two have, less for what more have, least for what many have."""
+        """Return 1 for digests of two students, less for more, and the least weight for common ones."""
         return self.by_number.get(self.numbers.get(digest, 1), _LEAST_WEIGHT)
 
     def is_common(self, digest: Digest) -> bool:
-        """Whether many have it."""
+        """Decide whether many students have it."""
         return self.of(digest) <= _LEAST_WEIGHT
 
 
 def to_percent(share: float) -> int:
-    """Return a share in whole percent; 100 is said of the same alone."""
+    """Return a share in whole percent; only identical works have 100."""
     return 100 if share > _SAME else min(99, round(100 * share))
 
 
 def weights(works: Sequence[ComparedWork]) -> Weights:
-    """What is common in a class counts little: inverse frequency in documents, as in searching."""
+    """Compute weights by inverse document frequency, as in search: common features have little weight."""
     students = len(works)
     numbers = Counter(
         digest for work in works for digest in set().union(*(one.features for one in work.pieces))
@@ -108,17 +111,18 @@ def weights(works: Sequence[ComparedWork]) -> Weights:
 def alike_pairs(
     works: Sequence[ComparedWork], most: int = 30, weighed: Weights | None = None
 ) -> tuple[AlikePair, ...]:
-    """The pairs that stand out most, the most first.
+    """Return the most conspicuous pairs, in descending order.
 
-    Two works are compared as a whole, by their code, by their text, and piece by piece: what counts is the
-    most. Of a part, their share is the weight of what both have, divided by that of the smaller one. For how
-    far it stands out a doubt is added to the latter, and it follows from what is usual for the two: works
-    that are near to many others, since they go by the book, do not stand out by that.
+    Two works are compared as a whole, by their code, by their text, and piece by piece; the largest value
+    counts. The share of a part is the weight of the common digests, divided by that of the smaller work. For
+    the value that decides the order, a doubt is added to the divisor, and the share is related to the usual
+    one of both students: works that are close to many others, because they follow the course material, are
+    not conspicuous for that reason.
 
     Args:
         works: of a class.
-        most: pairs that are returned.
-        weighed: `weights` of the same works.
+        most: maximum number of pairs.
+        weighed: `compute_weights` of the same works.
     """
     if len(works) < 2:
         return ()
@@ -128,6 +132,7 @@ def alike_pairs(
         np.maximum(best, _standing_out(tables.shares(name, doubted=True)), out=best)
     rows, columns = np.triu_indices(len(works), 1)
     found = best[rows, columns]
+    # Stable, so that pairs with equal values keep the order of students.
     order = np.argsort(-found, kind="stable")[: min(most, MOST_PAIRS)]
     chosen = [(int(rows[at]), int(columns[at])) for at in order if found[at] > _LEAST]
     parts: dict[tuple[int, int], list[PartAlike]] = {one: [] for one in chosen}
@@ -149,15 +154,18 @@ def alike_pairs(
 
 
 def _standing_out(shares: np.ndarray) -> np.ndarray:
-    """(students, students): how much of the way from what is usual to 1 the share of any two goes.
+    """(students, students): how far the share of each pair is from the usual one toward 1.
 
-    Usual for a student is the share with the nearest of the others, when `_NEIGHBOURS` of them are left out.
+    The usual share of a student is that with the closest other student after the `_NEIGHBOURS` closest are
+    left out.
     """
     count = len(shares)
     near = min(max(_NEIGHBOURS, int(_NEIGHBOURS_SHARE * count)), count - 2)
     others = shares.copy()
     np.fill_diagonal(others, 0)
+    # partition finds the k-th largest value of each row without sorting it.
     usual = -np.partition(-others, near, axis=1)[:, near] if near > 0 else np.zeros(count, shares.dtype)
+    # The larger of both: a pair must be unusual for both students.
     both = np.maximum(usual[:, None], usual[None, :])
     return np.asarray((shares - both) / (1 - both))
 
@@ -181,22 +189,22 @@ class _Tables:
         return set().union(*(one.features for one in work.pieces if chosen(one)))
 
     def shares(self, name: str, *, doubted: bool) -> np.ndarray:
-        """(students, students): how far one part of any two is alike.
+        """(students, students): similarity of one part of each pair.
 
         Args:
             name: of the part.
-            doubted: little that is the same is no evidence, as it counts for the order of pairs.
+            doubted: add the doubt to the divisor, as for the order of pairs.
         """
         digests = [self._digests(work, name) for work in self._works]
         shared, whole = self._shared(digests)
         smaller = np.minimum(whole[:, None], whole[None, :])
-        if not doubted:  # sums of many weights in single precision are a little off
+        if not doubted:  # float32 sums are slightly inexact
             return np.asarray(np.minimum(shared / np.maximum(smaller, np.float32(_LEAST)), 1))
         doubt = _DOUBT if name in self._choose else _DOUBT_OF_PIECE
         return np.asarray(shared / (smaller + np.float32(doubt)))
 
     def _shared(self, digests: Sequence[Iterable[Digest]]) -> tuple[np.ndarray, np.ndarray]:
-        """What any two share by weight, and what everybody has."""
+        """Return the shared weight of each pair, and the total weight of each work."""
         count = len(self._works)
         holders: dict[Digest, list[int]] = {}
         whole = np.zeros(count, np.float32)
@@ -211,6 +219,7 @@ class _Tables:
             some = several[start : start + _AT_ONCE]
             table = np.zeros((count, len(some)), np.float32)
             for column, (digest, held) in enumerate(some):
+                # The product of the table with its transpose then sums the weights of shared digests.
                 table[held, column] = math.sqrt(self._known.of(digest))
             shared += table @ table.T
         return shared, whole

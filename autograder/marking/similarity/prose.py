@@ -1,4 +1,4 @@
-"""What is compared of written answers: shingles, short runs of words inside one sentence."""
+"""Features of written answers: shingles, short runs of words inside one sentence."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec import Struct
 from autograder.marking.similarity.code import Digest, digest_of
 
 MOST_CHARACTERS = 60_000
-"""Of a student's texts; what comes after is not compared, and that is told."""
+"""Maximum length of a student's texts; the rest is not compared, which is reported."""
 _WORDS = 3
-"""Of one shingle."""
+"""Words of a shingle."""
 _WORD = re.compile(r"\$[^$\n]{1,400}\$|\w{1,80}")
 _END = re.compile(r"[.!?;:]\s|\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s")
 
 
 class Shingle(Struct, frozen=True):
-    """So many words that follow one another, and where they stand."""
+    """A fixed number of consecutive words, with their position."""
 
     digest: Digest
     start: int
@@ -26,7 +26,7 @@ class Shingle(Struct, frozen=True):
 
 
 def shingles(text: str) -> tuple[Shingle, ...]:
-    """All shingles of a text. The order of its sentences does not matter, nor do case and marks."""
+    """Return all shingles of a text. Order of sentences, case and punctuation do not matter."""
     found, text = [], text[:MOST_CHARACTERS]
     ends = [0, *(one.end() for one in _END.finditer(text)), len(text)]
     for start, end in itertools.pairwise(ends):

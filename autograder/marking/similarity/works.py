@@ -1,4 +1,4 @@
-"""What students wrote, piece by piece, and what is compared of it."""
+"""Works of students, piece by piece, and the features that are compared."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from autograder.marking.similarity.code import CodeForm, Digest, OwnNames
 from autograder.records import Cell, Markdown
 
 _SHORTEST_NAME = 4
-"""Letters of a name that says something about who wrote it."""
+"""Minimum length of a name that indicates its author."""
 
 
 class WorkPiece(Struct, frozen=True):
     """A cell or a file."""
 
     place: str
-    """Under which it is compared with those of others: notebook and ``grade_id``, or a file's name. Empty:
-    it has no counterpart, as a student's own further cells."""
+    """Name for the comparison with pieces of others: notebook and ``grade_id``, or a file's name. Empty: it
+    has no counterpart, as in the case of additional cells."""
     source: str
     is_code: bool
     label: str
-    """How it is called on a page."""
+    """Display name on a page."""
 
 
 class Work(Struct, frozen=True):
-    """Everything that one student handed in and that can be compared."""
+    """The comparable parts of one student's submission."""
 
     student: str
     pieces: tuple[WorkPiece, ...]
     given: tuple[WorkPiece, ...] = ()
-    """What this student was handed out: nothing of it counts as theirs."""
+    """Content released to this student, which does not count as their work."""
 
 
 class ComparedPiece(Struct, frozen=True):
-    """A piece with its digests, without those of what was handed out."""
+    """A piece with its digests, without those of released content."""
 
     piece: WorkPiece
     features: frozenset[Digest]
     form: CodeForm | None = None
-    """None of text."""
+    """None for text."""
 
 
 class ComparedWork(Struct, frozen=True):
-    """What is compared of one student."""
+    """The features of one student's work."""
 
     student: str
     pieces: tuple[ComparedPiece, ...]
     given: frozenset[Digest] = frozenset()
     words: frozenset[str] = frozenset()
-    """Names and comments of one's own, in lower case."""
+    """The student's names and comments, in lower case."""
     whole: bool = True
-    """All of it was looked at."""
+    """Whether all of it was compared."""
 
 
 def pieces_of(
@@ -61,11 +61,11 @@ def pieces_of(
     cells: Sequence[Cell | Markdown],
     answer_cells: Mapping[str, Sequence[int]] = {},
 ) -> tuple[WorkPiece, ...]:
-    """Return the cells of a notebook that may hold a student's work: all but those taken from the release.
+    """Return the cells of a notebook that may contain a student's work: all except unchanged released ones.
 
     Args:
         notebook: its name.
-        cells: as they are run.
+        cells: in the order of execution.
         answer_cells: as in `records.Submission`; the cells of one answer are one piece.
     """
     answers = {name: positions for name, positions in answer_cells.items() if len(positions) > 1}
@@ -84,14 +84,15 @@ def pieces_of(
 
 
 class Comparing:
-    """Makes works comparable. What was handed out is read once, however many students got it."""
+    """Extracts the features of works. Released content is parsed once, however many students received it."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[WorkPiece, ...], tuple[frozenset[Digest], OwnNames, frozenset[str]]] = {}
 
     def compared(self, work: Work) -> ComparedWork:
-        """What is compared of a work. Time and memory are bounded, and nothing is raised for its content."""
+        """Return the features of a work. Time and memory are bounded, and no content raises an error."""
         given, given_names, given_words = self._of_given(work.given)
+        # A released cell that a student only copied to another position is not the student's work.
         handed = {one.source.strip() for one in work.given}
         read, whole = _read(one for one in work.pieces if one.source.strip() not in handed)
         own = _names(read)
@@ -101,6 +102,7 @@ class Comparing:
             if piece.is_code:
                 form = code.code_form(blocks, names, room)
                 whole = whole and form.whole
+                # One limit for all pieces together: many small cells must not exceed it.
                 room -= form.nodes
                 remarks |= code.comments(piece.source)
                 found.append(ComparedPiece(piece, form.features - given, form))
@@ -127,7 +129,7 @@ class Comparing:
 def _read(
     pieces: Iterable[WorkPiece],
 ) -> tuple[list[tuple[WorkPiece, tuple[code.CodeUnit, ...]]], bool]:
-    """The pieces with their trees, as far as there is room, and whether there was for all of them."""
+    """Return the pieces with their trees within the limits of size, and whether all were within them."""
     left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
     found, whole = [], True
     for piece in pieces:
