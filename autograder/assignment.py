@@ -271,7 +271,7 @@ class Assignment(Struct, frozen=True, eq=False):
             return self.rubric
 
     def releases_of(self, student: str) -> Mapping[str, Release]:
-        """Return a student's notebooks by name; none if they cannot be determined. See `rubric_of`."""
+        """Return a student's notebooks by name; none if they cannot be determined. See `get_rubric`."""
         try:
             given = self.manifest.of(student) if self.manifest else None
             return self.releases if given is None else self.with_notebooks(self, given).releases

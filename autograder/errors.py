@@ -2,7 +2,7 @@
 
     AutograderError
     ├── CourseError            a folder, file, secret or setting of the course is missing or unusable
-    │   ├── NothingKept        no submission was graded yet, so there is no store to read from
+    │   ├── StoreMissing       no submission was graded yet, so there is no store to read from
     │   └── SourceError        one archive or folder cannot be read; the others still can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
     ├── NotebookError          the submitted bytes are not a notebook that can be graded
@@ -12,7 +12,7 @@
         │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's error
         ├── SandboxFault       our own infrastructure failed; never the student's fault
         │   ├── BoxLost        one box was ended, apparently from outside; no other process of ours was
-        │   └── EndedItself    one submission lost boxes repeatedly, perhaps on purpose
+        │   └── RepeatedBoxLoss one submission lost boxes repeatedly, perhaps on purpose
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
 
 Errors about formulas have a separate tree: `autograder.formulas.errors`.

@@ -214,12 +214,12 @@ def build(
     listings: Mapping[str, Listing] | None = None,
     student: str = "",
 ) -> dict[str, bytes]:
-    """Build the files of a release by name without writing them; see `generate`.
+    """Build the files of a release by name without writing them; see `generate_release`.
 
     Args:
         course: the course with the sources.
         rubric: of the common variant or of a personal one.
-        language: see `generate`.
+        language: see `generate_release`.
         listings: of a personal variant, by question id.
         student: the student for their individual deadline; empty: the common deadline.
     """

@@ -230,7 +230,7 @@ def standing(
         score: the automatic result.
         rubric: the rubric of the student's variant.
         marks: manual marks.
-        given: bonus points of the course, from zero on.
+        bonus: bonus points of the course, from zero on.
     """
     marks = marks or {}
     automatic = automatic_points(score, rubric)

@@ -95,7 +95,7 @@ class MemoryBudget:
         Args:
             mb: its size.
             ending: of a box with answers that do not fit.
-            others: budgets that the same answers also count against.
+            parents: budgets that the same answers also count against.
         """
         self.left = int(mb * (1 << 20))
         self._ending = ending

@@ -1,7 +1,7 @@
 """Frozen records of every fact that travels between the parts. The only import of ours is `wording`.
 
 Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict), numpy
-arrays, and the records `Tensor`, `Ref` and `Opaque` below. Points are exact decimals.
+arrays, and the records `Tensor`, `Ref` and `OpaqueValue` below. Points are exact decimals.
 """
 
 from __future__ import annotations

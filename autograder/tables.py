@@ -80,7 +80,7 @@ def field_names(to: type[Any]) -> tuple[str, ...]:
 def check_known_keys(
     table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()
 ) -> None:
-    """Refuse unknown keys, with a suggestion; see `convert`.
+    """Refuse unknown keys, with a suggestion; see `convert_table`.
 
     Raises:
         RubricError: the table has a key that is not among the names.

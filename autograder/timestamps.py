@@ -23,12 +23,12 @@ from autograder.records import Deduction, Message, Note
 
 FILE_NAME = "timestamp.txt"
 UNDECIDED = frozenset({"late", "time-not-known"})
-"""The codes of `Timing.notes` that need a decision by staff."""
+"""The codes of `Timing.list_notes` that need a decision by staff."""
 NOTES = UNDECIDED | {
     *("late-accepted", "late-refused", "late-penalty", "slip-days"),
     *("time-accepted", "earlier-attempt"),
 }
-"""All codes of `Timing.notes`."""
+"""All codes of `Timing.list_notes`."""
 _RULES: Mapping[Rule, tuple[str, str]] = {
     "review": ("late", "graded; a person decides what it costs"),
     "refuse": ("late-refused", "by exams.toml it is not graded"),

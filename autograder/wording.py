@@ -80,7 +80,7 @@ class LocalisedText(Struct, frozen=True):
         return hash(tuple(sorted(self.text.items())))
 
     def within(self, language: str) -> str:
-        """Return the text in one language; see `text_in`."""
+        """Return the text in one language; see `get_text`."""
         return text_in(self.text, language)
 
 

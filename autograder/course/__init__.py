@@ -22,7 +22,7 @@ from autograder.timestamps import Timing, by_clock, format_moment, read_stamp
 
 SECRET_BYTES = 32
 COUNTING_NOTES = frozenset({"attempt-unreadable", "attempt-chosen"})
-"""The codes of `Handin.notes`."""
+"""The codes of `Handin.list_notes`."""
 PRIVATE = ".autograder"
 """The folder of a course that only the grader may read."""
 MOST_NAME = 128
@@ -235,7 +235,7 @@ class Course(Struct, frozen=True):
     def handins(self, assignment: str) -> list[Handin]:
         """Return every student's folder below submitted/, by name. Links are listed, not followed.
 
-        Folders with names that cannot be a student's id are omitted; see `misnamed`.
+        Folders with names that cannot be a student's id are omitted; see `list_misnamed`.
 
         Raises:
             CourseError: there is no folder of submissions.

@@ -194,7 +194,7 @@ class _Rules(Struct, frozen=True):
         more. An attempt that came too late to be graded replaces no other.
 
         Args:
-            found: the latest one first.
+            attempts: the latest one first.
             part: the notebooks in question (`AttemptFacts.readability`).
         """
         chosen = [(choice.order, at) for at, one in enumerate(found) if (choice := self.facts.choice(one))]

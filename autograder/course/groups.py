@@ -59,7 +59,7 @@ def load(course: Course, name: str) -> tuple[StudentGroup, ...]:
     """Return the groups of an assignment, by name; none if the course has no list.
 
     Raises:
-        CourseError: as in `read`; or students are in two groups, all of which are named.
+        CourseError: as in `read_memberships`; or students are in two groups, all of which are named.
     """
     if not course.groups.is_file():
         return ()

@@ -61,7 +61,7 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
     """Load the manifest of an assignment; None if nothing personal was given out.
 
     Args:
-        folder: `Course.variants` of the assignment.
+        folder: `Course.locate_variants` of the assignment.
         secret: the course's.
 
     Raises:
@@ -92,7 +92,7 @@ def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret:
     The manifest is written last, so that it never names a missing notebook.
 
     Args:
-        folder: `Course.variants` of the assignment.
+        folder: `Course.locate_variants` of the assignment.
         manifest: the variants that were given out.
         notebooks: contents by SHA-256; those already in the folder may be omitted.
         secret: the course's.

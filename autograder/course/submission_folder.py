@@ -225,9 +225,9 @@ def _read_copies(
     """Read the first notebooks and pictures that are not graded; unreadable ones are omitted.
 
     Args:
-        found: all files of the folder.
+        packed_files: all files of the folder.
         loose: those that are not graded; archives among them are searched.
-        asked: the expected paths.
+        expected: the expected paths.
         opened: keeps archives open while their files are read.
     """
     files = {name: found[name] for name in loose if name in found}

@@ -335,10 +335,10 @@ class _Recorder:
             self._store.finish(self.run)
 
     def keep_known(self, some: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
-        """Record stored results again if something about them has changed; see `keep`.
+        """Record stored results again if something about them has changed; see `record_group`.
 
         Args:
-            some: the stored results.
+            known_results: the stored results.
             waiting: receives submissions that the store no longer has in full.
         """
         listed = [one for members, key, outline in some for one in _of_members(members, key, outline)]

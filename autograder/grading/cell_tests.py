@@ -87,7 +87,7 @@ class CellTests:
             submission: to the notebook.
             sandbox: of the student.
             grader: provides secret and seed.
-            own: scope of the hidden inputs of this submission (`autograder.checks.base.draw_scope`).
+            draw_scope: scope of the hidden inputs of this submission (`autograder.checks.base.draw_scope`).
             without: questions with known results: their tests are omitted unless other tests see their
                 definitions.
         """

@@ -113,7 +113,7 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     Args:
         forbidden: names, or the functions behind them (`forbidden.patterns`).
         sources: all code cells of the student's notebook.
-        given: sources of released code cells; equal ones among ``sources`` are trusted except for their
+        released_sources: sources of released code cells; equal ones among ``sources`` are trusted except for their
             imports.
     """
     if not FORBIDDEN.issuperset(forbidden):

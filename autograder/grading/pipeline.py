@@ -188,7 +188,7 @@ class Grader:
             tests: the outcomes of the question's test cells, by item.
 
         Raises:
-            EndedItself: no answer of this submission can be judged any more.
+            RepeatedBoxLoss: no answer of this submission can be judged any more.
         """
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
@@ -226,7 +226,7 @@ class Grader:
 
         Args:
             handed: the submission.
-            known: results of questions that need not be judged again, by question id.
+            known_results: results of questions that need not be judged again, by question id.
             timeouts: known time-outs, which are not run again; new ones are added.
 
         Raises:

@@ -67,7 +67,7 @@ def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> 
     Args:
         value: its result.
         question: the question that the trials belong to.
-        own: the files that students submit in addition to the question's notebook, by path.
+        submitted_files: the files that students submit in addition to the question's notebook, by path.
 
     Raises:
         CourseError: it is no list of trials, or they do not fit the question; names the trial.
