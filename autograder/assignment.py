@@ -99,6 +99,7 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def _reference_files(self) -> Iterator[tuple[str, Path]]:
         given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
+        # Notebooks may share data files: list each once, in a stable order, because the order enters digests.
         yield from (*dict.fromkeys(given), *self.key_files.items())
 
     def _given(self, notebook: NotebookFile) -> Iterator[tuple[str, Path]]:
@@ -187,6 +188,7 @@ class Assignment(Struct, frozen=True, eq=False):
         ids = [cell.grade_id for cell in submission.cells]
         below = submission.cells[ids.index(given.grade_id) + 1 :] if given.grade_id in ids else ()
         until_next = itertools.takewhile(lambda cell: not cell.grade_id, below)
+        # Joined cells must not exceed the limit for a single one.
         text = "\n\n".join(cell.source for cell in until_next if cell in own)[:MAX_SOURCE]
         return Answer(given.grade_id, given.cell_type, text or given.source, changed=bool(own))
 
@@ -225,6 +227,7 @@ class Assignment(Struct, frozen=True, eq=False):
         # Grading a student by values that they never saw would be unfair, so a changed [variant] table is an
         # error.
         drawn = draw(secret, self.name, whose, draws, catalogues=catalogues, counts=counts)
+        # Only drawn values are compared: computed ones follow from them.
         values = {name: given.variant.values.get(name) for name in draws.drawn}
         if drawn.values != values or drawn.faults != given.variant.faults:
             raise CourseError(
@@ -241,6 +244,7 @@ class Assignment(Struct, frozen=True, eq=False):
         """
         folder = self.course.variants(self.name)
         contents = {
+            # As given out, not built again: the builder or the sources may have changed since.
             notebook.name: manifests.notebook(folder, given.notebooks.get(notebook.name, ""))
             for notebook in self.rubric.assignment.notebooks
         }
@@ -319,6 +323,7 @@ def load(course: Course, name: str) -> Assignment:
     if rubric.assignment.name != name:
         raise CourseError(f"{course.rubric(name)}: [assignment] name: expected {name!r}")
     manifest = manifests.load(course.variants(name), course.secret())
+    # Without the record it is unknown who got which variant, and the common one would be wrong for most.
     if manifest is None and course.handed_out(name):
         raise CourseError(
             f"{course.variants(name)}: personal notebooks lie in the course, but not the record of who got "

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from autograder.records import Ending
 
+# Characters of an error's text that the line for staff keeps.
 _MOST_TOLD = 300
 
 
@@ -51,6 +52,7 @@ Key = str | int
 """One step into a TOML file: a key of a table, or an entry of a list by its index or its name."""
 
 
+# A str subclass, so that functions which only need the text accept either.
 class Place(str):
     """A position in a TOML file: its description for messages, and the keys that lead to it.
 

@@ -64,6 +64,7 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
             away; names the cells.
     """
     rubric = rubrics.load(course.rubric(name))
+    # Keep the released language: students may already have these notebooks.
     if language is None:
         language = released_language(course.release(name) / FILE_NAME)
     if language and language not in rubric.assignment.languages:
@@ -241,6 +242,7 @@ def build(
     }
     releases = [load_release(data, name) for name, data in released.items()]
     _check_listings(rubric, releases)
+    # Starter files have their solution between markers, like source notebooks.
     starters = {
         path: build_starter(_starter(folder, path), path)
         for notebook in rubric.assignment.notebooks

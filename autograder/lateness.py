@@ -192,6 +192,7 @@ def end_of_day(end: datetime, days: int, length: DayLength) -> datetime:
 
 def count_days(end: datetime, moment: datetime, length: DayLength) -> int:
     """Return by how many days a moment is after a deadline; a day that has begun counts."""
+    # In UTC: subtracting local times of one zone ignores clock changes.
     late = moment.astimezone(UTC) - end.astimezone(UTC)
     days = max(late // DAY - 2, 0)  # clock changes are at most a day (date line); start early, then count up
     while end_of_day(end, days, length) < moment:

@@ -80,6 +80,7 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     by_mistake: dict[str, list[_Edit]] = {}
     for edit in collector.edits:
         by_mistake.setdefault(edit.mistake, []).append(edit)
+    # In turns, so that a small limit still covers every kind of mistake.
     in_turns = itertools.chain(*itertools.zip_longest(*map(_spread_evenly, by_mistake.values())))
     mutants: dict[str, Mutant] = {}
     for edit in filter(None, in_turns):

@@ -56,6 +56,7 @@ def is_regular(path: Path) -> bool:
 def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """List the regular files in a folder and its subfolders by path, in order; links are not followed."""
     for entry in sorted(folder.iterdir()):
+        # A link could lead out of the folder, to files that students must not get.
         if entry.name.startswith(".") or entry.name in _LEFT_BEHIND or entry.is_symlink():
             continue
         if entry.is_dir():

@@ -205,6 +205,7 @@ class LimitKind(enum.StrEnum):
     """The code tried to use a network; a box has none."""
 
 
+# Student code can raise MemoryError itself, so the box's own claim proves nothing.
 class LimitEvent(Struct, frozen=True):
     """A limit that was met, and the source of that claim. It selects a wording, never a mark."""
 
@@ -342,6 +343,7 @@ class CellOutcome(Struct, frozen=True):
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """Resources that one submission may use: defaults, and the range that a rubric may choose from."""
 
+    # The bounds in Meta are the ranges that `autograder.limits.list_ranges` reports to authors of rubrics.
     cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
     """Processor time, as for the next two; the wall-clock limit is `autograder.limits.CLOCK_FACTOR` times as
     long."""
@@ -478,6 +480,7 @@ class ExecutedNotebook(Struct, frozen=True):
         """Return the positions of an answer's cells, or of the cells with this grade_id."""
         if grade_id in self.answer_cells:
             return self.answer_cells[grade_id]
+        # The student's own cells have an empty grade_id, which must not match all of them.
         return tuple(at for at, cell in enumerate(self.cells) if grade_id and cell.grade_id == grade_id)
 
     def text(self, grade_id: str) -> str:

@@ -49,6 +49,7 @@ class Stream:
             value = 0
             for _ in range(-(-length // (8 * _WORD))):
                 value = value * _WORDS + next(self._words)
+            # Drop surplus bits, so that at least half of the candidates are accepted.
             value >>= -length % (8 * _WORD)
             if value < bound:
                 return value

@@ -64,8 +64,10 @@ def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
+    # First, because msgspec ignores unknown keys, or reports them without a suggestion.
     check_known_keys(table, field_names(to), place, also)
     try:
+        # strict: a number in quotes is an error of the rubric, not a number.
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
         raise rubric_error(error, table, to, place) from error

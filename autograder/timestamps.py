@@ -199,6 +199,7 @@ def moment_of(text: str) -> datetime:
     if named is None:
         moment = _plain(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    # A name such as Europe/Berlin follows the time, which fromisoformat does not read.
     moment, name = _plain(named[1]), named[2]
     if moment.tzinfo is not None:
         raise ValueError("it states two zones")

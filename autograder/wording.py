@@ -25,6 +25,7 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
     return text.get(language) or text.get("en") or next(iter(text.values()), "")
 
 
+# The same few values are formatted for every student, and babel is slow.
 @functools.lru_cache(maxsize=4096)
 def written_number(value: Decimal, language: str) -> str:
     """Format a number without trailing zeros, with the language's decimal sign and a real minus sign.
@@ -37,6 +38,7 @@ def written_number(value: Decimal, language: str) -> str:
     power = value.adjusted() if value else 0
     if abs(power) > _MOST_ZEROS:
         return f"{written_number(value.scaleb(-power), language)} × 10^{power}".replace("^-", "^−")
+    # No quantization: points are exact, and rounding them here would hide that.
     plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
     return plain.replace("-", "−")
 

@@ -29,6 +29,7 @@ from tests.support.scripted_course import make_files, scripted_term  # noqa: E40
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a separate process."""
+    # The command of this environment, not one found on PATH.
     program = Path(sys.executable).with_name("autograder")
     return subprocess.run([str(program), *words], capture_output=True, text=True, check=False)
 

@@ -108,6 +108,7 @@ def main() -> None:
         serve(PEERS[options.peer])
         return
     asked, hard = exam_pairs(), [Pair("", (right,), text, equal) for right, text, equal in HARD]
+    # Fixed seeds: every run measures the same pairs.
     few = [*random.Random(4).sample(asked, min(options.sample, len(asked))), *hard]
     known = {pair: exam.evidence(FORMULAS[pair.key], pair.text, DRAW) for pair in asked}
     judge = partial(by_the_kind, known)
@@ -189,6 +190,7 @@ def _alike(text: str, right: str, assume: str) -> bool:
             if isinstance(left, Sym):
                 at[left.name] = approximate(formula, at)
         ratios.append(_difference(answer, at) / _difference(expected, at))
+    # Two forms of one equation may differ by a constant factor.
     ratio = statistics.fmean(ratios) if "=" in right else 1.0
     return all(abs(each - ratio) <= TOLERANCE * abs(ratio) for each in ratios)
 
@@ -239,6 +241,7 @@ def measured(pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool 
             started = time.thread_time()
             verdicts[number] = judge(pair)
             times[number].append(time.thread_time() - started)
+    # The median is robust against interruptions by other processes.
     medians = [statistics.median(each) for each in times]
     return figures_of(pairs, [Judged(*entry) for entry in zip(verdicts, medians, strict=True)])
 

@@ -244,6 +244,7 @@ class Marker(Struct, eq=False):
     def post(self, path: str, sent: Mapping[str, str], **headers: str) -> tuple[requests.Response, float]:
         """Send a form; return the response, and the seconds to its last byte. Redirects are not followed."""
         started = time.perf_counter()
+        # Following the redirect would add a second request to the time.
         answer = self.session.post(
             self._address(path), sent, headers=headers, allow_redirects=False, timeout=60
         )
@@ -307,6 +308,7 @@ def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     for one in people:
         one.get("mark/")  # a process loads the assignment at its first request
     found["queue"] = spread([people[0].get("mark/")[1] for _ in range(20)])
+    # Warm-up.
     go_through(people[0], places[CELL], 5)
     runs = [go_through(people[0], places[CELL], number) for _ in range(RUNS)]
     found["save"] = spread([took for saves, _ in runs for took in saves])

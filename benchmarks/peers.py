@@ -50,6 +50,7 @@ def main() -> None:
         differ: list[str] = []
         for tool in tools:  # warm-up: one-time work per course is not measured
             differ += graded(tool, list(bench.students(1, options.rounds)))[1]
+        # In turns, so that a change of the machine's load affects all programs.
         for number in range(options.rounds):
             for size in (options.small, options.large):
                 for tool in tools:
@@ -127,6 +128,7 @@ def figures(
         tools[name] = {
             "submissions": many,
             "ms_with_start": round(1000 * large.wall / many, 1),
+            # The difference of two class sizes cancels the start-up time.
             "ms_without_start": round(1000 * (large.wall - small.wall) / (many - few), 1),
             "processor_ms_with_start": round(1000 * large.processor / many, 1),
             "processor_ms_without_start": round(1000 * (large.processor - small.processor) / (many - few), 1),

@@ -250,6 +250,7 @@ def _notebook(cells: list[Any]) -> str:
     notebook = new_notebook(cells=cells)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for number, cell in enumerate(notebook.cells):
+        # nbformat draws random ids; fixed ones make the notebook the same in every run.
         cell["id"] = f"cell-{number}"
     return str(nbformat.writes(notebook))
 
@@ -345,6 +346,7 @@ class Student(NamedTuple):
 
 def students(number: int, seed: int) -> Iterator[Student]:
     """Yield a class: of ten students, six have all right, two have an error, one crashes, and one is slow."""
+    # Seeded, so that all programs get the same class.
     drawn = random.Random(seed)
     for place in range(number):
         # A unique comment, so that no program profits from identical submissions.

@@ -65,6 +65,7 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
             [str(word) for word in command], cwd=folder, stdout=out, stderr=out, env=environment
         )
         root = process.pid
+        # Child processes come and go, so the tree is listed anew at every sample.
         counted = (lambda: [root]) if alone else (lambda: tree(root))
         watcher = threading.Thread(target=_watch, args=(counted, done, peak))
         watcher.start()

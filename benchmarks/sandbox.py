@@ -175,6 +175,7 @@ def submission(box: NamespaceBox) -> None:
 def parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     """Return the milliseconds of each part of a trivial submission, timed on the trusted side."""
     took: dict[str, list[float]] = {name: [] for name in PARTS}
+    # Wrapping the methods keeps timing code out of the sandbox itself.
     timed = {method: _timed(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
     try:
         for seed in range(rounds):
@@ -207,6 +208,7 @@ def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
         rollup = Path(f"/proc/{box.pid}/smaps_rollup").read_text()
     finally:
         box.close()
+    # Private pages only: all others are shared with the zygote.
     kilobytes = sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
     return {"idle_child_private_mb": round(kilobytes / 1024, 1)}
 
@@ -238,6 +240,7 @@ def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Measure the throughput of a large tensor in both directions; the slower one counts."""
+    # 2**18 float32 values are one megabyte.
     numbers = MEGABYTES << 18
     box = sandbox.open(Limits(), seed=-3)
     try:

@@ -59,6 +59,7 @@ def measure_known(size: int) -> Iterator[tuple[str, Cost]]:
             {name: students[place % DIFFERENT][1] for place, (name, _) in enumerate(students[DIFFERENT:])}
         )
         _record_copies(ours.folder)
+        # Three runs show how much the time varies.
         for _ in range(3):
             yield "known", ours.grade()
 

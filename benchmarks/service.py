@@ -231,6 +231,7 @@ def seconds_each(results: Results) -> dict[str, float]:
 def rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, float]:
     """Return submissions per second of all workers, and seconds of one worker's work per second."""
     spans = [(results[-1][0] - results[0][0]).total_seconds() for results in workers]
+    # Without the first result: its work was done before the span begins.
     work = [sum(alone[student] for _, student in results[1:]) for results in workers]
     number = sum((len(results) - 1) / span for results, span in zip(workers, spans, strict=True))
     return number, sum(done / span for done, span in zip(work, spans, strict=True))

@@ -99,6 +99,7 @@ def placed(class_: CopiedClass, pairs: Iterable[Sequence[str]]) -> dict[str, Any
     return {
         "copies": len(places),
         "found": sum(0 < at <= FIRST for at in places),
+        # A copy that is not found must be worse than any rank.
         "last copy": max(places) if all(places) else 10**6,
         "missing": [" and ".join(one.how) for one, at in zip(class_.copies, places, strict=True) if not at],
     }

@@ -122,6 +122,7 @@ class Course(Struct, frozen=True):
         """
         course = cls(root.resolve())
         adopted = course.rubrics.is_dir() and any(map(course.has_source, course.assignments()))
+        # Adopted courses keep their sources elsewhere, so only rubrics/ is required.
         for folder in (course.rubrics,) if adopted else (course.sources, course.rubrics):
             if not folder.is_dir():
                 raise CourseError(
@@ -292,6 +293,7 @@ class Course(Struct, frozen=True):
         path = self.private / "secret"
         if not path.exists() or not path.stat().st_size:
             self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # The lock keeps two processes from drawing two secrets, one of which would be lost.
             with atomic.alone(self.private):  # another process may be creating it
                 if not path.exists() or self._never_had_a_secret():
                     atomic.write(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
@@ -303,6 +305,7 @@ class Course(Struct, frozen=True):
             secret = atomic.read(path)
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        # A truncated secret would silently change all hidden inputs and variants.
         if len(secret) != SECRET_BYTES:
             advice = "" if secret else ", or remove it and the gradebook where nothing of them counts"
             raise CourseError(
@@ -353,6 +356,7 @@ def name_fault(name: str) -> str:
     if any("\udc80" <= char <= "\udcff" for char in name):
         return "it is not UTF-8"
     for char in name:
+        # Invisible characters would make two ids look the same.
         if unicodedata.category(char) in _UNSEEN:
             return f"it holds the invisible character U+{ord(char):04X}"
         if char in _NEVER_IN_A_NAME:
@@ -367,6 +371,7 @@ def name_fault(name: str) -> str:
 
 def _folder_names(above: Path) -> list[str]:
     """Return the names of the folders in a folder, sorted, without links."""
+    # scandir gives the type of most entries without a stat call for each, which matters for large classes.
     with os.scandir(above) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
@@ -382,6 +387,7 @@ def _is_there(path: Path) -> bool:
     A path that cannot be inspected counts as submitted: reading it reports the reason.
     """
     try:
+        # lstat: a link counts as submitted, and reading it later is refused with a reason.
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False

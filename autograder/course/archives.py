@@ -45,6 +45,7 @@ MOST_NAME = 200
 _CHUNK = 1 << 20
 _MEMBER = b"PK\x01\x02"
 """Signature of each entry in an archive's directory."""
+# Bits of a member's general purpose flags (APPNOTE.TXT, 4.4.4).
 _ENCRYPTED = 0x1
 _UTF8 = 0x800
 _DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?", re.IGNORECASE)
@@ -145,6 +146,8 @@ def _has_too_many_members(file: IO[bytes]) -> bool:
     `zipfile` builds a record of some 600 bytes for each entry of the directory, however many there are, and
     each entry begins with this signature.
     """
+    # Counts may be too high, as file contents can hold the signature; an honest archive is far from the
+    # limit.
     number, rest = 0, b""
     file.seek(0)
     while part := file.read(_CHUNK):
@@ -168,12 +171,14 @@ def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
     infos = archive.infolist()
     for number, info in enumerate(infos):
         path = _name(info)
+        # The rest is reported in one line; a line for each would flood the report.
         if number >= MOST_ENTRIES:
             faults.append(refused(path, f"{len(infos) - number:,} files from here on are too many"))
             break
         if "\0" not in info.orig_filename and (path.endswith("/") or is_leftover(path)):
             continue
         fault = place_fault(path, info.orig_filename) or _zip_fault(info, total)
+        # Programs disagree on which of two entries with one name counts.
         if not fault and path in names:
             fault = "its name stands twice in the archive"
         if fault:
@@ -196,6 +201,7 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def _zip_fault(info: zipfile.ZipInfo, total: int) -> str:
+    # The upper 16 bits are the Unix mode; it is 0 in archives from other systems.
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "it is a link"
@@ -268,6 +274,7 @@ def _opened(path: str) -> IO[bytes]:
     """Open a file that is still as listed: no link, and no second hard link."""
     # The student may replace the file between listing and reading (a race), so check the open file.
     wanted = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    # O_NONBLOCK: opening a pipe without a writer would block for ever.
     file = os.fdopen(os.open(path, wanted | getattr(os, "O_BINARY", 0)), "rb")
     if fault := _file_fault(os.fstat(file.fileno())):
         file.close()
@@ -289,6 +296,7 @@ def place_fault(path: str, as_stored: str = "") -> str:
     """
     if "\0" in path or "\0" in as_stored:
         return "its name holds a zero byte"
+    # Windows would treat it as a separator, so the path would mean another place there.
     if "\\" in path:
         return "its name holds a backslash"
     if path.startswith("/") or re.match(r"[A-Za-z]:", path):
@@ -313,6 +321,7 @@ def file_fault(path: str) -> str:
             return f"a name has more than {MOST_NAME} bytes"
         if fault := name_fault(name):
             return fault
+        # Windows reserves these names, and staff may open submissions there.
         if _DEVICES.fullmatch(name):
             return f"{name!a} is the name of a device"
         if {":", "?", "*"} & set(name) or name.endswith("."):

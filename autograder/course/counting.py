@@ -76,6 +76,7 @@ def everybody(course: Course, rubric: Rubric) -> Counting:
     times = schedule.load(course, rubric)
     left: dict[str, int] = {}
     if times and times.common.terms.slip:
+        # Slip days are used in a fixed order, so the assignments before this one are evaluated first.
         for earlier in schedule.slip_order(course, name):
             other = rubrics.load(course.rubric(earlier))
             for one in _of_folder(course, other, schedule.load(course, other), left, now):
@@ -168,10 +169,12 @@ def settled(
     # dict.fromkeys keeps each group once, in a stable order.
     for team in dict.fromkeys(member_of.values()):
         every = [one for who in team.members for one in by_id.get(canonical_id(who), ())]
+        # If no attempt has a shared notebook, the attempts still count, with that part missing.
         together = _latest_first(filter(holds, every)) or _latest_first(every)
         for member in team.members if together else ():
             own = by_id.get(canonical_id(member), ())
             student = own[0].student if own else member  # the folder's name, in whichever Unicode form
+            # Slip days and decisions of staff are per member, so the choice is made for each.
             members = [_for(student, one, team) for one in together]
             whole[student] = rules.counting(members, "together" if parts else "all")
             if parts and (alone := _latest_first(filter(parts.alone, own))):
@@ -203,6 +206,7 @@ class _Rules(Struct, frozen=True):
             choice = self.facts.choice(attempt)
             return replace(self._timed([attempt]), chosen=choice.reason if choice else "")
         remaining, passed = list(found), list[PassedOver]()
+        # Each round removes one damaged attempt, so the loop ends.
         while True:
             counting = self._timed(remaining)
             if len(found) == 1 or not self._is_replaced(counting, found, part):
@@ -239,6 +243,7 @@ def _with_own(handin: Handin, alone: Sequence[Handin], rules: _Rules) -> Handin:
         return handin
     if _is_refused(handin) and not _is_refused(own):
         return replace(own, own=own.folder)
+    # An unknown time needs a decision by staff, so it must not be hidden by the known one.
     doubtful = own.timing is not None and bool(own.timing.doubt)
     later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
     timed = own if doubtful or later else handin

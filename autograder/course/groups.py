@@ -46,6 +46,7 @@ def read(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
     found = []
     for line, row in read_rows(path, "the list of groups", COLUMNS, needed=COLUMNS[:2]):
         place = f"{path}: line {line}"
+        # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:
             if fault := name_fault(row[column]):
                 raise CourseError(f"{place}: {column}: {row[column]!a} cannot be a name: {fault}")
@@ -124,6 +125,7 @@ def told(group: StudentGroup) -> str:
 
 def by_student(groups: Iterable[StudentGroup]) -> dict[str, StudentGroup]:
     """Return the group of every member, by canonical id."""
+    # Lists and folders may spell an id in different Unicode forms; the canonical id makes them equal.
     return {canonical_id(student): group for group in groups for student in group.members}
 
 
@@ -133,4 +135,5 @@ def _memberships(lines: Iterable[Membership], name: str) -> list[list[Membership
     for one in lines:
         if one.assignment in ("", name):
             of_student.setdefault(canonical_id(one.student), []).append(one)
+    # Lines that name the assignment override general ones; two of the same rank are a fault of the list.
     return [[one for one in own if one.assignment] or own for own in of_student.values()]

@@ -78,6 +78,7 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
         signed = msgspec.json.decode(data, type=_Signed)
     except msgspec.MsgspecError as error:
         raise CourseError(f"{path}: damaged ({error}); restore it from a copy") from error
+    # The signature keeps anyone without the secret from assigning other variants.
     if not hmac.compare_digest(signed.signature.encode(), _signature(signed.manifest, secret).encode()):
         raise CourseError(
             f"{path}: its signature does not fit: it was changed, or belongs to another course secret; "
@@ -99,6 +100,7 @@ def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for digest, content in notebooks.items():
+        # Named by digest: equal notebooks are stored once, and a changed file is detected.
         path = _notebook(folder, digest)
         if not path.exists():
             atomic.write(path, content, mode=0o600)

@@ -31,6 +31,7 @@ def check_references(course: Course, rubric: Rubric) -> None:
             raise RubricError(f"{reference!r}: {folder}/ has no module {module}; {near}", place)
         shown = path.relative_to(course.root)
         try:
+            # A folder without __init__.py is a namespace package and binds no names.
             names = _names(parsed(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset()
         except (*UNREADABLE, OSError) as error:
             raise RubricError(f"{reference!r}: {shown} cannot be read: {error}", place) from error

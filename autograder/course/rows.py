@@ -58,6 +58,7 @@ def read_rows(
         raise CourseError(
             f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
         )
+    # Line 1 is the header.
     for line, row in enumerate(rows, start=2):
         if any(row.get(_BEYOND) or ()):
             raise CourseError(

@@ -143,6 +143,7 @@ class Schedule(Struct, frozen=True):
 
     def of_members(self, members: Iterable[str]) -> Window:
         """Return the window of students who submit together: that of the member with the latest end."""
+        # In favour of the students: an extension of one member helps the whole group.
         return max((self.of(student) for student in members), key=lambda window: window.end)
 
     def personal(self, student: str) -> Window:
@@ -200,10 +201,12 @@ class Schedule(Struct, frozen=True):
         moment, rule = handin.submitted_at, self.rule(handin.student)
         slip = window.terms.slip
         kept = SlipUse(0, left, slip.days) if slip else None
+        # A submission without a known time is never refused; staff decide.
         if moment is None:
             return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule, slip=kept))
         stated = timestamps.format_moment(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
+        # A future time is a fault of a clock or a forgery: nothing is concluded from it.
         if moment > now + CLOCKS_DIFFER:
             timing = Timing(window, doubt=f"{told} still to come.", rule=rule, slip=kept)
         elif window.start and moment < window.start:
@@ -216,6 +219,7 @@ class Schedule(Struct, frozen=True):
         """Apply the rules to a delay: grace period, then slip days, then the rule for the uncovered part."""
         terms, rule = window.terms, self.rule(student)
         late = moment.astimezone(UTC) - window.end
+        # Within the grace period nothing is late; beyond it the full delay since the deadline counts.
         if late <= max(terms.grace, _NOTHING):
             use = SlipUse(0, left, terms.slip.days) if terms.slip else None
             return Timing(window, rule=rule, slip=use)
@@ -223,6 +227,7 @@ class Schedule(Struct, frozen=True):
         used, use = 0, None
         if terms.slip:
             used = min(days, left, terms.slip.most)
+            # A decision of staff replaces the rule, so it uses no slip days.
             decided = canonical_id(student) in self.decided
             uncovered = moment - end_of_day(window.end, used, terms.days)
             if rule == "accept" or decided or (used < days and self._refused(terms, rule, uncovered)):
@@ -289,10 +294,12 @@ def _written(course: Course, name: str) -> dict[str, Any]:
     if not path.exists():
         return {}
     known = (*course.assignments(), name)
+    # An assignment of this name would share its table with the defaults.
     if COMMON in known:
         raise CourseError(f"{path}: an assignment cannot be called {COMMON!r} where times are stated")
     written = tables.read(path)
     try:
+        # A misspelt table would otherwise leave an assignment without a deadline.
         tables.check_known_keys(written, (*known, COMMON), str(path))
     except RubricError as error:
         raise CourseError(str(error)) from error
@@ -346,6 +353,7 @@ def _in_order(
         for name, end in ends.items()
         if isinstance(end, datetime)
     }
+    # The name breaks ties, so that the order is stable.
     return tuple(sorted(moments, key=lambda name: (moments[name].astimezone(UTC), name)))
 
 
@@ -514,6 +522,7 @@ def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
 
 def _after(start: datetime, length: timedelta) -> datetime:
     """Add an elapsed time, correct across clock changes."""
+    # Python adds to local times without regard to clock changes.
     return (start.astimezone(UTC) + length).astimezone(start.tzinfo)
 
 
@@ -522,6 +531,7 @@ def _window(start: datetime | None, end: datetime, needed: timedelta, zone: str,
         length = end.astimezone(UTC) - start.astimezone(UTC)
         if length <= _NOTHING:
             raise RubricError(f"{end} is not after the start, {start}", place, "end")
+        # The rubric promises these minutes to every student.
         if length < needed:
             raise RubricError(
                 f"{timestamps.duration(length)} from start to end, but the rubric allows "

@@ -147,11 +147,13 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
         only_notebooks: do not read other files, which may be large; their existence is still checked.
     """
     asked = asked_files(rubric)
+    # A link could lead to another student's submission.
     if folder.is_symlink():
         fault = NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
         return SubmissionFiles(dict.fromkeys(asked, fault))
     if only_notebooks:
         asked = {path: most if path.endswith(_NOTEBOOK) else _PRESENT for path, most in asked.items()}
+    # Files under their expected names take precedence over anything found elsewhere.
     contents = {path: _read_at(folder, path, most) for path, most in asked.items()}
     taken: dict[str, str] = {}
     loose: list[str] = []
@@ -194,6 +196,7 @@ def explain_absent(
     for path in notebooks:
         if not is_absent(contents[path]):
             continue
+        # The notebook may be among these files, so staff must look before a zero is given.
         if unread:
             explained[path] = NotebookError(
                 "unread-files", f"{path} is not among the files that were handed in: {name_files(unread)}."
@@ -319,6 +322,7 @@ def expand_archives(
             faults.append(RefusedFile(place, f"more than {MOST_ARCHIVES} archives are not unpacked"))
             continue
         try:
+            # zipfile needs a seekable file, and the entry is a stream.
             copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
             for part in entry.chunks():
                 copy.write(part)
@@ -328,6 +332,7 @@ def expand_archives(
             continue
         faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
         above = name.rpartition("/")[0]
+        # Archives inside archives are not unpacked, which rules out nested bombs.
         for inner in listing.entries:
             yield f"{above}/{inner.path}".lstrip("/"), inner
 
@@ -378,6 +383,7 @@ def _read_at(folder: Path, path: str, most: int) -> bytes | NotebookError:
     """Read the file at its path, or without its folders, which browsers and platforms drop."""
     found = _content(folder, path, most)
     name = path.rpartition("/")[2]
+    # Platforms flatten folders: data/table.csv arrives as table.csv.
     if not is_absent(found) or name == path:
         return found
     other = _content(folder, name, most)

@@ -105,4 +105,5 @@ def _shows_picture(
     if cell.locked or only_texts:
         return False
     is_drawn = any(_is_picture(output.data) for output in (run.outputs if run else ()))
+    # A plot drawn with a package that is missing here exists only among the saved outputs.
     return is_drawn or cell.source.strip() in saved

@@ -97,6 +97,7 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the store refused, before the first student or for several of them in a row.
     """
+    # Boxes of an earlier run that was killed would still use processors and memory.
     orphans.sweep_groups()
     stopwatch = stopwatch or Stopwatch()
     recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
@@ -182,8 +183,10 @@ class _KnownResults:
     def __init__(self, assignment: Assignment, store: Store, environment: str, isolation: Isolation) -> None:
         self._assignment = assignment
         self._store = store
+        # A result from a stronger isolation is as good as one from the wanted level.
         self._environments = [environment_digest(environment, level) for level in at_least(isolation)]
         self._keys = store.keys(assignment.name)
+        # Outlines are enough here, and keep the memory of a large class small.
         self._current = store.results(assignment.name, whole=False)
         self._outlines = Outlines()
 
@@ -268,6 +271,7 @@ def _in_parallel(
     ``begin`` is called once while the first ones run. Files are read again here, so that only a few are in
     memory at a time. The next group is graded while one is recorded: slower recording makes larger groups.
     """
+    # With a worker for each submission, none waits for the time-outs of another.
     batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
     queue, stopped = iter(waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
@@ -279,6 +283,7 @@ def _in_parallel(
             while True:
                 for handin in chain(queue, _emptied(stopped)):
                     running[threads.submit(batch.grade, handin)] = handin
+                    # Enough that no worker idles, few enough that only their files are in memory.
                     if len(running) >= AHEAD * workers:
                         break
                 if not begun:
@@ -370,6 +375,7 @@ class _Recorder:
             with self._stopwatch.step("record"):
                 problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
+            # Find the one result that the store refuses.
             if len(group) > 1:
                 for one in group:
                     yield from self.keep([one])
@@ -428,6 +434,7 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         return refused_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
+    # Several notebooks may share a folder, which is read only once.
     read = cache(partial(read_folder, rubric=assignment.rubric))
     folders = []
     for notebook in assignment.rubric.assignment.notebooks:

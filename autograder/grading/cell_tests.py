@@ -129,12 +129,14 @@ class CellTests:
             for place, cell in enumerate(self._cells)
             if isinstance(cell, Cell) and cell.grade_id
         }
+        # Students can delete given cells; the test then has no position to run at.
         if check.after and check.after not in places:
             refused = CellOutcome(
                 refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
             )
             self._found |= dict.fromkeys(tests, refused)
         else:
+            # Tests that name no cell run after the whole notebook.
             self._tests.setdefault(places.get(check.after, len(self._cells)), {}).update(tests)
 
     def open_session(
@@ -181,6 +183,7 @@ class CellTests:
     def _skip_forbidding(self) -> None:
         """Skip the second run of checks if the answer cannot reach a forbidden function; it takes a box."""
         sources = [cell.source for cell in self._cells if isinstance(cell, Cell)]
+        # Answer cells of the release do not count: their content is the student's.
         given = [one.source for one in self._release.cells if one.cell_type == "code" and not one.is_answer]
         for tests in self._tests.values():
             for key, test in tests.items():
@@ -234,6 +237,7 @@ class CellTests:
             [place, [(key, _without_program(test)) for key, test in tests.items()]]
             for place, tests in sorted(self._tests.items())
         ]
+        # Known time-outs of tests are valid only for the same tests in the same order.
         basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
         return {
             place: visit(self._runner, tests, self._found, timeouts, basis)

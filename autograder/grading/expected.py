@@ -99,6 +99,7 @@ def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _Referen
 def _digest_calls(question: Question, calls: Sequence[Call]) -> str:
     """Return the SHA-256 of all calls to the reference, and of the reference's name."""
     encoder = values.TrustedEncoder()
+    # The encoded form covers arrays byte by byte, so equal digests mean equal calls.
     tree = [values.call_tree(call, encoder) for call in calls]
     asked = {"reference": question.reference, "answer": question.answer, "asked": tree}
     return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
@@ -120,6 +121,7 @@ def _compute(
         return {name: _ask(box, plan.question, plan.calls, limits) for name, plan in plans.items()}
     finally:
         box.close()
+        # The reference's sandbox is not needed again during the run; end it to free memory.
         pool.end(environment)
 
 

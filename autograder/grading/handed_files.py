@@ -122,6 +122,7 @@ def _told(
 
 
 def _picture(path: str, content: bytes, most: int) -> str:
+    # Pictures shrink with the share of a file, like texts, so that the total stays bounded.
     small = len(content) <= MOST_PICTURE * most // MOST_SHOWN
     return base64.b64encode(content).decode() if small and path.lower().endswith(_PICTURES) else ""
 
@@ -160,8 +161,10 @@ def _text(content: bytes) -> str:
 def _difference(starter: bytes, text: str, most: int) -> str:
     """Return the changed lines with three lines of context; empty if there is no text or too much."""
     before, after = _text(starter).split("\n"), text.split("\n")
+    # difflib takes quadratic time in the worst case.
     if not text or max(len(before), len(after)) > MOST_LINES:
         return ""
+    # Without the two header lines, which would hold file names.
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     whole = "\n".join(lines)
     return whole if len(whole) <= most else ""

@@ -113,12 +113,13 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     Args:
         forbidden: names, or the functions behind them (`forbidden.patterns`).
         sources: all code cells of the student's notebook.
-        released_sources: sources of released code cells; equal ones among ``sources`` are trusted except for their
-            imports.
+        released_sources: sources of released code cells; equal ones among ``sources`` are trusted except for
+            their imports.
     """
     if not FORBIDDEN.issuperset(forbidden):
         return False
     try:
+        # Released cells are trusted in what they do, but the answer can use the names they import.
         trees = [parsed(source) for source in sources if source not in given]
         imports = [parsed(source) for source in sources if source in given]
     except UNREADABLE:
@@ -126,6 +127,7 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     reader = _Reader()
     foreign = _find_foreign(imports)
     return (
+        # Other names of released cells may hold anything, so the answer must not touch them.
         foreign.isdisjoint(_find_names(trees))
         and reader.know_imports(trees, strictly=True)
         and reader.know_imports(imports, strictly=False)
@@ -256,6 +258,7 @@ class _Reader:
                 return node.attr in _MODULES[module]
             is_private, is_stored = node.attr.startswith("_"), node.attr in self._attributes
             is_of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+            # A private attribute is accepted only on self, and only if the answer itself stores it.
             is_known = (is_stored and is_of_self) if is_private else (is_stored or is_of_self)
             return node.attr in _METHODS | _SPECIAL or (is_known and _is_own_attribute(node.attr))
         if isinstance(node, ast.Name) and id(node) not in inner:

@@ -349,6 +349,7 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # nothing to answer
+            # A release that replaces a missing notebook need not be checked.
             if data is self._handed.notebooks.get(notebook.name):
                 refuse_other_assignment(assignment.course, assignment.name, release, data)
             beside = self._handed.other.pictures
@@ -439,6 +440,7 @@ class _SubmissionRun:
             self._review_losses(notebook)
         ran = replace(self.executed[-1], runs=tuple(session.runs))
         limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
+        # The notebooks of a submission share one budget.
         shown_kb = budgets(limits).shown_kb // len(notebooks)
         kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
         if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
@@ -502,6 +504,7 @@ class _SubmissionRun:
             return self._out_of_time(question)
         files = self.files[question.notebook]
         parts = self.executed[-1].positions(answer.grade_id)
+        # It is ambiguous which formula the student means as the answer.
         if len(parts) > 1 and has_several_formulas(answer) and not all(one.manual for one in question.items):
             staff = "the answer stands in several text cells with several formulas"
             return self._for_review(question, staff, "review.cells")

@@ -124,6 +124,7 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
             "codes": (*trial.codes,),
         }
         for name, items in stated.items():
+            # Detects unknown ids and duplicates at once.
             if len(set(items) & possible.keys()) < len(items):
                 known = ", ".join(possible)
                 raise CourseError(

@@ -90,6 +90,7 @@ def refused_results(
         error: why it could not be read.
         notebook: its name; empty: all notebooks of the assignment.
     """
+    # An unreadable notebook may contain a correct answer, so it is not a zero.
     status = Status.NO_ANSWER if error.code in _DECIDED else Status.NEEDS_REVIEW
     code = {LATE: f"refused.{LATE}", "missing": "refused"}.get(error.code, "refused.review")
     message = Message(code, {"reason": str(error)})
@@ -119,6 +120,7 @@ def _checked(question: Question, item: Item, found: ItemResult | None, faults: l
     else:
         broken = _broken_rule(item, found)
         if not broken:
+            # A negative item has nothing to win.
             return msgspec.structs.replace(found, possible=max(item.points, NO_POINTS))
         staff = f"{broken}: our fault; it said {found.status} with {found.points}: {found.staff}"
         faults.append(Note("broken-result", f"item {item.id}: {broken}", question.id))
@@ -176,6 +178,7 @@ def _with_needs(question: Question, judged: Sequence[ItemResult]) -> list[ItemRe
 
 def _not_below_zero(items: Sequence[ItemResult]) -> list[ItemResult]:
     """Limit negative items, in their order, to the points that the question has earned."""
+    # The earned points of the question are all that negative items can take.
     left = sum((item.points for item in items if item.points > 0), NO_POINTS)
     kept = []
     for item in items:

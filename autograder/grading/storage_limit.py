@@ -32,6 +32,7 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
         for name in answers
         for position in (*notebook.positions(name), *notebook.further.get(name, ()))
     }
+    # Answers first (the sort is stable), so that other cells cannot use up their budget.
     places = sorted(range(len(notebook.cells)), key=lambda place: place not in of_answers)
     for place in places:
         cell = notebook.cells[place]

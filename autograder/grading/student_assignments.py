@@ -57,6 +57,7 @@ class StudentAssignments:
         for student in assignment.manifest.students if assignment.manifest else ():
             try:
                 variant = assignment.variant_of(student)
+                # Students with equal variants share one assignment and its checks.
                 if variant.digest not in variants:
                     variants[variant.digest] = assignment.asked(variant)
                 self._labels[student] = variant.label
@@ -64,6 +65,7 @@ class StudentAssignments:
             except Exception as error:  # noqa: BLE001 - raised when this student is graded; affects no other
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
+        # One call for all variants, so that they share a box and equal plans.
         common, *expected = expected_values(assignment, pool, every)
         self.common = StudentAssignment(assignment, common)
         sittings = [StudentAssignment(one, values) for one, values in zip(every, expected, strict=True)]

@@ -46,6 +46,7 @@ _UNREAD = frozenset({_NAME_MISSING, "answer.not-python", "answer.unreadable"})
 """Codes of results for code that was not read."""
 _EXPLAINED = frozenset({"answer-unnamed", "answer-rebound"})
 """Codes of notes that already explain why a name is not defined."""
+# The repetitions are bounded: these texts come from student code and must not make matching slow.
 _MISSING = re.compile(
     r"^(?:ModuleNotFoundError|ImportError): .*?'([\w.]{1,80})'(?: from '([\w.]{1,80})')?", re.M
 )
@@ -159,6 +160,7 @@ def review_zeros(
     reviewed, notes = [], dict[tuple[str, str], Note]()
     is_lost = any(run is not None and run.ending is not None for run in facts.own_runs)
     for result in results:
+        # Only results that cost points are reconsidered.
         is_zero = result.status in {Status.FAILED, Status.NO_ANSWER}
         reason = next(filter(None, (find(result, facts) for find in _RULES if is_zero)), None)
         if reason is not None:
@@ -251,6 +253,7 @@ def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stm
     left = []
     for statement in tree.body:
         last = statement.end_lineno or statement.lineno
+        # These ran to their end before the error.
         if last < line:
             continue
         is_block = isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try)

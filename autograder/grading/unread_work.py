@@ -64,6 +64,7 @@ class OtherFiles(Struct, frozen=True):
     def without_shown(self, submission: Submission) -> OtherFiles:
         """Return the files except the pictures that the notebook's texts show."""
         texts = (cell for cell in submission.cells if isinstance(cell, Markdown))
+        # Markers see these pictures in the notebook itself.
         shown = {picture.name for text in texts for picture in text.pictures}
         beside = tuple(name for name in self.beside if name.rpartition("/")[2] not in shown)
         return OtherFiles(self.unread, beside, self.copies)
@@ -108,6 +109,7 @@ def review_unread(
     if not (other.names or other.copies):
         return reviewed
     items = [item for found in reviewed.values() for item in found]
+    # Nothing was earned at all: perhaps a wrong file was graded.
     if other.names and items and not any(item.points > 0 for item in items):
         files = name_files(other.names)
         staff = f"this notebook earned nothing, but these files were not graded: {files}"
