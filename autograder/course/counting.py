@@ -152,7 +152,7 @@ def settled(
         attempts: by student, each the latest one first.
         times: of the assignment; None: the latest counts.
         teams: groups of students who submit together.
-        left: slip days before this assignment, by canonical id; students without an entry have all of them.
+        slip_days_left: slip days before this assignment, by canonical id; students without an entry have all.
         now: the current time.
         facts: which attempts can be read, and which ones staff chose.
         parts: which attempts contain which part, if members submit some of it alone; None: they share all of

@@ -179,7 +179,7 @@ class Schedule(Struct, frozen=True):
         Args:
             attempts: of one student; the first is the one collected last.
             now: the current time; a later submission time is not believed.
-            left: the student's remaining slip days.
+            slip_days_left: the student's remaining slip days.
         """
         latest, *earlier = (self._timed(attempt, now, left) for attempt in attempts)
         if latest.timing is None or not latest.timing.late:

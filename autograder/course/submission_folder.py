@@ -229,7 +229,7 @@ def _read_copies(
 
     Args:
         packed_files: all files of the folder.
-        loose: those that are not graded; archives among them are searched.
+        ungraded: those that are not graded; archives among them are searched.
         expected: the expected paths.
         opened: keeps archives open while their files are read.
     """

@@ -73,7 +73,7 @@ def read_files(
 
     Args:
         notebook: names the files.
-        handed: contents by path, or the reason why one was not read.
+        contents_by_path: the contents, or the reason why one was not read.
         starters: the files that students were given to edit, by path.
     """
     told = tuple(_told(notebook, handed, starters))

@@ -225,7 +225,7 @@ class Grader:
         error.
 
         Args:
-            handed: the submission.
+            submitted: the submission.
             known_results: results of questions that need not be judged again, by question id.
             timeouts: known time-outs, which are not run again; new ones are added.
 

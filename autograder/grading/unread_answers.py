@@ -191,7 +191,7 @@ def find_gaps(
         cells: of the notebook.
         runs: their results.
         answers: by grade_id; errors in cells that the student did not change are ignored.
-        beside: names of submitted files that the assignment does not include.
+        excluded_files: names of submitted files that the assignment does not include.
     """
     ran = [(at, cell, run) for at, (cell, run) in enumerate(zip(cells, runs, strict=False)) if run]
     outputs = [output for _, _, run in ran if run.error for output in run.outputs]
