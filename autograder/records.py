@@ -213,7 +213,7 @@ class LimitEvent(Struct, frozen=True):
     seen: bool = False
     """Counted or measured outside of the box."""
     told: bool = False
-    """Only the box claims it: a raised exception or missing output points to it."""
+    """The box claims it: a raised exception or missing output points to it."""
 
 
 class Observation(Struct, frozen=True, eq=False):
