@@ -1,4 +1,4 @@
-"""One assignment, loaded: its rubric, its release, its checks. What grading starts from."""
+"""One loaded assignment: rubric, release and checks. All grading starts from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from autograder.variants.drawing import Catalogues, Variant, draw
 
 
 class Assignment(Struct, frozen=True, eq=False):
-    """Everything that is the same for all submissions, and how it becomes one student's."""
+    """Everything that all submissions share, and how it becomes one student's variant."""
 
     course: Course
     rubric: Rubric
@@ -44,9 +44,9 @@ class Assignment(Struct, frozen=True, eq=False):
     checks: Mapping[str, Check]
     """By question id."""
     manifest: Manifest | None = None
-    """What was handed out; None where everybody got the same."""
+    """The variants that were given out; None if all students got the same release."""
     starters: Mapping[str, bytes] = {}
-    """What students were given to edit, by path."""
+    """The files that students were given to edit, by path."""
 
     @property
     def name(self) -> str:
@@ -55,19 +55,20 @@ class Assignment(Struct, frozen=True, eq=False):
 
     @property
     def language(self) -> str:
-        """What students are told in: the release's language, or the assignment's first where it shows all."""
+        """Language of messages: the release's, or the assignment's first if the release shows all."""
         released = released_language(self.course.release(self.name) / FILE_NAME)
         languages = self.rubric.assignment.languages
         return released if released in languages else next(iter(languages), "en")
 
     def environments(self) -> list[Environment]:
-        """What students' boxes contain, by notebook."""
+        """Return the contents of the students' boxes, by notebook."""
         return [self.environment(one) for one in self.rubric.assignment.notebooks]
 
     def environment(self, notebook: NotebookFile) -> Environment:
-        """What a student's box contains for one notebook.
+        """Return the contents of a student's box for one notebook.
 
-        The check beside it says nothing there: what it would tell has no reader, and no influence.
+        The student's check in it is replaced by a silent one: its output would have no reader and no
+        influence.
 
         Args:
             notebook: of the assignment.
@@ -84,10 +85,10 @@ class Assignment(Struct, frozen=True, eq=False):
             yield "otter.py", SILENT_OTTER
 
     def reference_environment(self) -> Environment:
-        """What the box contains that computes expected values. Students' boxes never have this.
+        """Return the contents of the box that computes expected values. Students' boxes never have these.
 
-        It has what lies beside the notebooks, and the answer key's versions of what students hand in. Where
-        that is no more than students have, its boxes come from the same zygote as theirs.
+        They are the files next to the notebooks, and the answer key's versions of the files that students
+        submit. If these are the same files as students have, the boxes start from the same zygote as theirs.
         """
         beside = (*self._silent(), *self._reference_files())
         return Environment(
@@ -98,6 +99,7 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def _reference_files(self) -> Iterator[tuple[str, Path]]:
         given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
+        # Notebooks may share data files: list each once, in a stable order, because the order enters digests.
         yield from (*dict.fromkeys(given), *self.key_files.items())
 
     def _given(self, notebook: NotebookFile) -> Iterator[tuple[str, Path]]:
@@ -106,22 +108,22 @@ class Assignment(Struct, frozen=True, eq=False):
 
     @property
     def key_files(self) -> Mapping[str, Path]:
-        """What the answer key hands in beside its notebooks, as far as it is there: path → file."""
+        """The files that the answer key submits in addition to its notebooks, if they exist: path → file."""
         folder = self.course.source(self.name)
         paths = (path for notebook in self.rubric.assignment.notebooks for path in notebook.own)
         return {path: folder / path for path in paths if is_regular(folder / path)}
 
     def files_digest(self) -> str:
-        """SHA-256 over all files that a box of the reference has, by path; empty where there are none."""
+        """Return the SHA-256 over all files in a reference box, by path; empty if there are none."""
         files = tuple(self._reference_files())
         return hashlib.sha256("\n".join(_digests(files)).encode()).hexdigest() if files else ""
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:
-        """Let a module that the rubric preloads, and that is not there, be told as the rubric's error.
+        """Report a missing module that the rubric preloads as an error of the rubric.
 
         Raises:
-            RubricError: there is one; names it and its line.
+            RubricError: a module is missing; names it and its line.
         """
         try:
             yield
@@ -131,24 +133,24 @@ class Assignment(Struct, frozen=True, eq=False):
                 raise RubricError(str(error), where) from error
 
     def questions(self, notebook: str) -> tuple[Question, ...]:
-        """The questions of one notebook, in the rubric's order."""
+        """Return the questions of one notebook, in the rubric's order."""
         return tuple(question for question in self.rubric.questions if question.notebook == notebook)
 
     def names_asked(self, notebook: str) -> Mapping[str, Collection[str]]:
-        """Return the names that each answer cell of a notebook is to define, by grade_id."""
+        """Return the names that each answer cell of a notebook has to define, by grade_id."""
         called = {question: file.student_names for question, file in self.rubric.checks.items()}
         return names_asked(self.releases[notebook], self.questions(notebook), called)
 
     def read_submission(
         self, notebook: str, data: bytes, student: str, pictures: Mapping[str, bytes] = {}
     ) -> Submission:
-        """Read what a student handed in as one of the notebooks.
+        """Read one submitted notebook.
 
         Args:
             notebook: its name.
             data: its bytes.
-            student: who handed it in.
-            pictures: that lie beside it, by path.
+            student: who submitted it.
+            pictures: files in the same folder, by path.
 
         Raises:
             NotebookError: the bytes are not a notebook.
@@ -164,7 +166,7 @@ class Assignment(Struct, frozen=True, eq=False):
         )
 
     def answer(self, question: Question, submission: Submission) -> Answer | None:
-        """The student's answer to a question; None when the release has no cell for it."""
+        """Return the student's answer to a question; None if the release has no cell for it."""
         answers = submission.answers
         if question.file:
             return answers.get(question.file)
@@ -172,41 +174,47 @@ class Assignment(Struct, frozen=True, eq=False):
         return found or self._below_given(question, submission)
 
     def _below_given(self, question: Question, submission: Submission) -> Answer | None:
-        """What stands below a given cell that carries points itself, as nbgrader's tasks do, or its text."""
+        """Return the answer below a given cell that carries points itself, as nbgrader's tasks do.
+
+        If nothing is written below it, the answer holds the cell's own text.
+        """
         release = self.releases[question.notebook]
         given = release.by_id.get(question.answer_cell)
         if given is None or given.points is None:
             return None
+        # A copy of a released cell is not the student's own text, wherever it was pasted.
         released = {"", *(cell.source.strip() for cell in release.cells)}
         own = [cell for cell in submission.cells if not cell.grade_id and cell.source.strip() not in released]
         ids = [cell.grade_id for cell in submission.cells]
         below = submission.cells[ids.index(given.grade_id) + 1 :] if given.grade_id in ids else ()
         until_next = itertools.takewhile(lambda cell: not cell.grade_id, below)
+        # Joined cells must not exceed the limit for a single one.
         text = "\n\n".join(cell.source for cell in until_next if cell in own)[:MAX_SOURCE]
         return Answer(given.grade_id, given.cell_type, text or given.source, changed=bool(own))
 
     def with_variant(self, variant: Variant, catalogues: Catalogues) -> Assignment:
-        """The assignment as one variant asks it; the notebooks stay those of the common release.
+        """Return the assignment with one variant's questions; the notebooks stay those of the common release.
 
         Raises:
             RubricError: a question is not valid with this variant's values.
         """
         rubric = self.rubric.personal(variant, catalogues)
         checks = {
+            # Questions without variant values are shared between variants, and so are their checks.
             question.id: self.checks[question.id] if question is common else make_check(question, rubric)
             for question, common in zip(rubric.questions, self.rubric.questions, strict=True)
         }
         return replace(self, rubric=rubric, checks=checks)
 
     def asked(self, variant: Variant) -> Assignment:
-        """The assignment as a variant that was handed out asks it; see `with_variant`."""
+        """Return the assignment with the questions of a variant that was given out; see `with_variant`."""
         return self.with_variant(variant, self.manifest.catalogues if self.manifest else {})
 
     def variant_of(self, student: str) -> Variant:
-        """The variant of a student, drawn again; the common one where nothing personal was handed out.
+        """Return a student's variant, drawn again; the common variant if nothing personal was given out.
 
         Raises:
-            CourseError: what is drawn now is not what was handed out.
+            CourseError: the variant drawn again differs from the one that was given out.
         """
         given = self.manifest.of(student) if self.manifest else None
         if given is None or self.manifest is None:
@@ -216,7 +224,10 @@ class Assignment(Struct, frozen=True, eq=False):
             raise CourseError("variants were handed out, but the rubric has no table [variant] any more")
         secret, counts = self.course.secret(), self.rubric.planted
         whose = given.drawn_for or student
+        # Grading a student by values that they never saw would be unfair, so a changed [variant] table is an
+        # error.
         drawn = draw(secret, self.name, whose, draws, catalogues=catalogues, counts=counts)
+        # Only drawn values are compared: computed ones follow from them.
         values = {name: given.variant.values.get(name) for name in draws.drawn}
         if drawn.values != values or drawn.faults != given.variant.faults:
             raise CourseError(
@@ -226,13 +237,14 @@ class Assignment(Struct, frozen=True, eq=False):
         return given.variant
 
     def with_notebooks(self, asked: Assignment, given: StudentRelease) -> Assignment:
-        """A student's variant, with the notebooks that were handed out.
+        """Return a student's variant with the notebooks that were given out.
 
         Raises:
             CourseError: one of them is missing or was changed.
         """
         folder = self.course.variants(self.name)
         contents = {
+            # As given out, not built again: the builder or the sources may have changed since.
             notebook.name: manifests.notebook(folder, given.notebooks.get(notebook.name, ""))
             for notebook in self.rubric.assignment.notebooks
         }
@@ -240,19 +252,20 @@ class Assignment(Struct, frozen=True, eq=False):
         return replace(asked, releases=releases, release_bytes=contents)
 
     def for_student(self, student: str) -> Assignment:
-        """The assignment as a student was asked it: rubric, checks, and the notebooks they were given.
+        """Return the assignment as one student got it: rubric, checks and notebooks.
 
         Raises:
-            CourseError: what is drawn now is not what was handed out, or a notebook of it is missing.
-            RubricError: the rubric is not valid with what was handed out.
+            CourseError: the variant drawn again differs from the one that was given out, or one of its
+                notebooks is missing.
+            RubricError: the rubric is not valid with the values that were given out.
         """
         given = self.manifest.of(student) if self.manifest else None
         return self.with_notebooks(self.asked(self.variant_of(student)), given) if given else self
 
     def rubric_of(self, student: str) -> Rubric:
-        """The rubric a student was asked by; the common one where it cannot be told.
+        """Return the rubric of a student's variant; the common one if the variant cannot be determined.
 
-        It is for marks and pages: grading says itself that a variant cannot be told.
+        It is for marks and pages: grading itself reports a variant that cannot be determined.
         """
         try:
             if self.manifest is None or self.manifest.of(student) is None:
@@ -262,7 +275,7 @@ class Assignment(Struct, frozen=True, eq=False):
             return self.rubric
 
     def releases_of(self, student: str) -> Mapping[str, Release]:
-        """The notebooks a student was given, by name; none where that cannot be told. As `rubric_of`."""
+        """Return a student's notebooks by name; none if they cannot be determined. See `get_rubric`."""
         try:
             given = self.manifest.of(student) if self.manifest else None
             return self.releases if given is None else self.with_notebooks(self, given).releases
@@ -270,7 +283,7 @@ class Assignment(Struct, frozen=True, eq=False):
             return {}
 
     def box_digest(self, environment: Environment) -> str:
-        """Return the SHA-256 of what student code meets in a box besides the notebook: versions and files."""
+        """Return the SHA-256 of a box's contents except the notebook: versions and files."""
         versions = list_versions(environment.preload)
         parts = [f"grading {GRADING_VERSION}", *versions, *_digests(environment.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -281,12 +294,14 @@ class Assignment(Struct, frozen=True, eq=False):
         return list_versions(self.rubric.assignment.preload, kinds)
 
     def digest(self) -> str:
-        """Return the SHA-256 of what results depend on besides submission and rubric.
+        """Return the SHA-256 of everything except submission and rubric that results depend on.
 
         It covers the secret, the reference, `GRADING_VERSION`, the versions of Python and libraries, the
-        release, and what was handed out and lies beside it.
+        release, and the files that were given out with it.
         """
         digest = hashlib.sha256(self.course.secret())
+        # Anything that can change a verdict belongs here: results with the same digest are not computed
+        # again.
         parts = [self.course.reference_digest(), f"grading {GRADING_VERSION}", *self.versions()]
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
@@ -298,7 +313,7 @@ class Assignment(Struct, frozen=True, eq=False):
 
 
 def load(course: Course, name: str) -> Assignment:
-    """Load an assignment whose release has been generated.
+    """Load an assignment; its release must have been generated.
 
     Raises:
         CourseError: the release is missing or incomplete.
@@ -308,6 +323,7 @@ def load(course: Course, name: str) -> Assignment:
     if rubric.assignment.name != name:
         raise CourseError(f"{course.rubric(name)}: [assignment] name: expected {name!r}")
     manifest = manifests.load(course.variants(name), course.secret())
+    # Without the record it is unknown who got which variant, and the common one would be wrong for most.
     if manifest is None and course.handed_out(name):
         raise CourseError(
             f"{course.variants(name)}: personal notebooks lie in the course, but not the record of who got "
@@ -356,7 +372,7 @@ def _released(folder: Path, notebook: NotebookFile, *, adopted: bool) -> bytes:
 
 
 def _digests(files: Iterable[tuple[str, Path]]) -> list[str]:
-    """The path and SHA-256 of each file, and of those in each folder."""
+    """Return path and SHA-256 of each file, and of the files in each folder."""
     found = []
     for name, path in files:
         inside = files_below(path) if path.is_dir() else [("", path)]
@@ -365,7 +381,7 @@ def _digests(files: Iterable[tuple[str, Path]]) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file of the release.
+    """Return the SHA-256 of a file of the release.
 
     Raises:
         CourseError: it cannot be read.

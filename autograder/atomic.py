@@ -1,9 +1,8 @@
-"""Files that are there whole or not at all, read without waiting; what killed writers left is removed.
+"""Files that appear complete or not at all, non-blocking reads, and removal of partial files of dead writers.
 
-A file is written under a name of its own beside its target and then renamed. While it is written the
-writer holds a lock on it, and the kernel gives that lock back the moment the writer dies, however it
-dies. A partial file whose lock is free therefore belongs to nobody; the next writer in that folder
-removes it.
+A file is written under a unique name in its target's folder and then renamed. The writer holds a lock on it
+meanwhile, which the kernel releases as soon as the writer dies, for whatever reason. A partial file without a
+lock is therefore abandoned; the next writer in that folder removes it.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ except ImportError:  # Windows has no such locks: there files appear whole as we
     fcntl = None  # type: ignore[assignment]
 
 MOST_BYTES = 64 << 20
-"""Of a file that is read here, where nothing else is said."""
+"""Maximum size of a file that is read here, unless the caller gives another one."""
 _PART = 1 << 20
 PARTIAL = re.compile(r"\.autograder-[0-9a-f]{16}\.partial")
 
 
 def read(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a regular file. Nothing is waited for: a named pipe's writer may never come.
+    """Return the bytes of a regular file without blocking: a named pipe's writer may never come.
 
     Raises:
         OSError: it is missing, no regular file, longer than ``most`` bytes, or not readable; ``strerror``
@@ -41,7 +40,9 @@ def read(path: Path, *, most: int = MOST_BYTES) -> bytes:
     others = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
     flags = os.O_RDONLY | sum(others)
     with os.fdopen(os.open(path, flags), "rb") as file:
+        # Checked again on the open file: the path may have been replaced in between.
         _refuse_others(path, os.fstat(file.fileno()))
+        # One byte more than allowed shows that the file is too long, even if it grows while it is read.
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"longer than {most:,} bytes", str(path))
@@ -56,10 +57,10 @@ def _refuse_others(path: Path, status: os.stat_result) -> None:
 
 
 def write(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) -> None:
-    """Put ``content``, whole or in parts, at ``path`` in one step, with exactly these permissions.
+    """Write ``content``, whole or in parts, to ``path`` atomically, with exactly these permissions.
 
     Raises:
-        OSError: it could not be written; what was at ``path`` is as before.
+        OSError: it could not be written; the previous file at ``path`` is unchanged.
     """
     sweep(path.parent)
     partial, descriptor = _locked_partial(path.parent)
@@ -72,18 +73,19 @@ def write(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) ->
                 partial.replace(path)  # before the lock goes with the descriptor
         if not fcntl:
             partial.replace(path)  # an open file cannot be renamed there
+    # BaseException: an interrupt must not leave a partial file either.
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
 
 
 def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
-    """Put a regular file's content at ``target`` in one step, however large it is.
+    """Copy a regular file of any size to ``target`` atomically.
 
-    Where the same content is there already, nothing is written: other names of that file stay its names.
+    If the target already has the same content, nothing is written, so its other hard links are kept.
 
     Raises:
-        OSError: one cannot be read, or the other not be written, which is then as it was before.
+        OSError: the source cannot be read, or the target cannot be written; the target is then unchanged.
     """
     _refuse_others(source, source.stat())
     with contextlib.suppress(OSError):
@@ -107,10 +109,10 @@ def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give a file another name in one step, or copy it where the disk has no such names.
+    """Create a hard link atomically, or a copy if the file system has no hard links.
 
     Raises:
-        OSError: it cannot be read, or the name not be made.
+        OSError: the file cannot be read, or the link cannot be created.
     """
     try:
         if not target.is_symlink() and target.exists() and target.samefile(source):
@@ -125,9 +127,9 @@ def link(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Be the only one in a folder among all who ask, in whichever process.
+    """Hold an exclusive lock on a folder against all callers, in whichever process.
 
-    Where the system or the disk has no such locks nobody is kept out.
+    If the system or the file system has no such locks, there is no exclusion.
     """
     descriptor = -1
     try:
@@ -142,22 +144,23 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def _locked_partial(folder: Path) -> tuple[Path, int]:
-    """A new locked file; one that was swept between its creation and its lock is made again."""
+    """Create a locked partial file; one that is swept between creation and lock is created again."""
     while True:
         partial = folder / f".autograder-{secrets.token_hex(8)}.partial"
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         if fcntl:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process's sweep may have unlinked the file before it was locked.
         if os.fstat(descriptor).st_nlink:
             return partial, descriptor
         os.close(descriptor)
 
 
 def sweep(folder: Path) -> list[Path]:
-    """Remove the partial files of dead writers from a folder (not from those below it).
+    """Remove the partial files of dead writers from a folder (not from its subfolders).
 
-    Only regular files of this user whose lock is free are touched; links are not followed. What cannot be
-    looked at or removed is left.
+    Only regular files of this user with a free lock are touched; links are not followed. Files that cannot be
+    inspected or removed are left.
     """
     removed = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -172,6 +175,7 @@ def sweep(folder: Path) -> list[Path]:
 def _remove_if_free(path: Path) -> bool:
     if not fcntl:
         return False
+    # O_NOFOLLOW and O_NONBLOCK: the entry may have become a link or a pipe since it was listed.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():

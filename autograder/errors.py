@@ -1,23 +1,23 @@
-"""Every exception this package raises on purpose.
+"""All exceptions that this package raises on purpose.
 
     AutograderError
     ├── CourseError            a folder, file, secret or setting of the course is missing or unusable
-    │   ├── NothingKept        nobody was graded yet, so there is no store to read from
-    │   └── SourceError        one archive or folder cannot be collected from; others can
+    │   ├── StoreMissing       no submission was graded yet, so there is no store to read from
+    │   └── SourceError        one archive or folder cannot be read; the others still can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
-    ├── NotebookError          the bytes handed in are not a notebook we can grade
-    ├── GradebookError         the store refused, or disagrees with the rubric
+    ├── NotebookError          the submitted bytes are not a notebook that can be graded
+    ├── GradebookError         the store refused an operation, or disagrees with the rubric
     └── SandboxError
-        ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
+        ├── SandboxUnavailable this machine lacks a layer of confinement; the message names the remedies
         │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's error
         ├── SandboxFault       our own infrastructure failed; never the student's fault
-        │   ├── BoxLost        a box was ended, and nothing else of ours, by all signs from outside
-        │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
+        │   ├── BoxLost        one box was ended, apparently from outside; no other process of ours was
+        │   └── RepeatedBoxLoss one submission lost boxes repeatedly, perhaps on purpose
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
 
-Errors about formulas have a tree of their own: `autograder.formulas.errors`.
+Errors about formulas have a separate tree: `autograder.formulas.errors`.
 
-Messages name the thing, what was expected, what came and what to do.
+A message names the object, the expected value, the actual value and the remedy.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from autograder.records import Ending
 
+# Characters of an error's text that the line for staff keeps.
 _MOST_TOLD = 300
 
 
 class AutograderError(Exception):
-    """Base of all errors that are foreseen; the command line prints them without a traceback."""
+    """Base class of all expected errors; the command line prints them without a traceback."""
 
 
 class CourseError(AutograderError):
@@ -40,19 +41,20 @@ class CourseError(AutograderError):
 
 
 class NothingKept(CourseError):
-    """Nobody of a course was graded yet, so there is no store to read from."""
+    """No submission of the course was graded yet, so there is no store to read from."""
 
 
 class SourceError(CourseError):
-    """One archive or folder cannot be collected from; others can."""
+    """One archive or folder cannot be read; the others still can."""
 
 
 Key = str | int
-"""One step into a TOML file: a key of a table, or an entry of a list by its index or by what it is called."""
+"""One step into a TOML file: a key of a table, or an entry of a list by its index or its name."""
 
 
+# A str subclass, so that functions which only need the text accept either.
 class Place(str):
-    """Where something stands in a TOML file: in words, for messages, and as the keys that lead there.
+    """A position in a TOML file: its description for messages, and the keys that lead to it.
 
     Attributes:
         path: keys from the top of the file.
@@ -62,18 +64,18 @@ class Place(str):
     path: tuple[Key, ...]
 
     def __new__(cls, said: str, *path: Key) -> Self:
-        """Join the two."""
+        """Create a place from its description and its keys."""
         made = super().__new__(cls, said)
         made.path = path
         return made
 
     def at(self, said: str, *keys: Key) -> Place:
-        """A place further inside, called by this one's words and more."""
+        """Return a place below this one, with both descriptions joined."""
         return Place(f"{self}{said}", *self.path, *keys)
 
 
 def inside(place: str, said: str, *keys: Key) -> Place:
-    """A place further inside of another one, which may be known in words alone."""
+    """Return a place below another one, which may be a plain description without keys."""
     return (place if isinstance(place, Place) else Place(place)).at(said, *keys)
 
 
@@ -81,23 +83,23 @@ class RubricError(AutograderError):
     """A rubric is not readable, or disagrees with its assignment.
 
     Attributes:
-        path: the keys that lead to what it is about, as far as they are known.
+        path: the keys that lead to the error, as far as they are known.
     """
 
     def __init__(self, message: str, place: str = "", *keys: Key) -> None:
-        """Say what is wrong, after where it is.
+        """Put the place in front of the message.
 
         Args:
-            message: what is wrong.
-            place: where; a `Place` brings its keys.
-            keys: further ones, from there, which are told as well.
+            message: the error.
+            place: its position; a `Place` contributes its keys.
+            keys: further keys below that place; the message shows them as well.
         """
         super().__init__(": ".join([*filter(None, [place]), *map(str, keys), message]))
         self.path: tuple[Key, ...] = (*(place.path if isinstance(place, Place) else ()), *keys)
 
 
 class NotebookError(AutograderError):
-    """The bytes handed in are not a notebook we can grade.
+    """The submitted bytes are not a notebook that can be graded.
 
     Attributes:
         code: stable name of the fault, e.g. ``"not-json"``; the folder names of tests/submissions.
@@ -109,23 +111,23 @@ class NotebookError(AutograderError):
 
 
 class GradebookError(AutograderError):
-    """The store of a course refused, or disagrees with the rubric."""
+    """The store of a course refused an operation, or disagrees with the rubric."""
 
 
 class ServiceError(AutograderError):
-    """The service cannot do it: its database, its configuration, or what it was asked for."""
+    """The service cannot do it, because of its database, its configuration or the request."""
 
 
 class SandboxError(AutograderError):
-    """Base of the errors of the sandbox."""
+    """Base class of the errors of the sandbox."""
 
 
 class SandboxUnavailable(SandboxError):
-    """This machine lacks a layer of confinement; the message carries the remedies."""
+    """This machine lacks a layer of confinement; the message names the remedies."""
 
 
 class PreloadMissing(SandboxUnavailable):
-    """A module that a rubric preloads is not there. Said of no other fault: no other isolation would help."""
+    """A module that a rubric preloads is not installed. Another isolation would not help."""
 
 
 class SandboxFault(SandboxError):
@@ -133,15 +135,14 @@ class SandboxFault(SandboxError):
 
 
 class BoxLost(SandboxFault):
-    """One box, and nothing else of ours, was ended, by all signs from outside.
+    """One box was ended, apparently from outside, and no other process of ours.
 
-    Whoever finds a way to bring the signs about must gain nothing by it, so these are counted for each
-    submission.
+    These losses are counted for each submission: student code that can fake them must not gain by it.
     """
 
 
 class EndedItself(SandboxFault):
-    """So many boxes of one submission were lost that it may be on purpose: a person decides on all of it."""
+    """One submission lost so many boxes that it may be on purpose: all of it needs manual review."""
 
 
 class BoxEnded(SandboxError):
@@ -154,25 +155,28 @@ class BoxEnded(SandboxError):
 
 
 class Unplaced(SandboxError):
-    """A limit was met in one of several cells, and nobody can say in which."""
+    """A limit was met in one of several cells, and it is not known in which."""
 
 
 def describe_error(error: BaseException) -> str:
-    """What happened, for staff, on one line: a foreseen error's text; another's type, text and place.
+    """Describe an error for staff on one line.
 
-    Nothing is raised, whatever the error is.
+    An expected error gives its text; any other its type, text and the position in our code. Never raises,
+    whatever the error is.
     """
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - not ours, and only its text is missing
+    except Exception:  # noqa: BLE001 - a foreign class may have any __str__; only its text is lost
         text = "(its text cannot be read)"
+    # One line without control characters: the text may come from student code and ends up in logs and
+    # terminals.
     text = "".join(char if char.isprintable() else " " for char in text[:_MOST_TOLD]).strip()
     if isinstance(error, AutograderError):
         return text
     places = [
         (frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    # The innermost of ours tells more than the depths of a library.
+    # The innermost frame of ours is more useful than one deep inside a library.
     ours = [place for place in places if str(place[0]).startswith("autograder.")] or places
     where = " (in {}, line {})".format(*ours[-1]) if ours else ""
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

@@ -1,4 +1,4 @@
-"""Makes the release of an assignment: notebooks without solutions, the student's check, the data files."""
+"""Generate an assignment's release: notebooks without solutions, the student's check, the data files."""
 
 from __future__ import annotations
 
@@ -36,35 +36,36 @@ from autograder.rubric.texts import untranslated
 from autograder.student.saved_files import digest
 
 MOST_DATA = 200 << 20
-"""Bytes of one data file."""
+"""Maximum size of one data file in bytes."""
 MOST_DATA_TOGETHER = 400 << 20
 MOST_FILES = 4_000
 _READ = (".py", ".ipynb", ".md", ".txt")
-"""Endings of data files that are searched for solutions; data itself proves nothing."""
+"""Endings of data files that are searched for solutions; a match in pure data would prove nothing."""
 _MOST_READ = 1 << 20
-"""Bytes of one that is searched."""
+"""Larger files are not searched; bytes."""
 
 
 def generate(course: Course, name: str, language: str | None = None) -> tuple[Path, ...]:
     """Write release/<name>/ from assignments/<name>/ and return the files written.
 
-    Everything is built before anything is written, so a mistake leaves the last release as it was.
+    Everything is built before anything is written, so an error leaves the last release unchanged.
 
     Args:
         course: the course.
         name: of the assignment.
-        language: of the texts in the notebooks; empty shows all languages. None means the language of the
-            last release, so that nothing changes that students already have; for the first release, it means
-            the first of the rubric's languages.
+        language: of the texts in the notebooks; empty shows all languages, None keeps the language of the
+            last release, so that generating it again changes nothing that students already have; the first
+            release has the first of the rubric's languages.
 
     Raises:
-        CourseError: a source or data file is missing or not a notebook, or the assignment is not
-            written in the language.
+        CourseError: a source or data file is missing or not a notebook, or the assignment is not written in
+            the language.
         RubricError: the rubric is not valid, or disagrees with the notebook.
-        NotebookError: markers or metadata of a source notebook are wrong, or something that students get
-            gives a solution away; names the cells.
+        NotebookError: markers or metadata of a source notebook are wrong, or the release gives a solution
+            away; names the cells.
     """
     rubric = rubrics.load(course.rubric(name))
+    # Keep the released language: students may already have these notebooks.
     if language is None:
         language = released_language(course.release(name) / FILE_NAME)
     if language is None:
@@ -85,7 +86,7 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         check_references(course, rubric)
     files = build(course, rubric, language)
     data = data_files(course, rubric)
-    if rubric.assignment.adopted != "otter":  # otter makes these releases, also if the source is not there
+    if rubric.assignment.adopted != "otter":  # otter builds these releases; sources are optional
         check_leaks(_withheld(course, rubric, sources(course, rubric)), list(_data_texts(data)))
     folder = course.release(name)
     written = []
@@ -97,12 +98,13 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         else:
             atomic.copy(data[place], path)
         written.append(path)
+    # Only after everything is written: an interrupted run leaves too many files rather than too few.
     _remove_others(folder, rubric, {*files, *data})
     return tuple(written)
 
 
 def _remove_others(folder: Path, rubric: Rubric, given: Collection[str]) -> None:
-    """Take away what an earlier release had in the folders of this one: it would be given out with them."""
+    """Remove files of an earlier release from this one's folders; they would be given out with it."""
     for notebook in rubric.assignment.notebooks:
         for top in notebook.tops:
             if (folder / top).is_dir():
@@ -112,7 +114,7 @@ def _remove_others(folder: Path, rubric: Rubric, given: Collection[str]) -> None
 
 
 def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
-    """The files that are given out as they are: path in the release → file among the sources.
+    """Return the files that are given out unchanged: path in the release → file among the sources.
 
     Raises:
         CourseError: one is missing, a link, too large or a module under a name that is taken, or there are
@@ -132,6 +134,7 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
                 raise CourseError(f"{path}: the rubric names this folder as data, but it holds no files")
             files = {f"{name}/{inner}": one for inner, one in below.items()} or {name: path}
             found |= {place: one for place, one in files.items() if place not in own}
+    # Files that students create count as well: they would hide a module in the same way.
     for place in sorted({*found, *own}):
         _refuse_shadow(folder / place, place, rubric)
     for place, path in found.items():
@@ -151,7 +154,10 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
 
 
 def _refuse_shadow(path: Path, place: str, rubric: Rubric) -> None:
-    """A module called as one of Python's hides it from students, and is hidden by it in a box."""
+    """Refuse a module with the name of one of Python's.
+
+    It would hide Python's module from students, and the box would hide it in turn.
+    """
     taken = {*sys.stdlib_module_names, *(name.partition(".")[0] for name in rubric.assignment.preload)}
     name = place.partition("/")[0].removesuffix(".py")
     if place.endswith(".py") and name in taken:
@@ -159,8 +165,9 @@ def _refuse_shadow(path: Path, place: str, rubric: Rubric) -> None:
 
 
 def _refuse_links(folder: Path, name: str) -> None:
-    """Whatever a link leads to may change, or not be meant for students."""
+    """Refuse links: their target may change, or not be meant for students."""
     path = folder / name
+    # A link anywhere along the path leads out of the folder just as well as one at its end.
     on_the_way = [folder.joinpath(*Path(name).parts[:depth]) for depth in range(1, len(Path(name).parts) + 1)]
     for one in (*on_the_way, *(path.rglob("*") if path.is_dir() else ())):
         if one.is_symlink():
@@ -168,7 +175,7 @@ def _refuse_links(folder: Path, name: str) -> None:
 
 
 def kept_back(course: Course, name: str) -> tuple[Path, ...]:
-    """The files among an assignment's sources that students do not get: the key's own, and those not listed.
+    """Return the files among the sources that students do not get: the answer key and unlisted files.
 
     Raises:
         RubricError: the rubric is not valid.
@@ -179,12 +186,12 @@ def kept_back(course: Course, name: str) -> tuple[Path, ...]:
     for notebook in rubric.assignment.notebooks:
         given |= {f"{notebook.name}.ipynb", *notebook.starter}
     if (folder := course.source(name)) == course.root:
-        return ()  # all of the course lies there
+        return ()  # the whole course is in this folder
     return tuple(path for place, path in files_below(folder) if place not in given)
 
 
 def _check_languages(rubric: Rubric) -> None:
-    """Refuse languages that this program has no sentences in, and texts that lack one of the rubric's.
+    """Refuse languages that this program has no messages for, and texts that lack a language of the rubric.
 
     Raises:
         RubricError: names all places.
@@ -212,19 +219,19 @@ def build(
     listings: Mapping[str, Listing] | None = None,
     student: str = "",
 ) -> dict[str, bytes]:
-    """The generated files of a release by name, without writing them; see `generate`.
+    """Build the files of a release by name without writing them; see `generate_release`.
 
     Args:
-        course: whose sources.
+        course: the course with the sources.
         rubric: of the common variant or of a personal one.
-        language: see `generate`.
+        language: see `generate_release`.
         listings: of a personal variant, by question id.
-        student: whose own end is told; empty: the common one.
+        student: the student for their individual deadline; empty: the common deadline.
     """
     folder = course.source(rubric.assignment.name)
     if rubric.assignment.adopted == "otter":
         made = {one.name: otter.released(folder, one.name) for one in rubric.assignment.notebooks}
-        # otter takes solutions out of questions alone: a marker elsewhere stays, with its solution.
+        # otter strips solutions within questions only: a marker elsewhere stays, with its solution.
         check_leaks(
             [], [text for name, data in made.items() for text in given_texts(data, name, tests=False)]
         )
@@ -239,6 +246,7 @@ def build(
     }
     releases = [load_release(data, name) for name, data in released.items()]
     _check_listings(rubric, releases)
+    # Starter files have their solution between markers, like source notebooks.
     starters = {
         path: build_starter(_starter(folder, path), path)
         for notebook in rubric.assignment.notebooks
@@ -253,7 +261,7 @@ def build(
     check_leaks(_withheld(course, rubric, key), given)
     notebooks = {f"{name}.ipynb": data for name, data in released.items()}
     if rubric.assignment.adopted:
-        return {**notebooks, **starters}  # what their own cells check is all there is
+        return {**notebooks, **starters}  # adopted notebooks have their own checking cells
     digests = {path: digest(data) for path, data in starters.items()}
     check = build_student_check(
         rubric, language=language, releases=releases, window=window, forms=forms(), starters=digests
@@ -262,10 +270,10 @@ def build(
 
 
 def _check_listings(rubric: Rubric, releases: Iterable[Release]) -> None:
-    """Refuse a listing in which a planted fault is missing: everybody would get its points.
+    """Refuse a listing that lacks a planted fault: all students would get its points.
 
     Raises:
-        NotebookError: ``fault-missing``; names the cell, the fault, and the text that stands for it.
+        NotebookError: ``fault-missing``; names the cell, the fault, and the text it consists of.
     """
     cells = {cell.grade_id: cell.source for release in releases for cell in release.cells if cell.is_answer}
     for question in rubric.questions:
@@ -286,9 +294,9 @@ def _check_listings(rubric: Rubric, releases: Iterable[Release]) -> None:
 
 
 def _withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> list[WithheldAnswer]:
-    """What the notebooks of the answer key and its versions of starter files withhold."""
+    """Return the solutions in the answer key's notebooks and starter files."""
     if rubric.assignment.adopted == "otter":
-        return []  # otter makes what students get
+        return []  # otter builds the release
     folder = course.source(rubric.assignment.name)
     vocabularies = read_vocabularies(rubric)
     withheld = [
@@ -325,11 +333,11 @@ def _starter(folder: Path, path: str) -> bytes:
 def sources(
     course: Course, rubric: Rubric, listings: Mapping[str, Listing] | None = None
 ) -> dict[str, bytes]:
-    """The source notebooks by name, solutions included, with the variant's values in them: the answer key.
+    """Return the answer key: the source notebooks by name, solutions included, with the variant's values.
 
     Raises:
         CourseError: a source is missing or not a notebook.
-        RubricError: a placeholder names nothing that is drawn; names the cell.
+        RubricError: a placeholder names a value that is not drawn; names the cell.
         NotebookError: a cell does not hold the listing it should.
     """
     found = {}

@@ -1,8 +1,8 @@
-"""Where a student stands: points by cell, question and in all, with what people gave, and the grade.
+"""The marks of one student: points by cell, by question and in total, manual marks included, and the grade.
 
-Exact and pure. Automatic results and people's marks meet here, cell by cell: a person's mark stands for
-everything in its cell, as nbgrader has it. While something is open, the least and the most that can still
-come of it are kept, so that a grade can be told as a range.
+Exact and pure. Automatic results and manual marks are combined here, cell by cell: as in nbgrader, a manual
+mark replaces everything in its cell. While something is pending, the least and the most that can still come
+of it are kept, so that a grade can be given as a range.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ CellName = tuple[str, str]
 
 
 class PersonMark(Struct, frozen=True):
-    """What people gave one cell."""
+    """The manual mark of one cell."""
 
     points: Decimal | None = None
-    """The mark that stands in place of the automatic one; None: there is none."""
+    """Replaces the automatic points; None if there is no manual mark."""
     extra: Decimal = NOTHING
-    """nbgrader's extra credit; below zero it is taken away."""
+    """nbgrader's extra credit; a negative value takes points away."""
     again: bool = False
-    """The submission or the automatic mark has changed since: to be looked at again."""
+    """The submission or the automatic mark has changed since: needs another review."""
     comment: str = ""
     items: Mapping[str, Decimal] = {}
-    """By item, what the mark is made of, where people gave it item by item."""
+    """Manual points by item, if the cell was marked item by item."""
     worth: Mapping[str, Decimal] = {}
-    """By item, of how many points that was; empty: of what the result that counts says."""
+    """Possible points by item at that time; empty: those of the current result."""
     flagged: bool = False
-    """Somebody should look at this one. It gives and takes no points, and students do not see it."""
+    """Marked for another look. It changes no points, and students do not see it."""
     remarks: Mapping[str, str] = {}
-    """By item, what people wrote about it alone; `comment` is about the whole cell."""
+    """Comments by item; `comment` is about the whole cell."""
 
 
 class MarkChange(Struct, frozen=True):
-    """A mark that a student was shown, and that is another one now."""
+    """A change of a mark that the student had already seen."""
 
     at: datetime
     before: Decimal
-    """Points in all."""
+    """Total points."""
     after: Decimal
     reason: str
 
 
 PersonMarks = Mapping[CellName, PersonMark]
-"""What people gave one student."""
+"""The manual marks of one student."""
 
 
 class CellPoints(Struct, frozen=True):
-    """The points of one grade cell: so far, and what they can still become."""
+    """The points of one grade cell: current value and the range that is still possible."""
 
     name: str
     possible: Decimal
@@ -67,18 +67,18 @@ class CellPoints(Struct, frozen=True):
     least: Decimal
     most: Decimal
     settled: bool
-    """Some of it is decided."""
+    """At least part of it is decided."""
     pending: bool
-    """Some of it waits for a person."""
+    """Part of it needs manual review."""
     by_person: bool = False
     items: Mapping[str, Decimal] = {}
-    """By item, what a person's mark is made of (`PersonMark.items`)."""
+    """Manual points by item (`PersonMark.items`)."""
     flagged: bool = False
-    """Somebody should look at it (`PersonMark.flagged`)."""
+    """Marked for another look (`PersonMark.flagged`)."""
     comment: str = ""
-    """What people wrote about it."""
+    """The markers' comment."""
     remarks: Mapping[str, str] = {}
-    """By item, what people wrote about that (`PersonMark.remarks`)."""
+    """The markers' comments by item (`PersonMark.remarks`)."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -89,28 +89,28 @@ class QuestionPoints(Struct, frozen=True):
     possible: Decimal
     cells: tuple[CellPoints, ...]
     comments: tuple[str, ...] = ()
-    """What people wrote about it."""
+    """The markers' comments."""
     extra: Decimal = NOTHING
-    """Extra credit that people gave for it, or took away; not among its points."""
+    """Extra credit for the question, possibly negative; not included in its points."""
 
     @property
     def points(self) -> Decimal:
-        """So far."""
+        """Points so far."""
         return _sum(cell.points for cell in self.cells)
 
     @property
     def least(self) -> Decimal:
-        """What is certain."""
+        """Points that are certain."""
         return _sum(cell.least for cell in self.cells)
 
     @property
     def most(self) -> Decimal:
-        """What can still be reached."""
+        """Points that are still possible."""
         return _sum(cell.most for cell in self.cells)
 
     @property
     def pending(self) -> bool:
-        """Some of it waits for a person."""
+        """True if part of it needs manual review."""
         return any(cell.pending for cell in self.cells)
 
 
@@ -120,52 +120,53 @@ class Standing(Struct, frozen=True):
     student: str
     questions: tuple[QuestionPoints, ...]
     given: Decimal = NOTHING
-    """Bonus points that the course gave besides."""
+    """Bonus points that the course gave in addition."""
     extra: Decimal = NOTHING
-    """Bonus points that people gave as nbgrader's extra credit."""
+    """Bonus points from nbgrader's extra credit."""
     taken: Decimal = NOTHING
-    """What people took away by extra credit below zero, as a number from zero on."""
+    """Points taken away by negative extra credit, as a number from zero on."""
     scale: Scale | None = None
     outdated: bool = False
-    """Graded by another version of the rubric than the one that counts now."""
+    """Graded by a version of the rubric other than the current one."""
 
     untimely: bool = False
-    """Handed in late, or nobody knows when, and a person has yet to decide what that means."""
+    """Submitted late or at an unknown time, and the consequence is still to be decided by staff."""
     deduction: Deduction | None = None
-    """For being late."""
+    """Late penalty."""
     group: str = ""
-    """With whom it was handed in; empty: alone."""
+    """The group that submitted together; empty for a single student."""
 
     @property
     def final(self) -> bool:
-        """Nothing is open."""
+        """True if nothing is pending."""
         return not (self.outdated or self.untimely or any(question.pending for question in self.questions))
 
     @property
     def passed(self) -> bool | None:
-        """Whether it is a pass; None while that is open, and where there are no grades."""
+        """Whether the student passes; None while that is open, or if there are no grades."""
         if self.worst is None or self.best is None or self.worst.passed is not self.best.passed:
             return None
+        # A late submission may yet lose points, which can turn a pass into a fail but never the reverse.
         return None if self.untimely and self.best.passed else self.best.passed
 
     @property
     def earned(self) -> Decimal:
-        """So far, without bonus points, before people took anything away."""
+        """Points so far without bonus points, before any are taken away."""
         return self._sums("points", bonus=False)
 
     @property
     def by_bonus_questions(self) -> Decimal:
-        """So far, in bonus questions."""
+        """Points so far in bonus questions."""
         return self._sums("points", bonus=True)
 
     @property
     def late(self) -> Decimal:
-        """What is taken off for being late, of what is earned so far; a number from zero on."""
+        """Late penalty on the points earned so far; a number from zero on."""
         return self._late(max(NOTHING, self.earned - self.taken))
 
     @property
     def points(self) -> Decimal:
-        """So far, without bonus points."""
+        """Points so far, without bonus points."""
         return self._counted("points")[0]
 
     @property
@@ -175,27 +176,27 @@ class Standing(Struct, frozen=True):
 
     @property
     def total(self) -> Decimal:
-        """What counts so far, before rounding."""
+        """Points that count so far, before rounding."""
         return self._total("points")
 
     @property
     def pending(self) -> Decimal:
-        """How many points are still open."""
+        """Number of points that are still open."""
         return _sum(cell.most - cell.least for question in self.questions for cell in question.cells)
 
     @property
     def worst(self) -> Grade | None:
-        """The grade if nothing more is earned; None where there are no grades."""
+        """The grade if nothing more is earned; None if there are no grades."""
         return self.scale.grade(self._total("least")) if self.scale else None
 
     @property
     def best(self) -> Grade | None:
-        """The grade if everything open is earned; the same as `worst` where all is final."""
+        """The grade if everything open is earned; equal to `worst` if all is final."""
         return self.scale.grade(self._total("most")) if self.scale else None
 
     @property
     def certain(self) -> tuple[Decimal, Decimal]:
-        """Points and bonus points, should nothing more be earned: what `worst` is made of."""
+        """Points and bonus points if nothing more is earned: the basis of `worst`."""
         return self._counted("least")
 
     def _total(self, what: str) -> Decimal:
@@ -207,9 +208,10 @@ class Standing(Struct, frozen=True):
         return points - self._late(points), self._sums(what, bonus=True) + self.extra + self.given
 
     def _late(self, points: Decimal) -> Decimal:
-        """What is taken off so many points: never more than there are, and never below the floor."""
+        """Return the late penalty: at most the points themselves, and never below the floor."""
         if self.deduction is None:
             return NOTHING
+        # Percentages refer to the regular questions; bonus questions do not raise the penalty.
         possible = _sum(question.possible for question in self.questions if not question.bonus)
         of = {"percent": possible / 100, "percent-of-earned": points / 100, "points": Decimal(1)}
         unit = of[self.deduction.unit]
@@ -222,13 +224,13 @@ class Standing(Struct, frozen=True):
 def standing(
     score: Score, rubric: Rubric, marks: PersonMarks | None = None, given: Decimal = NOTHING
 ) -> Standing:
-    """Where a student stands.
+    """Combine automatic result, manual marks and bonus points of one student.
 
     Args:
         score: the automatic result.
-        rubric: the one the student is graded by.
-        marks: what people gave.
-        given: bonus points of the course, from zero on.
+        rubric: the rubric of the student's variant.
+        marks: manual marks.
+        bonus: bonus points of the course, from zero on.
     """
     marks = marks or {}
     automatic = automatic_points(score, rubric)
@@ -253,6 +255,7 @@ def _question(
 ) -> QuestionPoints:
     names = [(question.notebook, cell) for cell in question.cells()]
     cells = tuple(_with_mark(automatic[name], marks.get(name)) for name in names)
+    # A comment may be on the answer cell even if other cells carry the points.
     commented = dict.fromkeys(((question.notebook, question.answer_cell), *names))
     comments = tuple(marks[name].comment for name in commented if name in marks and marks[name].comment)
     extra = _sum(marks[name].extra for name in names if name in marks)
@@ -260,9 +263,9 @@ def _question(
 
 
 def automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:
-    """The automatic points of every grade cell, each within zero and the cell's points.
+    """Return the automatic points of every grade cell, each between zero and the cell's points.
 
-    An item without a result is open.
+    An item without a result is pending.
     """
     results = {(result.question, result.item): result for result in score.items}
     return {
@@ -284,6 +287,7 @@ def _cell(
                 decided.append(result.points)
             elif item.points != 0:  # one worth nothing, such as "Comments?", changes no mark
                 waiting.append(item)
+    # Items may have negative points, so pending ones widen the range in both directions.
     points = _sum(decided)
     least = points + _sum(item.points for item in waiting if item.points < 0)
     most = points + _sum(item.points for item in waiting if item.points > 0)
@@ -303,12 +307,13 @@ def _cell(
 
 
 def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
-    """The cell with a person's mark in place of the automatic one, where there is one."""
+    """Return the cell with its manual mark instead of the automatic one, if there is one."""
     if mark is None:
         return cell
     points, least, most, pending = cell.points, cell.least, cell.most, cell.pending
     if mark.points is not None:
         points, pending = mark.points, mark.again and bool(cell.possible or mark.points)
+        # A mark under review may still become anything that the cell allows.
         least, most = (min(NOTHING, points), max(cell.possible, points)) if mark.again else (points, points)
     return CellPoints(
         cell.name,

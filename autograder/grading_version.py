@@ -35,6 +35,7 @@ def list_versions(preload: Iterable[str] = (), kinds: Iterable[str] = ()) -> lis
     """
     versions = [f"python {platform.python_version()}", platform.machine()]
     versions += map(_name_version, _ALWAYS_USED)
+    # Sorted: the list enters digests, so its order must not vary between runs.
     modules = sorted({module.partition(".")[0] for module in preload})
     for module in modules:
         versions += _list_module_versions(module)
@@ -53,6 +54,7 @@ def _name_version(distribution: str) -> str:
 
 def _list_module_versions(module: str) -> list[str]:
     """List the versions of the distributions that provide a module; if none does, the digest of its file."""
+    # The standard library is covered by Python's version.
     if module in sys.stdlib_module_names:
         return []
     owners = importlib.metadata.packages_distributions().get(module)
@@ -64,4 +66,5 @@ def _list_module_versions(module: str) -> list[str]:
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
         return [f"{module} absent"]
+    # A module without a distribution, such as a local file, has no version: its content counts.
     return [f"{module} {hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}"]

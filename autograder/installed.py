@@ -1,4 +1,4 @@
-"""What installed packages add to this one through their entry points: kinds of questions."""
+"""Extensions from installed packages, found through entry points: kinds of questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.errors import AutograderError
 
 
 class EntryGroup(Struct, frozen=True):
-    """One group of entry points, and how errors speak of what is registered in it."""
+    """One group of entry points, and how errors refer to its members."""
 
     name: str
     what: str
@@ -24,12 +24,14 @@ class EntryGroup(Struct, frozen=True):
 
 @functools.cache
 def registered(group: EntryGroup) -> Mapping[str, EntryPoint]:
-    """Everything that is registered in a group, by name; none of it is loaded.
+    """Return all entry points of a group by name, without loading them.
 
     Raises:
         AutograderError: two packages register one name; of the group's type.
     """
     found: dict[str, EntryPoint] = {}
+    # Sorted, so that the error about a duplicate does not depend on the order of sys.path.
+    # Sorted, so that the order of the kinds does not depend on sys.path.
     for entry in sorted(entry_points(group=group.name), key=lambda one: one.name):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
@@ -40,19 +42,20 @@ def registered(group: EntryGroup) -> Mapping[str, EntryPoint]:
 
 
 def package(entry: EntryPoint) -> str:
-    """The distribution that registers something."""
+    """Return the distribution that registers an entry point."""
     return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
 
 
 def load(group: EntryGroup, name: str) -> Any:
-    """What is registered under a name.
+    """Load the object that is registered under a name.
 
     Args:
-        group: where.
-        name: of what is wanted.
+        group: the group of entry points.
+        name: of the entry point.
 
     Raises:
-        AutograderError: nothing is (with a suggestion), or its package cannot be loaded; of the group's type.
+        AutograderError: the name is unknown (with a suggestion), or its package cannot be loaded; of the
+            group's type.
     """
     entry = registered(group).get(name)
     if entry is None:

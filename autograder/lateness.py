@@ -1,6 +1,6 @@
-"""What being late costs: the rule of a course as data, computed exactly, and told in sentences.
+"""The late rule of a course as data, the exact penalty, and sentences that explain it.
 
-The rule knows nothing of a submission but how late it is, so the same delay always costs the same.
+The only input from a submission is its delay, so the same delay always costs the same.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from autograder.records import Deduction, Unit
 from autograder.wording import written_number
 
 Rule = Literal["review", "refuse", "accept", "penalty"]
-"""What becomes of a late submission: a person decides, it is not graded, it counts like any other, or it
-costs what `Penalty` says."""
+"""Consequence of a late submission: manual decision, not graded, counts like any other, or `Penalty`."""
 Counts = Literal["in-time", "last"]
-"""Which attempt counts: the last one in time where there is one, or the last one."""
+"""The attempt that counts: the last one in time if there is one, or simply the last one."""
 DayLength = Literal["calendar", "24-hours"]
-"""When a day of lateness ends: at the same time on the next date, which is 23 or 25 hours later when clocks
+"""The end of a day of lateness: the same time on the next date, which is 23 or 25 hours later when clocks
 change, or 24 hours later."""
 COUNTS: Mapping[Rule, Counts] = {
     "review": "in-time",
@@ -31,7 +30,7 @@ COUNTS: Mapping[Rule, Counts] = {
     "accept": "last",
     "penalty": "last",
 }
-"""Where the course does not say which."""
+"""Default for courses that do not choose."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 _MOST_HOURS = 366 * 24
 _Hours = Annotated[int, Meta(ge=0, le=_MOST_HOURS)]
@@ -42,28 +41,28 @@ class PenaltyStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step of a penalty."""
 
     after_hours: _Hours
-    """It is taken of what comes later than that."""
+    """It applies to delays longer than that."""
     take: Decimal
 
 
 class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is taken off for being late. TOML: ``penalty = { … }``; one of the first three is stated."""
+    """The late penalty. TOML: ``penalty = { … }``; exactly one of the first three fields is set."""
 
     per_day: Decimal | None = None
-    """For each day that has begun; how long one is, `Terms.days` says."""
+    """For each day that has begun; `Terms.days` defines a day."""
     per_hour: Decimal | None = None
     steps: tuple[PenaltyStep, ...] = ()
-    """The last one that applies is taken, not the sum."""
+    """Only the last one that applies counts, not the sum."""
     unit: Unit = "percent"
     cap: Decimal | None = None
-    """The most that is taken."""
+    """Maximum penalty."""
     floor: Decimal = Decimal(0)
-    """What it leaves at least, of what was earned; in the same unit."""
+    """Minimum of the earned points that remains; in the same unit."""
     closed_after_hours: Annotated[int, Meta(ge=1, le=_MOST_HOURS)] | None = None
-    """What comes later than that is not graded."""
+    """Later submissions are not graded."""
 
     def fault(self) -> str:
-        """What is wrong with it; empty where nothing is."""
+        """Return the first error in the settings; empty if there is none."""
         ways = [self.per_day is not None, self.per_hour is not None, bool(self.steps)]
         if sum(ways) != 1:
             return "expected one of per_day, per_hour and steps"
@@ -81,15 +80,15 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
     def closed(self, late: timedelta) -> bool:
-        """Whether what comes so late is not graded any more."""
+        """Decide whether a submission this late is not graded any more."""
         return self.closed_after_hours is not None and late > self.closed_after_hours * HOUR
 
     def deduction(self, late: timedelta, days: int) -> Deduction | None:
-        """What is taken off; None: nothing.
+        """Return the late penalty; None if there is none.
 
         Args:
-            late: how long after the end.
-            days: how many days of lateness that is, the last one begun.
+            late: delay after the deadline.
+            days: number of days of lateness, including the one that has begun.
         """
         if self.per_day is not None:
             amount = self.per_day * days
@@ -98,31 +97,32 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
         else:
             reached = (step.take for step in self.steps if late > step.after_hours * HOUR)
             amount = max(reached, default=Decimal(0))
+        # Without a cap, a percentage still cannot take more than everything.
         most = _WHOLE if self.cap is None and self.unit != "points" else self.cap
         amount = amount if most is None else min(amount, most)
         return Deduction(amount, self.unit, self.floor) if amount > 0 else None
 
 
 class SlipDays(Struct, frozen=True):
-    """Days of lateness that each student may spend over the whole course."""
+    """Days of lateness that each student may use without penalty over the whole course."""
 
     days: int
     most: int
-    """For one assignment."""
+    """Maximum for one assignment."""
 
 
 class Terms(Struct, frozen=True):
-    """What a course says about lateness in one assignment."""
+    """The late rules of a course for one assignment."""
 
     late: Rule = "review"
     grace: timedelta = timedelta(0)
-    """So soon after the end is still in time; what comes later is late from the end on."""
+    """Grace period; a later submission is late by its delay since the deadline itself."""
     penalty: Penalty | None = None
     slip: SlipDays | None = None
     days: DayLength = "calendar"
 
     def texts(self, language: str) -> tuple[str, ...]:
-        """Sentences for students about what is not the same everywhere; none where nothing is."""
+        """Return sentences for students about the rules that differ from the default; empty if none do."""
         return (
             *self._rule(language),
             *self._grace(language),
@@ -176,36 +176,37 @@ class Terms(Struct, frozen=True):
 
 
 def end_of_day(end: datetime, days: int, length: DayLength) -> datetime:
-    """Return the moment until which somebody is late by so many days.
+    """Return the moment until which a submission is late by this number of days.
 
     Args:
         end: the deadline, by the clock of its zone.
-        days: how many; 0 gives the deadline.
+        days: number of days; 0 gives the deadline.
         length: when a day ends.
     """
     if length == "24-hours" or not days:
         return end.astimezone(UTC) + days * DAY
-    local = end + timedelta(days=days)  # by the clock on the wall, as Python computes within one zone
+    local = end + timedelta(days=days)  # wall-clock time, as Python computes within one zone
     # A time that clocks skip or show twice on that date counts as the later moment, in favour of the student.
     return max(local.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
 
 
 def count_days(end: datetime, moment: datetime, length: DayLength) -> int:
-    """Return by how many days a moment is after a deadline: a day that has begun is one."""
+    """Return by how many days a moment is after a deadline; a day that has begun counts."""
+    # In UTC: subtracting local times of one zone ignores clock changes.
     late = moment.astimezone(UTC) - end.astimezone(UTC)
-    days = max(late // DAY - 2, 0)  # clocks are changed by a day at the most
+    days = max(late // DAY - 2, 0)  # clock changes are at most a day (date line); start early, then count up
     while end_of_day(end, days, length) < moment:
         days += 1
     return days
 
 
 def started(late: timedelta, unit: timedelta) -> int:
-    """How many units of time have begun: a second is one, and so is a whole one."""
+    """Return how many units of time have begun; a moment exactly at the end of one begins no other."""
     return -(-late // unit)
 
 
 def amount_text(amount: Decimal, unit: Unit, language: str) -> str:
-    """An amount with its unit: ``10 percent of the possible points``."""
+    """Format an amount with its unit: ``10 percent of the possible points``."""
     number = written_number(amount, language)
     if unit == "points":
         return counted("late.points", language, amount, number=number)

@@ -1,4 +1,4 @@
-"""The limits in words: which number bounds what, how much that is, and what a rubric may set."""
+"""Limits in words: which number bounds what, how much that is, and the range that a rubric may choose."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ from autograder.errors import RubricError
 from autograder.records import Ending, LimitKind, Limits
 
 FLOOD_FACTOR = 4
-"""So many times the output that is kept ends the box."""
+"""A box ends when its output exceeds this multiple of the output that is kept."""
 
 CLOCK_FACTOR = 2
-"""How many times as long a cell, a call or a submission may take by the clock as it may compute.
+"""Wall-clock time that a cell, a call or a submission may take, as a multiple of its processor time.
 
-What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark. The
-clock stands still while the box waits for a processor.
+The processor time is the same on a busy machine; the wall-clock time is not, and must not decide a mark. The
+clock pauses while the box waits for a processor.
 """
 
 MAX_CLOCK_FACTOR = 6
-"""So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
+"""Upper bound for the wall-clock time including waits for a processor, as a multiple of the limit."""
 
 UNKNOWN_WAIT_FACTOR = 3
-"""The same where the kernel does not tell what waits."""
+"""The same on kernels that do not report waiting times."""
 
 KERNEL_CPU_FACTOR = 2
-"""So many times its processor time a box is granted by the kernel itself, which counts by ticks and may be
-a tenth ahead of what it tells: then nobody would know why it ended a box. The exact limit is kept from
-outside."""
+"""Processor time that the kernel itself grants a box, as a multiple of its limit. The kernel counts by ticks
+and may be a tenth ahead of the time it reports, so at factor 1 it could end a box for a reason that we cannot
+see. The exact limit is enforced from outside."""
 
 BYTES_OF_TEXT = 4
-"""What one byte of text in a reply counts: so much memory its letters can take."""
+"""Memory charged for one byte of text in a reply: a Python string may need that much per character."""
 
 BYTES_OF_DESCRIPTION = 64
-"""What one byte of the description of the arrays counts; some sixty bytes describe each."""
+"""Memory charged for one byte of the description of the arrays; each takes about sixty bytes."""
 
 BYTES_OF_VALUE = 256
-"""What one value in a reply counts, whatever it is: a number, a list, an entry of a dictionary."""
+"""Memory charged for one value in a reply of whatever type: a number, a list, a dictionary entry."""
 
 
 _OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
-"""What files that were handed in may take, so that there is room left for what code does with them."""
+"""Shares that submitted files may take, so that code has room to work with them."""
 
 
 class Budgets(Struct, frozen=True):
-    """What the grader itself spends on one submission at most; no rubric states them.
+    """Upper bounds on the resources that the grader itself spends on one submission; rubrics do not set them.
 
-    Each is enforced where it arises, and has its own sentence; docs/operators.md shows them as a table.
+    Each is enforced at its source and has its own sentence; docs/operators.md shows them as a table.
     """
 
     question_mb: int = 128
-    """Memory for the answers to one question; twice what one answer may have. `replies.weight` counts it."""
+    """Memory for the answers to one question; twice the limit for one answer. `replies.weight` counts it."""
     answers_mb: int = 1024
-    """Answers read altogether, counted in the same way: this bounds the time that reading takes."""
+    """Total of the answers read, counted in the same way: this bounds the time that reading takes."""
     judging_seconds: int = 60
     """Processor time of reading and judging. An honest submission takes about one second of it."""
     shown_kb: int = 6144
-    """Text and pictures of the notebook that are kept for people and pages, output included."""
+    """Text and pictures of the notebook that are kept for staff and pages, output included."""
     stored_mb: int = 8
-    """What one attempt takes in the database."""
+    """Size of one attempt in the database."""
     page_kb: int = 8192
     """Text and pictures of the notebook on a page, as the page shows them."""
     attempts: int = 3
-    """Attempts of one student whose notebooks and outputs stay in the database; marks stay of all."""
+    """Attempts per student with notebooks and outputs kept in the database; marks are kept for all."""
 
 
 def budgets(limits: Limits) -> Budgets:
-    """The budgets of one submission: where a rubric allows larger answers or more output, so do they."""
+    """Return the budgets of one submission; they grow with the rubric's limits for answers and output."""
     usual = Budgets()
     output_kb = limits.output_kb - Limits().output_kb
     return Budgets(
@@ -83,41 +83,42 @@ def budgets(limits: Limits) -> Budgets:
 
 
 OF_BUDGET: Mapping[Ending, str] = {Ending.QUESTION_SIZE: "question_mb", Ending.ANSWERS_SIZE: "answers_mb"}
-"""Ending → the field of `Budgets` that brought it about."""
+"""Ending → the field of `Budgets` that was exceeded."""
 
 
 class MemoryBudget:
-    """What is left of a budget of memory. Not thread safe."""
+    """The remaining part of a memory budget. Not thread safe."""
 
     def __init__(self, mb: float, ending: Ending, *others: MemoryBudget) -> None:
-        """Begin with all of it.
+        """Start with the full budget.
 
         Args:
-            mb: how much.
-            ending: of a box whose answers do not fit.
-            others: what the same answers count against.
+            mb: its size.
+            ending: of a box with answers that do not fit.
+            parents: budgets that the same answers also count against.
         """
         self.left = int(mb * (1 << 20))
         self._ending = ending
         self._others = others
 
     def take(self, size: int) -> Ending | None:
-        """Count an answer of so many bytes; the ending where it does not fit."""
+        """Charge an answer of this many bytes; return the ending if it does not fit."""
         self.left -= size
+        # All budgets are charged even if one is already exceeded: totals stay correct.
         for other in self._others:
             other.take(size)
         return self.ending
 
     @property
     def ending(self) -> Ending | None:
-        """Of what comes now: None while there is room."""
+        """The ending that the next answer would meet; None while there is room."""
         if self.left < 0:
             return self._ending
         return next((other.ending for other in self._others if other.ending), None)
 
 
 def room_for_files(limits: Limits) -> int:
-    """Bytes that files which were handed in may take in a box, so that there is room left to work with."""
+    """Return how many bytes submitted files may take in a box, so that there is room to work with them."""
     return int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
 
 
@@ -131,7 +132,7 @@ OF_ENDING: Mapping[Ending, str] = {
     Ending.REPLY_SIZE: "reply_mb",
     Ending.RESTARTS: "restarts",
 }
-"""Ending → the field of `Limits` that brought it about; the others are no limits."""
+"""Ending → the field of `Limits` that was exceeded; other endings are no limits."""
 
 OF_MET: Mapping[LimitKind, str] = {
     LimitKind.MEMORY: "memory_mb",
@@ -142,13 +143,13 @@ OF_MET: Mapping[LimitKind, str] = {
     LimitKind.DESCRIPTORS: "descriptors",
     LimitKind.REPLY_SIZE: "reply_mb",
 }
-"""Limit met → the field of `Limits`; of a network there is none at all, and nothing to set."""
+"""Limit met → the field of `Limits`. The network is missing: a box has none, so there is nothing to set."""
 
 _UNITS = {"seconds": " s", "mb": " MB", "kb": " kB"}
 
 
 def amount(kind: Ending | LimitKind, limits: Limits) -> str:
-    """How much was allowed, with its unit and without a language, e.g. ``"30 s"``; empty for no limit."""
+    """Format the allowed amount with its unit, in no language, e.g. ``"30 s"``; empty if it is no limit."""
     if isinstance(kind, Ending) and kind in OF_BUDGET:
         return f"{getattr(budgets(limits), OF_BUDGET[kind])} MB"
     field = OF_MET.get(kind) if isinstance(kind, LimitKind) else OF_ENDING.get(kind)
@@ -161,7 +162,7 @@ def amount(kind: Ending | LimitKind, limits: Limits) -> str:
 
 
 def ranges() -> dict[str, tuple[float, float]]:
-    """The least and the most that a rubric may set, by field of `Limits`."""
+    """Return the least and the most that a rubric may set, by field of `Limits`."""
     found = {}
     for field in msgspec.inspect.type_info(Limits).fields:  # type: ignore[attr-defined]
         found[field.name] = (field.type.ge, field.type.le)
@@ -176,11 +177,11 @@ def check(table: Mapping[str, Any], place: str) -> None:
         place: the rubric and the table, for the message.
 
     Raises:
-        RubricError: a number is outside of its range, or two of them contradict one another.
+        RubricError: a number is outside of its range, or two of them contradict each other.
     """
     for name, (least, most) in ranges().items():
         value = _number(table.get(name))
-        if value is not None and not least <= value <= most:  # so is what is not a number
+        if value is not None and not least <= value <= most:  # true for NaN as well
             expected = f"{least:,.10g} to {most:,.10g}"
             raise RubricError(f"expected {expected}, got {table[name]}", place, name)
     scratch, memory = (
@@ -195,7 +196,7 @@ def check(table: Mapping[str, Any], place: str) -> None:
 
 
 def _number(value: object) -> float | None:
-    """A number of a rubric; None for what is none, which is refused where types are checked."""
+    """Return a number of a rubric; None for other types, which are refused by the type check."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     return value if isinstance(value, int) else float(value)  # an integer may be too large for a float

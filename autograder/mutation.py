@@ -1,6 +1,6 @@
-"""Mutate Python source: one small mistake at a time, always the same ones for the same text.
+"""Mutate Python source: one small mistake at a time, always the same mutants for the same text.
 
-Tests that let many mutants pass say little. Nothing is run here.
+Tests that let many mutants pass are weak. The source is never run here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OPERATORS: Mapping[type[cst.BaseBinaryOp], type[cst.BaseBinaryOp]] = {
     cst.Power: cst.Multiply,
 }
 _MESSAGE_CALLS = frozenset({"print", "display", "warn", "input"})
-"""Functions whose texts are for people."""
+"""Functions that take texts for people; a changed message is no mistake."""
 _SYMMETRIC_CALLS = frozenset(
     {"max", "min", "maximum", "minimum", "multiply", "add", "isclose", "allclose", "transpose", "swapaxes"}
 )
@@ -52,11 +52,11 @@ class Mutant(Struct, frozen=True):
     line: int
     """The first line that differs, from 1."""
     before: str
-    """This line in the original."""
+    """This line in the original source."""
     after: str
     """This line in the mutant."""
     mistake: str
-    """What was changed, in a few words."""
+    """The change in a few words."""
 
 
 class _Edit(Struct, frozen=True, eq=False):
@@ -68,7 +68,7 @@ class _Edit(Struct, frozen=True, eq=False):
 def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     """Return at most `limit` mutants of a source, spread over kinds of mistakes and over the text.
 
-    Text that is not Python has none.
+    Source that is not valid Python has none.
     """
     try:
         original = ast.dump(parsed(source))
@@ -80,6 +80,7 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     by_mistake: dict[str, list[_Edit]] = {}
     for edit in collector.edits:
         by_mistake.setdefault(edit.mistake, []).append(edit)
+    # In turns, so that a small limit still covers every kind of mistake.
     in_turns = itertools.chain(*itertools.zip_longest(*map(_spread_evenly, by_mistake.values())))
     mutants: dict[str, Mutant] = {}
     for edit in filter(None, in_turns):
@@ -92,7 +93,7 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
 
 
 def _spread_evenly(edits: Sequence[_Edit]) -> list[_Edit]:
-    """Order edits so that every beginning of the list covers the whole text: the middle, then the halves."""
+    """Order edits so that every prefix of the list covers the whole text: the middle, then the halves."""
     if len(edits) < 3:
         return list(edits)
     middle = len(edits) // 2
@@ -112,13 +113,14 @@ def _apply_edit(module: cst.Module, source: str, edit: _Edit) -> Mutant | None:
 
 def _is_different_program(source: str, original: str) -> bool:
     try:
+        # A change of the text alone, such as other brackets, is the same program.
         return ast.dump(parsed(source)) != original
     except UNREADABLE:
         return False
 
 
 class _EditCollector(cst.CSTVisitor):
-    """Collects the edits of a module in the order of its text; texts for people are left alone."""
+    """Collect the edits of a module in the order of its text; texts for people are left unchanged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +131,7 @@ class _EditCollector(cst.CSTVisitor):
     def _add(self, node: cst.CSTNode, replacement: cst.CSTNode, mistake: str) -> None:
         self.edits.append(_Edit(node, replacement, mistake))
 
-    # What describes, explains or refuses decides about no result.
+    # Annotations, default values, decorators and messages do not decide a result of correct code.
 
     def visit_Annotation(self, node: cst.Annotation) -> bool:
         return False
@@ -171,6 +173,7 @@ class _EditCollector(cst.CSTVisitor):
 
     def visit_If(self, node: cst.If) -> None:
         self._drop_block(node)
+        # An elif cannot be replaced by a statement, so a chain is dropped only as a whole.
         if isinstance(node.orelse, cst.If):
             self._elifs.add(node.orelse)
 
@@ -213,6 +216,7 @@ class _EditCollector(cst.CSTVisitor):
 
     def visit_BooleanOperation(self, node: cst.BooleanOperation) -> None:
         other = cst.Or() if isinstance(node.operator, cst.And) else cst.And()
+        # Brackets keep the operands together: `or` binds weaker than `and`.
         brackets = node if node.lpar else node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         self._add(node, brackets.with_changes(operator=other), "and for or")
 
@@ -225,6 +229,7 @@ class _EditCollector(cst.CSTVisitor):
 
     def visit_Float(self, node: cst.Float) -> None:
         value = node.evaluated_value
+        # Doubled, because a small change could stay within a test's tolerance.
         self._add(node, cst.Float(repr(value * 2 if value else 1.0)), "another constant")
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:

@@ -1,7 +1,7 @@
-"""Frozen records of every fact that travels between the parts. Imports nothing of ours but `wording`.
+"""Frozen records of every fact that travels between the parts. The only import of ours is `wording`.
 
-Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict),
-numpy arrays, and the three records `Tensor`, `Ref` and `Opaque` below. Points are exact decimals.
+Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict), numpy
+arrays, and the records `Tensor`, `Ref` and `OpaqueValue` below. Points are exact decimals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Text = Mapping[str, str]
 
 
 class Message(Struct, frozen=True):
-    """A sentence for a student: either a code of the closed vocabulary, or a text of the rubric."""
+    """A sentence for a student: a code of the closed vocabulary, or a text of the rubric."""
 
     code: str
     params: Mapping[str, Phrase] = {}
@@ -34,9 +34,10 @@ class Note(Struct, frozen=True):
     code: str
     text: str
     place: str = ""
-    """A grade_id, question id or cell number, when there is one."""
+    """A grade_id, question id or cell number, if there is one."""
 
 
+# Tagged with their class names, which stored notebooks contain: renaming Cell or Markdown breaks old data.
 class Cell(Struct, frozen=True, tag=True):
     """One code cell of the program that is run for a submission."""
 
@@ -44,67 +45,68 @@ class Cell(Struct, frozen=True, tag=True):
     grade_id: str = ""
     """Empty for the student's own additional cells."""
     locked: bool = False
-    """True when the source was taken from the release."""
+    """True if the source was taken from the release."""
     cut: bool = False
-    """Only the beginning of the source is kept; it was run as a whole."""
+    """Only the beginning of the source is kept; the whole source was run."""
 
 
 class PastedPicture(Struct, frozen=True):
-    """A picture in a student's text, as it was handed in: nothing has looked at the bytes."""
+    """A picture in a student's text, exactly as submitted: the bytes are not checked yet."""
 
     name: str
-    """The text shows it as ``attachment:<name>``."""
+    """The text refers to it as ``attachment:<name>``."""
     mime: str
     data: str
-    """In base64."""
+    """Base64."""
 
 
 class Markdown(Struct, frozen=True, tag=True):
-    """A cell that is shown in the executed notebook but not run."""
+    """A cell that the executed notebook shows but that is not run."""
 
     source: str
     grade_id: str = ""
     cut: bool = False
     """Only the beginning of the source is kept."""
     pictures: tuple[PastedPicture, ...] = ()
-    """What a student attached or pasted; of given texts there are none."""
+    """Pictures that a student attached or pasted; empty for cells of the release."""
 
 
 class Answer(Struct, frozen=True):
-    """What a student wrote into one answer cell."""
+    """The content of one answer cell as the student left it."""
 
     grade_id: str
     cell_type: str
     """``"code"`` or ``"markdown"``."""
     source: str
     changed: bool
-    """False when the cell still holds the release's stub: not answered."""
+    """False if the cell still holds the release's stub: not answered."""
 
 
 class CellRemark(Struct, frozen=True):
-    """What a student is told about one cell of the notebook, such as how a copied cell was read."""
+    """A message to the student about one cell of the notebook, such as how a copied cell was read."""
 
     position: int
-    """Of the cell, counted from 0."""
+    """Position of the cell, from 0."""
     message: Message
 
 
 class Submission(Struct, frozen=True):
-    """One notebook of one student, made safe: locked cells are the release's own."""
+    """One notebook of one student, made safe: its locked cells are those of the release."""
 
     student: str
     assignment: str
     notebook: str
     """The notebook's name without its ending."""
     digest: str
-    """SHA-256 of the bytes handed in, in hexadecimal."""
+    """SHA-256 of the submitted bytes, in hexadecimal."""
     cells: tuple[Cell | Markdown, ...]
-    """In order; the code cells among them are run."""
+    """All cells in order; the code cells among them are run."""
     answers: dict[str, Answer]
     """By grade_id of the answer cell; an entry for every solution cell of the release."""
     notes: tuple[Note, ...] = ()
     answer_cells: Mapping[str, tuple[int, ...]] = {}
-    """Answers that do not stand in their own cell alone: grade_id → positions of their cells in ``cells``."""
+    """Answers that do not consist of exactly their own cell: grade_id → positions of their cells in
+    ``cells``."""
     remarks: tuple[CellRemark, ...] = ()
     further: Mapping[str, tuple[int, ...]] = {}
     """Written answers → positions of texts that belong to no answer; markers see them below these answers."""
@@ -113,8 +115,9 @@ class Submission(Struct, frozen=True):
 # ---------------------------------------------------------------- the sandbox
 
 
+# eq=False: comparing arrays gives an array, not a truth value, so a generated __eq__ would raise.
 class Tensor(Struct, frozen=True, eq=False):
-    """A torch tensor outside the sandbox: its numbers and what numpy cannot say.
+    """A torch tensor outside the sandbox: its numbers and the properties that numpy has no place for.
 
     ``array`` has the tensor's shape; bfloat16 arrives widened to float32, with ``dtype="bfloat16"``.
     """
@@ -131,20 +134,20 @@ class Ref(Struct, frozen=True):
 
     name: str
     kind: str = ""
-    """What the box says of it to a test: how it is found again in a library, or the handle of its class."""
+    """How the box identifies it to a test: its path within a library, or the handle of its class."""
 
 
 class Structured(Struct, frozen=True, eq=False):
-    """A value of a known type in plain parts, such as a set or a frame; only boxes build it from them."""
+    """A value of a known type in plain parts, such as a set or a frame; only boxes rebuild it."""
 
     type_name: str
     parts: Any
 
 
 class Opaque(Struct, frozen=True):
-    """An object that has no plain form. Only its type's name and a capped text are known.
+    """An object that has no plain form. Only the name of its type and a capped text are known.
 
-    ``text`` is ``str(object)`` for sympy expressions, and empty for everything else.
+    ``text`` is ``str(object)`` for sympy expressions, and empty for all other types.
     """
 
     type_name: str
@@ -152,10 +155,10 @@ class Opaque(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True, eq=False):
-    """One question to a box: call a function of the notebook by name, or read a variable.
+    """One request to a box: call a function of the notebook by name, or read a variable.
 
-    Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors, ``numpy.ndarray`` as numpy
-    arrays.
+    Arrays among the arguments keep their kind: `Tensor` arrives as a torch tensor, ``numpy.ndarray`` as a
+    numpy array.
     """
 
     target: str
@@ -166,7 +169,7 @@ class Call(Struct, frozen=True, eq=False):
 
 
 class Ending(enum.StrEnum):
-    """Why a box ended before we closed it."""
+    """The reason why a box ended before we closed it."""
 
     EXITED = "exited"
     CRASHED = "crashed"
@@ -178,14 +181,14 @@ class Ending(enum.StrEnum):
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     QUESTION_SIZE = "question-size"
-    """The answers to one question together took all the memory that the grader has for them."""
+    """The answers to one question together took all the memory that the grader grants them."""
     ANSWERS_SIZE = "answers-size"
-    """All answers of the submission together took more than the grader reads."""
+    """All answers of the submission together took more memory than the grader grants."""
     PROTOCOL = "protocol"
     NOT_ASKED = "not-asked"
     """The question's calls had ended too many boxes before this one."""
     RESTARTS = "restarts"
-    """No box was opened any more: too many had been ended before."""
+    """No new box was opened because too many had ended before."""
 
 
 class LimitKind(enum.StrEnum):
@@ -199,23 +202,24 @@ class LimitKind(enum.StrEnum):
     DESCRIPTORS = "descriptors"
     REPLY_SIZE = "reply-size"
     NETWORK = "network"
-    """It asked for something from a network, of which a box has none."""
+    """The code tried to use a network; a box has none."""
 
 
+# Student code can raise MemoryError itself, so the box's own claim proves nothing.
 class LimitEvent(Struct, frozen=True):
-    """A limit that was met, and whose word that is. It chooses a wording, never a mark."""
+    """A limit that was met, and the source of that claim. It selects a wording, never a mark."""
 
     met: LimitKind
     seen: bool = False
     """Counted or measured outside of the box."""
     told: bool = False
-    """The exception that was raised, or output that is missing, speaks of it: the box's own word."""
+    """The box claims it: a raised exception or missing output points to it."""
 
 
 class Observation(Struct, frozen=True, eq=False):
-    """What came of one call: a value, an exception, or the end of the box.
+    """The result of one call: a value, an exception, or the end of the box.
 
-    Exactly one holds: ``ok``; ``error`` non-empty (an exception was raised); ``ending`` set.
+    Exactly one holds: ``ok``; ``error`` is not empty (an exception was raised); ``ending`` is set.
     """
 
     ok: bool
@@ -223,15 +227,15 @@ class Observation(Struct, frozen=True, eq=False):
     error: str = ""
     """The exception's type name, e.g. ``"TypeError"``."""
     message: str = ""
-    """The exception's text, capped; shown to students as their own code's words."""
+    """The exception's text, capped; students see it as a message of their own code."""
     ending: Ending | None = None
     met: tuple[LimitEvent, ...] = ()
     limit: str = ""
-    """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
+    """The allowed amount if a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
 
 
 class CellOutput(Struct, frozen=True):
-    """One output of an executed cell, checked and capped, still to be sanitised before display."""
+    """One output of an executed cell, checked and capped, but not yet sanitised for display."""
 
     kind: str
     """``"stream"``, ``"display"``, ``"result"`` or ``"error"``."""
@@ -240,15 +244,15 @@ class CellOutput(Struct, frozen=True):
 
 
 class CellRun(Struct, frozen=True):
-    """What came of running one cell."""
+    """The result of running one cell."""
 
     outputs: tuple[CellOutput, ...] = ()
     error: str = ""
-    """The exception's type name, empty when none was raised."""
+    """The exception's type name; empty if none was raised."""
     ending: Ending | None = None
     seconds: float = 0.0
     truncated: bool = False
-    """Some output was over the cap and is not kept."""
+    """Some output exceeded the cap and was discarded."""
     met: tuple[LimitEvent, ...] = ()
 
 
@@ -256,96 +260,99 @@ class CheckCall(Struct, frozen=True):
     """One call of a check that is written in Python; see `autograder.checking`."""
 
     digest: str
-    """Of the sources of the checks, the solution and what they import."""
+    """Digest of the sources of the checks, of the solution and of their imports."""
     program: str
-    """They themselves, packed; see `autograder.checking.packing`."""
+    """The sources themselves, packed; see `autograder.checking.packing`."""
     check: str
     part: str
     seed: bytes
-    """Of its hidden inputs."""
+    """Seed of its hidden inputs."""
     forbidden: tuple[str, ...] = ()
-    """It runs once more where functions of torch fail whose names hold one of these."""
+    """The check runs a second time with all torch functions failing that have one of these in their name."""
     show_values: bool = False
-    """Tell what was drawn and compared (`CellOutcome.values`)."""
+    """Report the drawn inputs and the compared values (`CellOutcome.values`)."""
 
 
 class CellTest(Struct, frozen=True):
-    """A test cell, or one case of a test, run while a notebook stands at its place."""
+    """A test cell, or one case of a test, that runs at its position in the notebook."""
 
     name: str
     code: str
     doctest: bool = False
-    """``code`` is an interactive session: what it prints is compared with what stands there."""
+    """``code`` is an interactive session: its output is compared with the output written in it."""
     seconds: float = 30.0
-    """Of processor time, that of the student's code included."""
+    """Processor time, that of the student's code included."""
     shared: bool = True
-    """It sees what earlier shared tests of the submission defined."""
+    """The test sees the definitions of earlier shared tests of the submission."""
     students: tuple[str, ...] = ()
-    """Names that are the student's though Python, a library or an earlier test has them as well."""
+    """Names that belong to the student although Python, a library or an earlier test defines them as well."""
     doubtful: str = ""
-    """Why its outcome needs manual review whatever it is."""
+    """Why its outcome needs manual review in any case."""
     inside: bool = False
-    """It runs in the student's own box."""
+    """The test runs in the student's own box."""
     check: CheckCall | None = None
-    """Runs this instead of ``code``."""
+    """Runs instead of ``code``."""
     changed: tuple[str, ...] = ()
-    """Inside: forms of the test that no right answer passes; one that passes was disarmed."""
+    """For tests inside the student's box: variants of the test that no correct answer passes; if one passes,
+    the test was disarmed."""
 
 
 class CellOutcome(Struct, frozen=True):
-    """What came of one `CellTest`."""
+    """The result of one `CellTest`."""
 
     error: str = ""
     """The exception's type name; empty when none was raised."""
     message: str = ""
-    """Its text, and the line of the test, for staff."""
+    """The exception's text and the line of the test, for staff."""
     printed: str = ""
     value: float | str | bool | None = None
-    """Of the last expression: a number or a truth value as it is, of everything else the type's name."""
+    """Value of the last expression: numbers and truth values as they are, otherwise the type's name."""
     own_words: tuple[str, ...] = ()
-    """Truth values that the student's classes gave, such as ``Vector.__eq__``."""
+    """Sources of truth values that classes of the student returned, such as ``Vector.__eq__``."""
     refused: str = ""
-    """Why the test cannot be judged where it was run; empty: it was."""
+    """Why the test cannot be judged in its box; empty if it was judged."""
     ending: Ending | None = None
     """The student's box ended."""
     doubt: str = ""
-    """Why a test that passed proves nothing, so that a person decides."""
+    """Why a passed test proves nothing, so that it needs manual review."""
     inside: bool = False
-    """It ran in the student's own box."""
+    """The test ran in the student's own box."""
     raised: bool = False
-    """Of a check: the student's code raised ``error``, not the check; or so a fresh box of theirs ended."""
+    """For a check: the student's code raised ``error`` (not the check), or ended a fresh box of its own."""
     missing: str = ""
-    """Of a check: the name that the notebook does not define, or the file that cannot be read."""
+    """For a check: the name that the notebook does not define, or the file that cannot be read."""
     forbidden: str = ""
-    """Of a check: how it comes out otherwise where what is forbidden fails."""
+    """For a check: the different outcome when the forbidden functions fail."""
     share: float = 0.0
-    """Of a check: which part of its points a wrong answer still earns."""
+    """For a check: the share of its points that a wrong answer still earns."""
     told: Mapping[str, str] = {}
-    """Of a check: by language, what students read of a wrong answer instead of what the check states."""
+    """For a check: language → the text about a wrong answer that students read instead of the check's own."""
     mistakes: tuple[str, ...] = ()
-    """Of a check: the mutants whose values are those of the student."""
+    """For a check: the mutants that give the same values as the student's answer."""
     carried: tuple[str, ...] = ()
-    """Of a check: functions of the student's without which it passed."""
+    """For a check: functions of the student that it passes without."""
     values: tuple[str, ...] = ()
-    """Of a check, if asked for: a line for each input drawn and each value compared."""
+    """For a check, if requested: a line for each input drawn and each value compared."""
 
     @property
     def passed(self) -> bool:
-        """No exception, and it ran to its end."""
+        """True if the test raised nothing and ran to its end."""
         return not (self.error or self.ending or self.refused)
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one submission may use: defaults, and the least and most that a rubric may set instead."""
+    """Resources that one submission may use: defaults, and the range that a rubric may choose from."""
 
+    # The bounds in Meta are the ranges that `autograder.limits.list_ranges` reports to authors of rubrics.
     cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
-    """Of processor time, as the next two; by the clock, `autograder.limits.CLOCK_FACTOR` times as long."""
+    """Processor time, as for the next two; the wall-clock limit is `autograder.limits.CLOCK_FACTOR` times as
+    long."""
     call_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 10.0
-    """Of each call."""
+    """For each call."""
     submission_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 120.0
-    """Of all boxes of one notebook."""
+    """For all boxes of one notebook together."""
     processor_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 120
-    """Of all processes of one box together."""
+    """For all processes of one box together."""
     memory_mb: Annotated[int, Meta(ge=64, le=1_048_576)] = 2048
     processes: Annotated[int, Meta(ge=1, le=4096)] = 64
     """Processes and threads at the same time, the first one included."""
@@ -356,14 +363,15 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     scratch_files: Annotated[int, Meta(ge=32, le=10_000_000)] = 4096
     descriptors: Annotated[int, Meta(ge=32, le=65_536)] = 256
     restarts: Annotated[int, Meta(ge=0, le=100)] = 6
-    """How often a box is opened again after student code ended it."""
+    """How often a new box is opened after student code ended the previous one."""
 
 
 # ---------------------------------------------------------------- judging
 
 
+# The values are stored in gradebooks and must not change.
 class Status(enum.StrEnum):
-    """Whose fault it is."""
+    """The kind of a verdict. Only FAILED and NO_ANSWER are the student's fault."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -374,8 +382,8 @@ class Status(enum.StrEnum):
 class ItemResult(Struct, frozen=True):
     """The verdict on one rubric item.
 
-    PASSED carries full points; FAILED may carry partial points; NO_ANSWER carries none;
-    NEEDS_REVIEW carries none yet: a human decides.
+    PASSED carries full points; FAILED may carry partial points; NO_ANSWER carries none; NEEDS_REVIEW carries
+    none until the manual review.
     """
 
     question: str
@@ -386,30 +394,30 @@ class ItemResult(Struct, frozen=True):
     student: Message
     staff: str
     code: str = ""
-    """Stable name of the named mistake or fault, for statistics."""
+    """Stable name of the recognised mistake or fault, for statistics."""
     reading: str = ""
-    """How a formula was read, as canonical plain text of the formula; empty for other kinds."""
+    """How a formula was parsed, as canonical plain text; empty for other kinds."""
     chosen: tuple[str, ...] = ()
     """Ids of the options that were chosen; empty for kinds without options."""
     remark: str = ""
-    """For staff, whatever the verdict: a defect that no item is about, or how the answer was taken."""
+    """For staff, whatever the verdict: a defect that no item covers, or how the answer was read."""
 
 
 Unit = Literal["percent", "percent-of-earned", "points"]
-"""Of what is taken off: percent of the possible points, percent of those that were earned, or points."""
+"""Unit of a deduction: percent of the possible points, percent of the earned points, or points."""
 
 
 class Deduction(Struct, frozen=True):
-    """What is taken off the points of a submission for being late; `autograder.grades` computes it."""
+    """The late penalty of one submission; `autograder.grades` applies it."""
 
     amount: Decimal
     unit: Unit = "percent"
     floor: Decimal = Decimal(0)
-    """What is left at least, of what was earned; in the same unit."""
+    """The penalty never reduces the earned points below this; same unit."""
 
 
 class StudentGroup(Struct, frozen=True):
-    """Students who hand in one submission together."""
+    """Students who share one submission."""
 
     name: str
     members: tuple[str, ...]
@@ -417,30 +425,30 @@ class StudentGroup(Struct, frozen=True):
 
 
 class Score(Struct, frozen=True):
-    """The marks of one submission. What gradebook and feedback are both made from."""
+    """The marks of one submission, from which gradebook and feedback are made."""
 
     student: str
     assignment: str
     rubric_version: int
     items: tuple[ItemResult, ...]
-    """One for every item of the rubric, in its order."""
+    """One result for every item of the rubric, in its order."""
     notes: tuple[Note, ...] = ()
     isolation: str = "namespaces"
     deduction: Deduction | None = None
-    """For being late; not among the items' points."""
+    """Late penalty; the items' points do not include it."""
     group: StudentGroup | None = None
-    """Whose submission it is, where several students handed it in together."""
+    """The group that shares the submission, if there is one."""
     by: str = ""
-    """Who of the group handed it in, and was asked its questions; empty: the student."""
+    """The member of the group who submitted and to whom its variant belongs; empty: the student."""
 
     @property
     def asked(self) -> str:
-        """Whose questions these are, where each is asked others."""
+        """The student to whom the variant of the questions belongs, in assignments with variants."""
         return self.by or self.student
 
     @property
     def points(self) -> Decimal:
-        """Points earned so far; items that need review count as none."""
+        """Points earned so far; items that need review count as zero."""
         return sum((item.points for item in self.items), Decimal(0))
 
     @property
@@ -450,18 +458,18 @@ class Score(Struct, frozen=True):
 
     @property
     def pending(self) -> Decimal:
-        """Points that a human still decides on."""
+        """Points that still need manual review."""
         open_items = (item.possible for item in self.items if item.status is Status.NEEDS_REVIEW)
         return sum(open_items, Decimal(0))
 
 
 class ExecutedNotebook(Struct, frozen=True):
-    """The cells of one submission beside what running them gave, for the feedback page."""
+    """The cells of one submission together with the results of running them, for the feedback page."""
 
     name: str
     cells: tuple[Cell | Markdown, ...]
     runs: tuple[CellRun | None, ...]
-    """As long as ``cells``; None for markdown and for cells that were not run."""
+    """As long as ``cells``; None for Markdown and for cells that were not run."""
     answer_cells: Mapping[str, tuple[int, ...]] = {}
     """As in `Submission`."""
     remarks: tuple[CellRemark, ...] = ()
@@ -469,27 +477,28 @@ class ExecutedNotebook(Struct, frozen=True):
     """As in `Submission`."""
 
     def positions(self, grade_id: str) -> tuple[int, ...]:
-        """Return where the cells of an answer stand, or where the cell with this grade_id does."""
+        """Return the positions of an answer's cells, or of the cells with this grade_id."""
         if grade_id in self.answer_cells:
             return self.answer_cells[grade_id]
+        # The student's own cells have an empty grade_id, which must not match all of them.
         return tuple(at for at, cell in enumerate(self.cells) if grade_id and cell.grade_id == grade_id)
 
     def text(self, grade_id: str) -> str:
-        """Return what stands in the cells of an answer, in order."""
+        """Return the text of an answer's cells, in order."""
         return "\n\n".join(self.cells[position].source for position in self.positions(grade_id))
 
     def pictures(self, grade_id: str) -> tuple[PastedPicture, ...]:
-        """Return the pictures in the texts of an answer, in order."""
+        """Return the pictures in an answer's Markdown cells, in order."""
         cells = (self.cells[position] for position in self.positions(grade_id))
         return tuple(picture for cell in cells if isinstance(cell, Markdown) for picture in cell.pictures)
 
 
 class FileState(enum.StrEnum):
-    """What became of a file that belongs to a submission."""
+    """The state of a file that belongs to a submission."""
 
     HANDED_IN = "handed-in"
     UNCHANGED = "unchanged"
-    """It is as it was given out."""
+    """Identical to the file that was given out."""
     MISSING = "missing"
     TOO_LARGE = "too-large"
     UNREADABLE = "unreadable"
@@ -497,7 +506,7 @@ class FileState(enum.StrEnum):
 
 
 class HandedFile(Struct, frozen=True):
-    """A file that belongs to a submission beside its notebook, for people and pages."""
+    """A file that belongs to a submission in addition to its notebook, for staff and pages."""
 
     notebook: str
     path: str
@@ -505,26 +514,26 @@ class HandedFile(Struct, frozen=True):
     size: int = 0
     """Bytes."""
     most: int = 0
-    """Bytes that it may have."""
+    """Maximum size in bytes."""
     digest: str = ""
-    """SHA-256, in hexadecimal; empty where it was not read."""
+    """SHA-256, in hexadecimal; empty if the file was not read."""
     text: str = ""
-    """Its beginning, where it is text; empty where it is as it was given out."""
+    """Its beginning, if it is text; empty if the file is unchanged."""
     difference: str = ""
-    """How it differs from what was given out: the hunks of a unified diff; empty where that is not told."""
+    """The hunks of a unified diff from the file that was given out; empty if no diff is shown."""
     cut: bool = False
-    """The text is longer than what is kept."""
+    """The text is longer than the part that is kept."""
     picture: str = ""
-    """A small picture's bytes as base64, still to be checked before display; empty for other files."""
+    """The bytes of a small picture as base64, not yet checked for display; empty for other files."""
 
 
 class Spent(Struct, frozen=True):
-    """The most that one submission used of what `Limits` bounds, by the names of the limits."""
+    """The maximum that one submission used of each resource in `Limits`, under the same names."""
 
     cell_seconds: float = 0.0
-    """Of the longest cell."""
+    """The longest cell."""
     call_seconds: float = 0.0
-    """Of the longest call."""
+    """The longest call."""
     submission_seconds: float = 0.0
     processor_seconds: float = 0.0
     memory_mb: float = 0.0
@@ -536,15 +545,15 @@ class Graded(Struct, frozen=True):
     score: Score
     notebooks: tuple[ExecutedNotebook, ...] = ()
     digest: str = ""
-    """SHA-256 over the digests of the notebooks and files handed in."""
+    """SHA-256 over the digests of the submitted notebooks and files."""
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
     """The part of ``seconds`` in which boxes were opened, ran and were closed."""
     spent: Spent = Spent()
-    """Of the notebook that used most, for each limit."""
+    """For each limit, the value of the notebook that used most."""
     stated: Mapping[str, str] = {}
-    """What students wrote of themselves on the title page. It identifies nobody."""
+    """The student's entries on the title page. They are not verified and identify no student."""
     files: tuple[HandedFile, ...] = ()
-    """The files that belong to the submission beside its notebooks."""
+    """The files that belong to the submission in addition to its notebooks."""
     timeouts: Mapping[str, int] = {}
-    """Cells and calls that ran out of time, which the next run need not try again; see `sandbox.timeouts`."""
+    """Cells and calls that timed out; the next run need not repeat them, see `sandbox.timeouts`."""

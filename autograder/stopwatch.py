@@ -1,4 +1,4 @@
-"""Where the time of a run goes: steps that do not overlap, by the clock and by the processor."""
+"""Measure where the time of a run goes: steps that do not overlap, in wall-clock and processor time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from msgspec import Struct
 
 
 class StepTime(Struct):
-    """What one step took until now, of all threads together."""
+    """The time that one step has taken so far, over all threads."""
 
     seconds: float = 0.0
-    """By the clock; what several threads did at the same time counts for each."""
+    """Wall-clock time; simultaneous threads count separately."""
     user_seconds: float = 0.0
     system_seconds: float = 0.0
-    """Of the processor: in programs, and in the kernel on their behalf."""
+    """Processor time in user space and in the kernel."""
 
 
 class Stopwatch:
-    """Adds up steps. Thread safe; a step within a step is taken off the outer one.
+    """Add up the times of steps. Thread safe; a nested step is subtracted from the outer one.
 
-    A grader's own processor time is that of its threads. What boxes computed is added as the kernel counted
-    it: as steps of its own, since nobody waits for it in the same thread.
+    The grader's processor time is that of its threads. The processor time of boxes is added as the kernel
+    counted it, under separate steps, because no thread of the grader waits for it.
     """
 
     def __init__(self) -> None:
@@ -34,8 +34,9 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """What is done now is this step's, but for steps within it."""
+        """Charge the time of the block to this step, except for nested steps."""
         outer = getattr(self._open, "inner", None)
+        # Collects the time of nested steps, which is subtracted below.
         inner = self._open.inner = StepTime()
         before = _now()
         try:
@@ -49,12 +50,12 @@ class Stopwatch:
             self.add(name, took)
 
     def add(self, name: str, took: StepTime) -> None:
-        """A step that was timed elsewhere."""
+        """Add a step that was timed elsewhere."""
         with self._lock:
             _more(self._steps.setdefault(name, StepTime()), took)
 
     def steps(self) -> Mapping[str, StepTime]:
-        """By name, in the order in which each ended first."""
+        """Return the times by name, in the order in which steps first ended."""
         with self._lock:
             return dict(self._steps)
 
@@ -62,7 +63,7 @@ class Stopwatch:
 def _now() -> tuple[float, float, float]:
     try:
         import resource
-    except ImportError:  # another system, where no student code is run
+    except ImportError:  # Windows has no such module; no student code runs there
         return time.monotonic(), time.thread_time(), 0.0
     used = resource.getrusage(resource.RUSAGE_THREAD)
     return time.monotonic(), used.ru_utime, used.ru_stime

@@ -1,6 +1,6 @@
-"""Numbers that follow from a key: HMAC-SHA256 in counter mode.
+"""Deterministic numbers from a key: HMAC-SHA256 in counter mode.
 
-The same on every machine and in every process, and nobody without the key can tell any of them.
+They are the same on every machine and in every process, and unpredictable without the key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ _WORDS = 2 ** (8 * _WORD)
 
 
 def derived(key: bytes, *purpose: bytes | str) -> bytes:
-    """A key of its own for a purpose, made from another key."""
+    """Derive a separate key for one purpose from another key."""
+    # Length prefixes keep ("ab", "c") and ("a", "bc") apart.
     words = [part.encode() if isinstance(part, str) else part for part in purpose]
     return hmac.digest(key, b"".join(len(word).to_bytes(8, "big") + word for word in words), "sha256")
 
@@ -34,26 +35,29 @@ class Stream:
             counter += 1
 
     def below(self, bound: int) -> int:
-        """One of ``range(bound)``, each equally likely."""
+        """Return an element of ``range(bound)``, each equally likely."""
         if bound > _WORDS:
             return self._large(bound)
+        # Rejection sampling: words of the incomplete last block would make small numbers more likely.
         limit = _WORDS - _WORDS % bound
         return next(word for word in self._words if word < limit) % bound
 
     def _large(self, bound: int) -> int:
-        """The same for a bound of more than 64 bits: so many bits until they are below it."""
+        """Do the same for a bound of more than 64 bits: draw that many bits until they are below it."""
         length = (bound - 1).bit_length()
         while True:
             value = 0
             for _ in range(-(-length // (8 * _WORD))):
                 value = value * _WORDS + next(self._words)
+            # Drop surplus bits, so that at least half of the candidates are accepted.
             value >>= -length % (8 * _WORD)
             if value < bound:
                 return value
 
     def some(self, count: int, total: int) -> list[int]:
-        """So many different ones of ``range(total)``, each set equally likely."""
+        """Return ``count`` different elements of ``range(total)``, each set equally likely."""
         order = list(range(total))
+        # Partial Fisher-Yates shuffle.
         for at in range(count):
             other = at + self.below(total - at)
             order[at], order[other] = order[other], order[at]

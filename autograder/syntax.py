@@ -1,4 +1,4 @@
-"""Python source as a syntax tree, in whichever thread. Nothing is ever run."""
+"""Parse Python source to a syntax tree, in any thread. The source is never run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What the parser raises for source that is no Python, or is too deep."""
+"""Exceptions of the parser for source that is not valid Python, or nested too deeply."""
 
-# CPython counts the depth of the trees of all threads together, and fails when two are built at the same
-# time: "AST constructor recursion depth mismatch". The filter of warnings belongs to all threads as well.
+# CPython counts the recursion depth of all threads together and fails if two trees are built at the same
+# time: "AST constructor recursion depth mismatch". Warning filters are global to all threads as well.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _HIGHEST = 30
-"""Marks on one letter; Unicode's stream-safe form has no more."""
+"""Maximum of combining marks on one letter; Unicode's stream-safe text format allows no more."""
 
 
 def _towering(source: str) -> bool:
-    """Whether one letter has so many marks that the parser, which puts them in order, would take long."""
+    """Decide whether one letter has too many combining marks.
+
+    The parser normalises identifiers, and sorting very many marks would take long.
+    """
     height = 0
     for char in "" if source.isascii() else source:
         height = height + 1 if unicodedata.combining(char) else 0
@@ -34,38 +37,40 @@ def _towering(source: str) -> bool:
 
 
 def parsed(source: str) -> ast.Module:
-    """The tree of a module.
+    """Parse a module.
 
     Raises:
-        SyntaxError: it is no Python.
-        ValueError: it has a character that no source may have, or a tower of marks on one letter.
-        RecursionError: it is too deep.
-        MemoryError: likewise.
+        SyntaxError: the source is not valid Python.
+        ValueError: it has a character that no source may have, or too many marks on one letter.
+        RecursionError: it is nested too deeply.
+        MemoryError: it is nested too deeply.
     """
     if _towering(source):
         raise ValueError("too many marks on one letter")
     with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # LaTeX in an ordinary string: an invalid escape is not our concern
+        warnings.simplefilter("ignore")  # LaTeX in an ordinary string gives invalid escapes
         return ast.parse(source)
 
 
 def needed(source: str, name: str, without: Collection[str] = ()) -> str:
-    """The part of a module that a definition needs, its imports first; comments within it stay.
+    """Extract the part of a module that a definition needs, imports first; comments inside it are kept.
 
-    What is defined twice is what it was last: in an answer key the solution, not the listing before it.
+    If a name is defined twice, the last definition counts: in an answer key the solution, not the listing
+    before it.
 
     Args:
         source: of the module.
         name: of the definition.
-        without: names whose definitions are left out, because they are found elsewhere.
+        without: names to omit together with their definitions, because they are available elsewhere.
 
     Raises:
-        SyntaxError: or another one of `UNREADABLE`: the source is no Python.
+        SyntaxError: or another one of `UNREADABLE`: the source is not valid Python.
     """
     tree = parsed(source)
     binding: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         for bound in _bound(statement):
+            # A definition replaces earlier bindings; an assignment may build on them (`x = x + 1`).
             earlier = [] if isinstance(statement, _Definition) else binding.get(bound, [])
             binding[bound] = [*earlier, statement]
     wanted: set[int] = {id(one) for one in binding.pop("*", ())}
@@ -87,7 +92,7 @@ def needed(source: str, name: str, without: Collection[str] = ()) -> str:
 
 
 def _global_names(node: ast.AST) -> set[str]:
-    """The names of the module that something uses: those that are local to a function are not among them."""
+    """Return the module's names that a node uses; local names of functions are not among them."""
     if isinstance(node, ast.Name):
         return {node.id}
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -99,7 +104,7 @@ def _global_names(node: ast.AST) -> set[str]:
 
 
 def _locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[str]:
-    """The names that a function binds; what functions within it bind is theirs."""
+    """Return the names that a function binds, without those bound by functions inside it."""
     found = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)}
     outside: set[str] = set()
     waiting = [*body]
@@ -117,7 +122,7 @@ def _locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[str]:
 
 
 def defines(source: str, name: str) -> bool:
-    """Whether a module defines or assigns a name at its top; False where it is no Python."""
+    """Decide whether a module defines or assigns a name at its top level; False if it is not valid Python."""
     try:
         return any(name in _bound(statement) for statement in parsed(source).body)
     except UNREADABLE:
@@ -125,7 +130,7 @@ def defines(source: str, name: str) -> bool:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module defines."""
+    """Return the names that a statement of a module defines."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         yield from ((one.asname or one.name).split(".")[0] for one in statement.names)
     elif isinstance(statement, _Definition):
@@ -136,24 +141,27 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def lines_of(source: str) -> list[str]:
-    """The lines of a module as Python counts them, with their ends; a text has further kinds of line ends."""
+    """Split a module into lines with their ends, as Python counts them.
+
+    ``str.splitlines`` would split at further characters, such as form feeds.
+    """
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", source)
 
 
 def first_line(statement: ast.stmt) -> int:
-    """The line on which a statement begins, its decorators included."""
+    """Return the line on which a statement begins, its decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 _Scope = _Definition | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Deferred = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp
-"""Their code runs later than the statement in which it stands."""
+"""Nodes with code that runs later than their statement."""
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def bound_names(*nodes: ast.AST) -> set[str]:
-    """Return the names that code assigns or defines in its own scope; imports are left out."""
+    """Return the names that code assigns or defines in its own scope, imports excluded."""
     found: set[str] = set()
     waiting = [*nodes]
     while waiting:
@@ -168,21 +176,21 @@ def bound_names(*nodes: ast.AST) -> set[str]:
 
 
 class NameUse(NamedTuple):
-    """Which global names a module uses, and when."""
+    """The global names that a module uses, and when it uses them."""
 
     called: frozenset[str] = frozenset()
-    """Its functions read them when they are called."""
+    """Read by the module's functions when they are called."""
     first: frozenset[str] = frozenset()
-    """It reads them, or its functions do, before it has bound them itself."""
+    """Read, perhaps by a function, before the module itself has bound them."""
     bound: frozenset[str] = frozenset()
-    """It binds them in any case."""
+    """Bound by the module in any case."""
 
 
 def name_use(tree: ast.Module) -> NameUse:
     """Return the global names that a module uses.
 
     Raises:
-        RecursionError: it is too deep.
+        RecursionError: the module is nested too deeply.
     """
     reads, bound = set[str](), set[str]()
     _collect_reads(tree.body, reads, bound)
@@ -190,7 +198,7 @@ def name_use(tree: ast.Module) -> NameUse:
 
 
 def _collect_reads(statements: Iterable[ast.stmt], reads: set[str], bound: set[str]) -> None:
-    """Add what statements read while it is not in ``bound``, and to ``bound`` what they bind in any case."""
+    """Add to ``reads`` the names read while not in ``bound``, and to ``bound`` those certainly bound."""
     for statement in statements:
         inner: list[Iterable[ast.stmt]] = []
         maybe: set[str] = set()
@@ -214,7 +222,7 @@ def _collect_reads(statements: Iterable[ast.stmt], reads: set[str], bound: set[s
         else:
             reads |= _names_read(statement) - bound
             bound |= bound_names(statement)
-        for block in inner:  # whether it runs is not known, so what it binds counts within it alone
+        for block in inner:  # a block may not run, so its bindings count only within it
             _collect_reads(block, reads, bound | maybe)
 
 
@@ -225,16 +233,18 @@ def _read_when_called(node: ast.AST) -> set[str]:
 
 
 def _names_read(node: ast.AST) -> set[str]:
-    """Return the global names that code reads, that of its functions included."""
+    """Return the global names that code reads, those read by its functions included."""
     if isinstance(node, ast.Name):
         return set() if isinstance(node.ctx, ast.Store) else {node.id}
     found = set[str]().union(*map(_names_read, ast.iter_child_nodes(node)))
+    # `x += 1` stores x in the tree, but reads it as well.
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         return found | {node.target.id}
     if isinstance(node, ast.Global):
         return {*node.names}
     if isinstance(node, _Comprehension):
         targets = bound_names(*(one.target for one in node.generators))
+        # The first iterable is evaluated outside of the comprehension's scope, so its targets do not hide it.
         return (found - targets) | _names_read(node.generators[0].iter)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]

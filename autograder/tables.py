@@ -1,4 +1,4 @@
-"""TOML tables read strictly: nothing is unknown, nothing has another type, and typos get a suggestion."""
+"""Strict reading of TOML tables: unknown keys and wrong types are errors, and typos get a suggestion."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHOWN = 60
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A file of a course; empty where there is none. Decimals stay exact.
+    """Read a TOML file of a course; empty if it does not exist. Decimals stay exact.
 
     Raises:
         CourseError: it cannot be read, or is not TOML; names it.
@@ -44,6 +44,7 @@ def read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
+        # Decimal, because points are exact: 0.1 as a float would not be.
         return tomllib.loads(atomic.read(path).decode("utf-8"), parse_float=Decimal)
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
@@ -57,21 +58,23 @@ def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[
     Args:
         table: as it was read.
         to: the record, a msgspec Struct.
-        place: where the table stands, for messages.
-        also: keys that stand in the same table of the file and are read elsewhere, to suggest them too.
+        place: position of the table, for messages.
+        also: further keys of the same table in the file that are read elsewhere; they are suggested too.
 
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
+    # First, because msgspec ignores unknown keys, or reports them without a suggestion.
     check_known_keys(table, field_names(to), place, also)
     try:
+        # strict: a number in quotes is an error of the rubric, not a number.
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
         raise rubric_error(error, table, to, place) from error
 
 
 def field_names(to: type[Any]) -> tuple[str, ...]:
-    """The keys that a record's table may have. Much quicker than all that msgspec can say of its fields."""
+    """Return the keys that a record's table may have; much faster than msgspec's full type information."""
     names: tuple[str, ...] = to.__struct_encode_fields__
     return names
 
@@ -79,7 +82,7 @@ def field_names(to: type[Any]) -> tuple[str, ...]:
 def check_known_keys(
     table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()
 ) -> None:
-    """Refuse unknown keys, with a suggestion; see `convert`.
+    """Refuse unknown keys, with a suggestion; see `convert_table`.
 
     Raises:
         RubricError: the table has a key that is not among the names.
@@ -90,7 +93,7 @@ def check_known_keys(
 
 
 def hint(name: str, names: Collection[str]) -> str:
-    """The nearest known name, or all that are known."""
+    """Return a suggestion of the nearest known name, or else the list of known names."""
     close = difflib.get_close_matches(name, names, n=1)
     return (
         f"did you mean {close[0]!r}?"
@@ -100,40 +103,41 @@ def hint(name: str, names: Collection[str]) -> str:
 
 
 def nearest_id(student: str, ids: Collection[str]) -> str:
-    """The id that one is probably meant to be, as a sentence."""
+    """Return a suggestion of the id that a wrong one probably means, as a sentence."""
     near = hint(student, ids)
     return near if near.startswith("did you mean") else "no id there is like it"
 
 
 def rubric_error(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
-    """What msgspec found, in the words of the file and with the keys that lead there."""
+    """Convert an error of msgspec to one in the terms of the file, with the keys that lead there."""
     body, steps = _read(error)
     missing = _MISSING.fullmatch(body)
+    # msgspec does not name the keys of dictionaries, so the known path ends at the first of them.
     known_steps = itertools.takewhile(lambda step: step is not None, steps)
     keys = [step for step in known_steps if step is not None] + ([missing[1]] if missing else [])
     return RubricError(explain_error(error, table, to), inside(place, "", *keys))
 
 
 def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
-    """The library's words, and its path: keys and indices, None for some entry of a table."""
+    """Split msgspec's message into its text and its path: keys and indices, None for any entry of a table."""
     body, _, path = str(error).partition(" - at `")
     return body, [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
 
 
 def name_list(names: Iterable[str], most: int = 20) -> str:
-    """Names one after the other; of very many the first ones."""
+    """Join names with commas; of very many only the first ones."""
     known = list(names)
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(map(printable_name, known[:most])) + more
 
 
 def printable_name(name: str) -> str:
-    """Return a name as people read it; line ends, codes for terminals and what turns text are escaped."""
-    return repr(name)[1:-1].replace("\\\\", "\\")  # a path of Windows reads as it was written
+    """Return a name for display; line ends, terminal codes and bidirectional controls are escaped."""
+    return repr(name)[1:-1].replace("\\\\", "\\")  # a Windows path keeps its single backslashes
 
 
 def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
-    """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
+    """Explain an error of msgspec in the terms of the file: key, expected type and actual value."""
     body, steps = _read(error)
     missing = _MISSING.fullmatch(body)
     if missing:
@@ -146,6 +150,7 @@ def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> 
             break
     else:
         body, got, _ = body.partition(", got `")
+        # msgspec names only the type that it got; the value itself is more useful.
         body += f", got {_short(value)}" if got else ""
     if body.startswith("Invalid enum value"):
         allowed = _allowed(inspect.type_info(to), steps)
@@ -160,7 +165,7 @@ def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> 
 
 
 def _key(steps: list[str | int | None]) -> str:
-    """Keys with dots, entries of lists counted from one; None is some entry of a table."""
+    """Format a path: keys joined with dots, list entries counted from one; None is any entry of a table."""
     said = ""
     for step in steps:
         if isinstance(step, int):
@@ -180,7 +185,7 @@ def _short(value: Any) -> str:
 
 
 def _allowed(kind: inspect.Type, steps: list[str | int | None]) -> list[str]:
-    """The words that may stand at a place of a record; none where they cannot be told."""
+    """Return the words that are allowed at a path of a record; none if they cannot be determined."""
     if isinstance(kind, inspect.UnionType):
         return [word for one in kind.types for word in _allowed(one, steps)]
     if not steps:

@@ -1,7 +1,7 @@
-"""When something was handed in, and how that stands to the time allowed.
+"""Submission times and how they relate to the deadline.
 
-nbgrader writes ``timestamp.txt`` beside what is handed in: ``2026-02-12 10:20:30.123456 UTC``. Nothing else
-on disk says when; a copy, an archive or a synchronised folder changes the times of files.
+nbgrader writes ``timestamp.txt`` next to the submitted files: ``2026-02-12 10:20:30.123456 UTC``. No other
+data on disk is reliable: copies, archives and synchronised folders change the times of files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from autograder.records import Deduction, Message, Note
 
 FILE_NAME = "timestamp.txt"
 UNDECIDED = frozenset({"late", "time-not-known"})
-"""The codes of `Timing.notes` that wait for a person."""
+"""The codes of `Timing.list_notes` that need a decision by staff."""
 NOTES = UNDECIDED | {
     *("late-accepted", "late-refused", "late-penalty", "slip-days"),
     *("time-accepted", "earlier-attempt"),
 }
-"""All codes of `Timing.notes`."""
+"""All codes of `Timing.list_notes`."""
 _RULES: Mapping[Rule, tuple[str, str]] = {
     "review": ("late", "graded; a person decides what it costs"),
     "refuse": ("late-refused", "by exams.toml it is not graded"),
@@ -43,79 +43,79 @@ _LATE: Mapping[Rule, str] = {
 }
 _MOST_BYTES = 200
 _FIXED = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "CEST": 2}
-"""Abbreviations that are read, in hours; most others stand for several zones."""
+"""Supported abbreviations, in hours; most others are ambiguous between several zones."""
 _NAMED = re.compile(r"(.*\d)\s+([A-Za-z][A-Za-z0-9_+/-]*)", re.DOTALL)
 
 
 class Stamp(Struct, frozen=True):
-    """What ``timestamp.txt`` says: a moment, or why there is none."""
+    """The content of ``timestamp.txt``: a moment, or the reason why there is none."""
 
     moment: datetime | None = None
     """In UTC."""
     fault: str = ""
-    """For staff; empty where there is a moment."""
+    """For staff; empty if there is a moment."""
 
 
 class Window(Struct, frozen=True):
-    """From when to when somebody may work. Both moments have a zone."""
+    """The time window of a student. Both moments have a zone."""
 
     start: datetime | None
-    """None: a deadline alone is stated."""
+    """None: only a deadline is set."""
     end: datetime
     zone: str
-    """As people call it: ``Europe/Berlin``."""
+    """Its name for people: ``Europe/Berlin``."""
     own: bool = False
-    """It is told to one student as theirs: extra time is in it."""
+    """The window belongs to one student: an extension is included."""
     terms: Terms = Terms()
-    """What is said about lateness."""
+    """The rules about lateness."""
 
 
 class SlipUse(Struct, frozen=True):
-    """Slip days of one student, after one assignment."""
+    """One student's slip days after one assignment."""
 
     used: int
-    """For this one."""
+    """Used for this assignment."""
     left: int
     days: int
-    """In the whole course."""
+    """Total for the course."""
 
 
 class Timing(Struct, frozen=True):
-    """How one submission stands to the time allowed."""
+    """The submission time of one submission in relation to its deadline."""
 
     window: Window
     late: timedelta = timedelta(0)
-    """How long after the end."""
+    """Delay after the deadline."""
     covered: timedelta = timedelta(0)
-    """What slip days take of that."""
+    """The part of the delay that slip days cover."""
     doubt: str = ""
-    """Why it cannot be told, for staff; then nothing is said to be late."""
+    """Why the time is unknown, for staff; the submission then does not count as late."""
     rule: Rule = "review"
-    """What the course says to that; a time that is in doubt is never refused."""
+    """The course's rule for late submissions; one with an unknown time is never refused."""
     instead: datetime | None = None
-    """Where an earlier attempt counts: when the late one was handed in."""
+    """Submission time of the late attempt, if an earlier attempt counts instead."""
     slip: SlipUse | None = None
-    """What the student has of slip days; None where the assignment knows none."""
+    """The student's slip days; None if the assignment has none."""
     deduction: Deduction | None = None
-    """What is taken off, where that is the rule."""
+    """Late penalty, if that is the rule."""
 
     @property
     def uncovered(self) -> timedelta:
-        """What slip days leave of the delay: what the rule is about."""
+        """The delay without the part covered by slip days; the rule applies to it."""
         return max(self.late - self.covered, timedelta(0))
 
     @property
     def refused(self) -> bool:
-        """It is late, and therefore not graded."""
+        """True if it is late and therefore not graded."""
         return bool(self.uncovered) and self.rule == "refuse"
 
     @property
     def costly(self) -> bool:
-        """It may cost something."""
+        """True if it may cost points."""
         return bool(self.doubt or self.uncovered) and self.rule != "accept"
 
     def notes(self) -> tuple[Note, ...]:
-        """Remarks for staff, with the rule that was applied; none where it was in time."""
+        """Return remarks for staff with the rule that was applied; none if it was in time."""
         end = format_moment(self.window.end, self.window.zone)
         if self.doubt and self.rule == "accept":
             return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
@@ -142,7 +142,7 @@ class Timing(Struct, frozen=True):
         return amount_text(taken.amount, taken.unit, language)
 
     def messages(self, language: str = "en") -> tuple[Message, ...]:
-        """What the student reads, with times as the language writes them; nothing where it was in time."""
+        """Return messages for the student with times in the language's format; none if it was in time."""
         params = {
             "end": format_moment(self.window.end, self.window.zone, language),
             "late": duration(self.late),
@@ -165,14 +165,14 @@ class Timing(Struct, frozen=True):
 
 
 def read_stamp(folder: Path) -> Stamp:
-    """The moment at which the content of a folder was handed in.
+    """Read the submission time of the files in a folder.
 
-    A time without a zone is UTC, as in nbgrader. Nothing is raised, whatever lies there.
+    A time without a zone is UTC, as in nbgrader. Never raises, whatever the folder contains.
     """
     try:
         if folder.is_symlink():
             return Stamp(fault=f"{FILE_NAME} is a link.")
-        status = os.lstat(f"{folder}/{FILE_NAME}")  # of a large class paths cost more than the rest
+        status = os.lstat(f"{folder}/{FILE_NAME}")  # faster than Path; matters for large classes
         if stat.S_ISLNK(status.st_mode):
             return Stamp(fault=f"{FILE_NAME} is a link.")
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
@@ -184,21 +184,22 @@ def read_stamp(folder: Path) -> Stamp:
         return Stamp(fault=f"{FILE_NAME} cannot be read: {error.strerror}.")
     try:
         return Stamp(moment_of(text))
-    except (ValueError, OverflowError) as error:  # the last: another zone's first or last day of all
+    except (ValueError, OverflowError) as error:  # OverflowError: the first or last day that datetime has
         return Stamp(fault=f"{FILE_NAME} says {text[:60]!a}: {error}.")
 
 
 def moment_of(text: str) -> datetime:
-    """The moment that a text states, in UTC; without a zone it is UTC.
+    """Parse a time to a moment in UTC; a time without a zone is UTC.
 
     Raises:
-        ValueError: it is no time, its zone is not known, or its zone's clocks never or twice showed it.
+        ValueError: it is no time, its zone is unknown, or clocks in that zone showed it never or twice.
         OverflowError: it has no counterpart in UTC.
     """
     named = _NAMED.fullmatch(text)
     if named is None:
         moment = _plain(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    # A name such as Europe/Berlin follows the time, which fromisoformat does not read.
     moment, name = _plain(named[1]), named[2]
     if moment.tzinfo is not None:
         raise ValueError("it states two zones")
@@ -215,12 +216,13 @@ def _plain(text: str) -> datetime:
 
 
 def named_zone(name: str) -> ZoneInfo:
-    """A zone of the IANA database.
+    """Return a zone of the IANA database.
 
     Raises:
         ValueError: there is none of this name.
     """
     try:
+        # Names without a slash, such as EST, are legacy zones that people use with other meanings.
         if "/" in name or name == "UTC":
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -229,11 +231,12 @@ def named_zone(name: str) -> ZoneInfo:
 
 
 def local_moment(local: datetime, zone: tzinfo) -> datetime:
-    """The moment at which clocks in a zone show a time.
+    """Return the moment at which clocks in a zone show a time.
 
     Raises:
-        ValueError: they never do, or do twice, because they are put forward or back.
+        ValueError: they never do, or do twice, because of a clock change.
     """
+    # fold=0 and fold=1 differ only in a gap or an overlap of a clock change (PEP 495).
     one, other = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if one.utcoffset() == other.utcoffset():
         return one
@@ -243,7 +246,7 @@ def local_moment(local: datetime, zone: tzinfo) -> datetime:
 
 
 def format_moment(moment: datetime, zone: str, language: str = "en") -> str:
-    """A moment as people read it, by the clock of its own zone.
+    """Format a moment for people, in its zone.
 
     ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
     """
@@ -252,7 +255,7 @@ def format_moment(moment: datetime, zone: str, language: str = "en") -> str:
 
 
 def by_clock(moment: datetime, window: Window) -> datetime:
-    """The same moment by the clock of a window's zone, where that has a day for it."""
+    """Convert a moment to a window's zone, if the result is within the range of datetime."""
     try:
         return moment.astimezone(window.end.tzinfo)
     except OverflowError:
@@ -260,7 +263,7 @@ def by_clock(moment: datetime, window: Window) -> datetime:
 
 
 def duration(length: timedelta) -> str:
-    """A length of time in signs that are the same in all languages: ``2 d 1 h``, ``40 s``, ``< 1 s``."""
+    """Format a length of time in symbols that all languages share: ``2 d 1 h``, ``40 s``, ``< 1 s``."""
     whole = int(length.total_seconds())
     parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "< 1 s"

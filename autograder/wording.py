@@ -1,4 +1,4 @@
-"""Texts in several languages, as rubrics state them, and numbers. Imports nothing of ours."""
+"""Texts in several languages, as rubrics state them, and numbers. No imports of ours."""
 
 from __future__ import annotations
 
@@ -16,42 +16,48 @@ _MOST_ZEROS = 20
 
 
 def text_in(text: str | Mapping[str, str], language: str) -> str:
-    """A rubric's text in one language, else in English, else in any; one without languages is for all."""
+    """Return a rubric's text in one language, or else in English, or else in any.
+
+    A plain string is for all languages.
+    """
     if isinstance(text, str):
         return text
     return text.get(language) or text.get("en") or next(iter(text.values()), "")
 
 
+# The same few values are formatted for every student, and babel is slow.
 @functools.lru_cache(maxsize=4096)
 def written_number(value: Decimal, language: str) -> str:
-    """A number without trailing zeros, with the language's decimal sign and a real minus.
+    """Format a number without trailing zeros, with the language's decimal sign and a real minus sign.
 
-    One of more than twenty digits before or after that sign stands with its power of ten.
+    A number with more than twenty digits before or after the decimal sign is written with a power of ten.
     """
+    # Imported here because babel loads slowly and most commands format no number.
     from babel.numbers import format_decimal
 
     power = value.adjusted() if value else 0
     if abs(power) > _MOST_ZEROS:
         return f"{written_number(value.scaleb(-power), language)} × 10^{power}".replace("^-", "^−")
+    # No quantization: points are exact, and rounding them here would hide that.
     plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
     return plain.replace("-", "−")
 
 
 def decimal_sign(language: str) -> str:
-    """What stands before the decimals of a number."""
+    """Return the decimal separator of a language."""
     from babel.numbers import get_decimal_symbol
 
     return get_decimal_symbol(_locale(language))
 
 
 def decimal_comma(languages: Iterable[str]) -> bool:
-    """Whether one of these languages has a comma before decimals; then a point may separate thousands."""
+    """Decide whether one of these languages has a decimal comma; then a point may separate thousands."""
     return any(decimal_sign(language) == "," for language in languages)
 
 
 @functools.cache
 def _locale(language: str) -> Locale:
-    """What is known of a language; English where nothing is."""
+    """Return a language's locale; English if the language is unknown."""
     from babel import Locale, UnknownLocaleError
 
     try:
@@ -61,12 +67,12 @@ def _locale(language: str) -> Locale:
 
 
 class LocalisedText(Struct, frozen=True):
-    """Words inside a sentence that a rubric states in several languages, as with the name of a case."""
+    """Part of a sentence that a rubric states in several languages, such as the name of a case."""
 
     text: dict[str, str]
 
     def __str__(self) -> str:
-        """What staff read."""
+        """Return the text for staff."""
         return self.within("en")
 
     def __add__(self, more: str) -> LocalisedText:
@@ -76,9 +82,9 @@ class LocalisedText(Struct, frozen=True):
         return hash(tuple(sorted(self.text.items())))
 
     def within(self, language: str) -> str:
-        """The words in one language; see `text_in`."""
+        """Return the text in one language; see `get_text`."""
         return text_in(self.text, language)
 
 
 Phrase = str | LocalisedText
-"""What stands in the place of a placeholder: one text, or one for each language."""
+"""The value of a placeholder: one text, or one for each language."""

@@ -1,11 +1,12 @@
-"""A course from what Moodle gives to what it takes: `python benchmarks/course.py [--students 200] [--json]`.
+"""A whole course from Moodle's downloads to its uploads: `python benchmarks/course.py [--students 200]
+[--json]`.
 
-An invented class in groups of one to three hands in two assignments (tests/support/scripted_class.py): in
+An invented class in groups of one to three submits two assignments (tests/support/scripted_class.py): in
 time, late, several times, with extensions and slip days, or not at all. Every step is a command as an
-instructor types it, with the start of its program: collecting from two downloads, grading, a person's marks
-on a sheet, pages, statistics, a change of the rubric and its regrading, works that are alike, the worksheets
-for Moodle. What comes of each is compared with what plain arithmetic foresees; exits with 1 where something
-else came. With --json the last line is one JSON object.
+instructor types it, including its start-up time: collecting from two downloads, grading, manual marks on a
+sheet, pages, statistics, a change of the rubric and regrading, similar submissions, the worksheets for
+Moodle. Each result is compared with an expectation from plain arithmetic; the exit status is 1 if one
+differs. With --json the last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from tests.support.scripted_course import make_files, scripted_term  # noqa: E40
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command, as a program of its own."""
+    """Run a command in a separate process."""
+    # The command of this environment, not one found on PATH.
     program = Path(sys.executable).with_name("autograder")
     return subprocess.run([str(program), *words], capture_output=True, text=True, check=False)
 

@@ -1,14 +1,14 @@
-"""The same class marked in formgrader and in the service, both driven in Chromium; what a marker has to do.
+"""Mark the same class in formgrader and in the service, both driven in Chromium, and count the marker's
+actions.
 
-Every distinct answer gets points that follow from its text, item by item: none, half or all of them. Counted
-are presses of keys (two at once are one), clicks, and loaded pages.
+Every distinct answer gets points that follow from its text, item by item: none, half or all of them. Key
+presses (two keys at once are one), clicks and loaded pages are counted.
 
-Formgrader is used in the way that needs least: a box that has the focus is typed into, all or no points are
-one click on its button, everything else is a click and the digits, and one press leads to the next student.
-``by boxes`` is what its documentation describes: a click into each box, and the digits. The service is marked
-by groups of equal answers. What it would take one answer after another, as in a class without equal answers,
-is computed.
-Formgrader loads MathJax from the internet; a stand-in that says at once that it is done takes its place here.
+Formgrader is used with the fewest actions: a box that has the focus is typed into, all or no points are one
+click on a button, everything else is a click and the digits, and one key press leads to the next student.
+``by boxes`` follows its documentation: a click into each box, and the digits. The service is marked by groups
+of equal answers. The cost one answer after another, as in a class without equal answers, is computed.
+Formgrader loads MathJax from the internet; here a stub that finishes immediately replaces it.
 """
 
 from __future__ import annotations
@@ -54,23 +54,23 @@ JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assign
 
 
 class Marked(Struct, frozen=True):
-    """One answer that waits, and what it gets."""
+    """One answer that needs marking, and its points."""
 
     keys: tuple[str, ...]
-    """That give the points in the service, item by item."""
+    """The keys that give the points in the service, item by item."""
     points: Decimal
-    """Of the cell."""
+    """Points of the cell."""
     most: Decimal
     equal: str
 
     @property
     def digits(self) -> str:
-        """As it is typed."""
+        """The points as they are typed."""
         return f"{self.points.normalize():f}"
 
 
 class Counted(Struct):
-    """What somebody did."""
+    """The actions of a marker."""
 
     page: Page
     keys: int = 0
@@ -83,32 +83,32 @@ class Counted(Struct):
         self.keys += 1
 
     def click(self, selector: str) -> None:
-        """Click what is found first."""
+        """Click the first match."""
         self.page.locator(selector).first.click()
         self.clicks += 1
 
     def leads(self, key: str) -> None:
-        """Press a key that leads to another page."""
+        """Press a key that opens another page."""
         with self.page.expect_navigation():
             self.press(key)
 
     def follow(self, selector: str) -> None:
-        """Click on what leads to another page."""
+        """Click a link to another page."""
         with self.page.expect_navigation():
             self.click(selector)
 
     def loaded(self) -> None:
-        """Count a page."""
+        """Count a loaded page."""
         self.loads += 1
 
     def figures(self) -> dict[str, int]:
-        """For the output."""
+        """Return the counts for the output."""
         found = {"keys": self.keys, "clicks": self.clicks, "actions": self.keys + self.clicks}
         return {**found, "loads": self.loads, "all": self.keys + self.clicks + self.loads}
 
 
 def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
-    """By number of the answer: whose, of which cell, and what it gets."""
+    """Return student, cell and points of each answer to be marked, by its number."""
     from autograder.service import versions
     from autograder.service.marking import answers
     from autograder.service.models import CellMark
@@ -131,6 +131,7 @@ def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
                 keys.append("j")
                 continue
             text = f"{row.place.cell}\0{item.id}\0{row.equal or row.computed}"
+            # A hash, so that equal answers get equal points in both programs.
             key = "0ha"[hashlib.sha256(text.encode()).digest()[0] % 3]
             given[item.id] = {"0": Decimal(0), "h": item.points / HALF, "a": item.points}[key]
             keys.append(key)
@@ -146,7 +147,8 @@ def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
 
 @contextlib.contextmanager
 def jupyter(folder: Path) -> Iterator[str]:
-    """A Jupyter server on a course's folder, with formgrader; its address."""
+    """Run a Jupyter server with formgrader in a course's folder; yield its address."""
+    # Port 0 lets the kernel choose a free port.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -206,7 +208,7 @@ def in_formgrader(
 
 
 def _one_student(by: Counted, wanted: Mapping[str, Marked]) -> None:
-    """All boxes of a page that wait; the other way round where the last of them has the focus."""
+    """Fill all boxes of a page that need points; in reverse order if the last of them has the focus."""
     by.page.evaluate("() => { $.fx.off = true; }")  # a click waits until the page has scrolled to the box
     boxes: list[str] = by.page.evaluate("() => [...document.querySelectorAll('.score')].map((one) => one.id)")
     cells = [cell for cell in boxes if cell in wanted]
@@ -258,13 +260,13 @@ def in_the_service(
 
 
 def compared(service: Served, offer: Offer, folder: Path, person: tuple[str, str]) -> dict[str, Any]:
-    """Mark a class in both, and count.
+    """Mark a class in both programs, and count.
 
     Args:
-        service: that has it.
+        service: that has the class.
         offer: the assignment.
         folder: a copy of the course's folder for formgrader.
-        person: name and password of somebody who may mark.
+        person: name and password of a marker.
     """
     from autograder.service.store import DatabaseStore
 
@@ -290,6 +292,7 @@ def compared(service: Served, offer: Offer, folder: Path, person: tuple[str, str
         {(student, *cell): mark.points for student, all_ in one.items() for cell, mark in all_.items()}
         for one in (given, other)
     ]
+    # The comparison is only fair if both ways lead to the same marks.
     assert points[0] == points[1], set(points[0].items()) ^ set(points[1].items())
     assert len(points[0]) == len(answers)
     return _told(ours, theirs, answers, middle - started, ended - middle)

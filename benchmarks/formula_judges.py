@@ -1,14 +1,14 @@
-"""Math-Verify's own test set, judged by Math-Verify, by sympy and by `autograder.formulas` in one run.
+"""Judge Math-Verify's own test set with Math-Verify, sympy and `autograder.formulas` in one run.
 
 `python benchmarks/formula_judges.py SDIST PYTHON [--json] [--show]`. SDIST is the source archive of
-Math-Verify, which holds its tests (`pip download --no-deps --no-binary :all: math-verify`); PYTHON is an
-interpreter with `math-verify[antlr4_13_2]` and `lark` installed. Nothing of either is kept here.
+Math-Verify, which contains its tests (`pip download --no-deps --no-binary :all: math-verify`); PYTHON is an
+interpreter with `math-verify[antlr4_13_2]` and `lark` installed. This repository contains neither.
 
-Cases are read from the tests: a gold answer, a prediction, and whether they are to be the same. Many
-predictions are prose from which an answer has to be extracted, which the library does not do. So only pairs
-count that are formulas from end to end: no word of three letters or more is left once dollar signs, boxes
-and commands are gone. Every letter is a real number. Each judge gets the same texts. "other" is a verdict
-that the test set does not expect; what a judge cannot read or decide it leaves open.
+Cases are read from the tests: a gold answer, a prediction, and whether they should be equal. Many predictions
+are prose from which an answer has to be extracted, which the library does not do. So only pairs of pure
+formulas count: no word of three letters or more remains after dollar signs, boxes and commands are removed.
+Every letter is a real number. Each judge gets the same texts. "other" is a verdict that differs from the test
+set; pairs that a judge cannot read or decide are "open".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FUNCTIONS = frozenset(("sqrt", "sin", "cos", "log", "exp", "max", "min", "abs")
 
 
 class Case(NamedTuple):
-    """Two answers, and whether they are to be the same."""
+    """Two answers, and whether they should be equal."""
 
     gold: str
     answer: str
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 def main() -> None:
-    """Read the cases, have them judged, print a table."""
+    """Read the cases, judge them, print a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def cases(sdist: Path) -> Iterator[Case]:
-    """Every case of three plain values in the tests of the archive."""
+    """Yield every case of three plain values in the tests of the archive."""
     with tarfile.open(sdist) as archive:
         for member in archive.getmembers():
             if re.search(r"/tests/test_\w+\.py\Z", member.name) and (file := archive.extractfile(member)):
@@ -98,13 +98,13 @@ def cases(sdist: Path) -> Iterator[Case]:
 
 
 def is_formula(text: str) -> bool:
-    """Whether nothing but a formula stands in a text."""
+    """Decide whether a text consists of a formula only."""
     words = _WORD.findall(_COMMAND.sub(" ", _AROUND.sub(" ", text)))
     return bool(text.strip()) and set(words) <= _FUNCTIONS
 
 
 def judged(name: str, python: str, asked: list[Case], options: argparse.Namespace) -> list[bool | None]:
-    """The verdicts of a judge in a process of its own; one that takes too long leaves the case open."""
+    """Return the verdicts of a judge in a separate process; one that takes too long leaves the case open."""
     command = [python, __file__, str(options.sdist), str(options.python), "--peer", name]
     verdicts: list[bool | None] = []
     while len(verdicts) < len(asked):
@@ -123,12 +123,13 @@ def judged(name: str, python: str, asked: list[Case], options: argparse.Namespac
         except subprocess.TimeoutExpired as error:
             output = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
         got = [json.loads(line) for line in output.splitlines() if line in ("true", "false", "null")]
+        # The case that exceeded the time limit has no verdict; continue after it.
         verdicts += got if len(verdicts) + len(got) >= len(asked) else [*got, None]
     return verdicts
 
 
 def by_formulas(case: Case) -> bool | None:
-    """`autograder.formulas`: in whichever form both can be read."""
+    """Judge with `autograder.formulas`, in the first form in which both can be read."""
     from autograder.formulas import FormulaError, Symbol, Vocabulary, equal, parse
 
     gold, answer = (_AROUND.sub(" ", text).strip() for text in case[:2])
@@ -143,7 +144,7 @@ def by_formulas(case: Case) -> bool | None:
 
 
 def by_math_verify(case: Case) -> bool | None:
-    """Its own reader and judge, with its defaults."""
+    """Judge with Math-Verify's own reader and judge, with its defaults."""
     import math_verify
 
     gold, answer = (math_verify.parse(text, parsing_timeout=None) for text in case[:2])
@@ -151,7 +152,7 @@ def by_math_verify(case: Case) -> bool | None:
 
 
 def by_sympy(case: Case) -> bool | None:
-    """`parse_latex`, then `simplify` of the difference."""
+    """Judge with `parse_latex`, then `simplify` of the difference."""
     import sympy
     from sympy.parsing.latex import parse_latex
 
@@ -160,7 +161,7 @@ def by_sympy(case: Case) -> bool | None:
         if isinstance(gold, sympy.Rel) or isinstance(answer, sympy.Rel):
             return bool(sympy.simplify(gold) == sympy.simplify(answer))
         return bool(sympy.simplify(gold - answer) == 0)
-    except Exception:  # noqa: BLE001 - its reader raises many errors
+    except Exception:  # noqa: BLE001 - its parser raises many kinds of errors
         return None
 
 

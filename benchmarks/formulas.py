@@ -1,15 +1,15 @@
-"""What judging a formula costs, and whether it is judged rightly: `python benchmarks/formulas.py [--json]`.
+"""Cost and correctness of judging formulas: `python benchmarks/formulas.py [--json]`.
 
 The answers are those of tests/formulas/exam_formulas.toml, right and wrong, to the nine formulas of the exam,
-each in every notation of tests/formulas/notations.py. Each goes the product's own way: the cell with the
-answer, every item of its question, and the sentence; the teacher's side is prepared before. The pairs in HARD
-belong to no question: there the key is made for each. Beside it, on the same pairs in the same run (a sample
-for those that are slow): sympy's `parse_expr` and `simplify`, Math-Verify where it is installed, both in a
-process of their own with a time limit; sympy once more with every answer rewritten in plain text beforehand,
-which is our reader's work (`sympy_plain`); and comparing floats at a few points, which borrows our reader. An
-answer is right for a peer when it equals any answer that the rubric accepts. Times are processor time, since
-other work may share the machine; each is taken three times, and the median counts. A peer that cannot read an
-answer says nothing about it: of a right answer that is a false reject. With --json the last line is one JSON
+each in every notation of tests/formulas/notations.py. Each goes through the whole product: the cell with the
+answer, every item of its question, and the message; the teacher's side is prepared in advance. The pairs in
+HARD belong to no question: their key is made for each. The same pairs are judged by others in the same run (a
+sample for slow ones): sympy's `parse_expr` and `simplify`, Math-Verify if it is installed, both in a separate
+process with a time limit; sympy once more with every answer rewritten in plain text in advance, which is our
+reader's work (`sympy_plain`); and a comparison of floats at a few points, which uses our reader. A peer
+accepts an answer if it equals any answer that the rubric accepts. Times are processor time, because other
+processes may share the machine; each is the median of three measurements. A peer that cannot read an answer
+gives no verdict; for a right answer that counts as a false reject. With --json the last line is one JSON
 object.
 """
 
@@ -53,7 +53,7 @@ SAMPLE = 240
 SECONDS = 2.0
 PROBES = 5
 TOLERANCE = 1e-3
-"""Relative, at each probe: what a widely used homework system takes by default."""
+"""Relative, at each probe: the default of a widely used homework system."""
 
 HARD = (
     ("d_model^2 - n^2", "(d_model - n)*(d_model + n)", True),
@@ -73,7 +73,7 @@ HARD = (
     ("2^30*n", "1073741825*n", False),
     ("n*(n - 1)/2", "n*(n - 1)/2 + (n - 1)*(n - 2)*(n - 3)/10^12", False),
 )
-"""Pairs that differ by next to nothing, or look different and are equal."""
+"""Pairs that are almost equal, or look different and are equal."""
 
 
 class Pair(NamedTuple):
@@ -81,15 +81,15 @@ class Pair(NamedTuple):
 
     key: str
     right: tuple[str, ...]
-    """What the rubric accepts."""
+    """Answers that the rubric accepts."""
     text: str
     equal: bool
     assume: str = ""
-    """A name and what may be put in its place."""
+    """Equations that may be substituted."""
 
 
 class Judged(NamedTuple):
-    """What a judge made of a pair: its verdict (or why there is none), and the seconds it took."""
+    """A judge's verdict on a pair (or why there is none), and the seconds it took."""
 
     verdict: str
     seconds: float
@@ -108,10 +108,12 @@ def main() -> None:
         serve(PEERS[options.peer])
         return
     asked, hard = exam_pairs(), [Pair("", (right,), text, equal) for right, text, equal in HARD]
+    # Fixed seeds: every run measures the same pairs.
     few = [*random.Random(4).sample(asked, min(options.sample, len(asked))), *hard]
     known = {pair: exam.evidence(FORMULAS[pair.key], pair.text, DRAW) for pair in asked}
     judge = partial(by_the_kind, known)
     shuffled = random.Random(5).sample(asked, len(asked))
+    # Shuffled, so that caches do not profit from similar answers in a row.
     figures, few_figures = measured(shuffled, judge, once=True), measured(hard, ours)
     plain = [pair._replace(text=" = ".join(map(to_text, parse_sides(pair.text, VOCABULARY)))) for pair in few]
     peers = {
@@ -127,7 +129,7 @@ def main() -> None:
 
 
 def exam_pairs() -> list[Pair]:
-    """Every arrangement and slip of every formula, in every hand."""
+    """Return every arrangement and slip of every formula, in every notation."""
     pairs = []
     for key, formula in FORMULAS.items():
         options = RUBRIC.question(formula.question).item(formula.item).options
@@ -144,12 +146,12 @@ def exam_pairs() -> list[Pair]:
 
 
 def stated(when: str | list[str]) -> list[str]:
-    """One formula, or several that are the same mistake."""
+    """Return a list of one formula, or of several that are the same mistake."""
     return [when] if isinstance(when, str) else when
 
 
 def ours(pair: Pair) -> str:
-    """Read and compare, where there is no question: the key is made as well."""
+    """Read and compare without a question: the key is made as well."""
     key = FormulaKey([parse(pair.right[0], VOCABULARY)], [Comparer(Points(VOCABULARY.domains, b"a test"))])
     try:
         return str(key.facts(parse(pair.text, VOCABULARY)).right(strictly=False))
@@ -160,7 +162,7 @@ def ours(pair: Pair) -> str:
 
 
 def by_the_kind(known: Mapping[Pair, Evidence], pair: Pair) -> str:
-    """All that a submission's answer meets: its cell read, every item judged, what was wrong said."""
+    """Judge as for a submission: read the answer's cell, judge every item, explain mistakes."""
     formula = FORMULAS[pair.key]
     results = exam.check(formula.question).judge(known[pair])
     status = next(one.status for one in results if one.item == formula.item)
@@ -168,7 +170,9 @@ def by_the_kind(known: Mapping[Pair, Evidence], pair: Pair) -> str:
 
 
 def floats(pair: Pair) -> str:
-    """Compare values at a few fixed points; assumptions are put in; equations by the ratio of differences."""
+    """Compare values at a few fixed points, with assumptions substituted; equations by the ratio of
+    differences.
+    """
     try:
         return str(any(_alike(pair.text, right, pair.assume) for right in pair.right))
     except Unreadable:
@@ -186,6 +190,7 @@ def _alike(text: str, right: str, assume: str) -> bool:
             if isinstance(left, Sym):
                 at[left.name] = approximate(formula, at)
         ratios.append(_difference(answer, at) / _difference(expected, at))
+    # Two forms of one equation may differ by a constant factor.
     ratio = statistics.fmean(ratios) if "=" in right else 1.0
     return all(abs(each - ratio) <= TOLERANCE * abs(ratio) for each in ratios)
 
@@ -196,7 +201,7 @@ def _difference(sides: tuple[Node, ...], at: Mapping[str, float]) -> float:
 
 
 def approximate(node: Node, at: Mapping[str, float]) -> float:
-    """The value of a formula in floats."""
+    """Return the value of a formula in floats."""
     match node:
         case Sym(name):
             return at[name]
@@ -216,12 +221,13 @@ def approximate(node: Node, at: Mapping[str, float]) -> float:
 
 
 def measured(pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool = False) -> dict[str, float]:
-    """Verdicts and times of a judge in this process.
+    """Return verdicts and times of a judge in this process.
 
     Args:
-        pairs: to be judged; the first ones warm it up.
-        judge: says what it makes of one.
-        once: it remembers what it was asked, so each counts as it is asked first, and those at the start not.
+        pairs: to be judged; the first ones are a warm-up.
+        judge: returns a verdict.
+        once: the judge caches answers, so only the first call for each counts, and the warm-up pairs are not
+            measured.
     """
     pairs = list(pairs)
     for pair in pairs[:WARM]:
@@ -235,12 +241,13 @@ def measured(pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool 
             started = time.thread_time()
             verdicts[number] = judge(pair)
             times[number].append(time.thread_time() - started)
+    # The median is robust against interruptions by other processes.
     medians = [statistics.median(each) for each in times]
     return figures_of(pairs, [Judged(*entry) for entry in zip(verdicts, medians, strict=True)])
 
 
 def figures_of(pairs: Iterable[Pair], judged: list[Judged]) -> dict[str, float]:
-    """Times in microseconds, and how often the verdict was wrong or missing."""
+    """Return times in microseconds, and counts of wrong and missing verdicts."""
     times = sorted(entry.seconds for entry in judged)
     outcomes = Counter((pair.equal, entry.verdict) for pair, entry in zip(pairs, judged, strict=True))
     missing = {verdict: outcomes[True, verdict] + outcomes[False, verdict] for verdict in MISSING}
@@ -259,14 +266,14 @@ MISSING = ("unreadable", "undecided", "timeout")
 
 
 def remote(peer: str, pairs: list[Pair]) -> dict[str, float]:
-    """Verdicts and times of a peer in a process of its own, which is replaced when it takes too long."""
+    """Return verdicts and times of a peer in a separate process, which is replaced after a time-out."""
     judged: list[Judged] = []
     while len(judged) < len(pairs):
         command = [sys.executable, __file__, "--peer", peer]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
             assert worker.stdin is not None
             assert worker.stdout is not None
-            worker.stdout.readline()  # it has imported what it needs
+            worker.stdout.readline()  # wait until its imports are done
             for pair in pairs[len(judged) :]:
                 worker.stdin.write(json.dumps(pair) + "\n")
                 worker.stdin.flush()
@@ -279,12 +286,13 @@ def remote(peer: str, pairs: list[Pair]) -> dict[str, float]:
 
 
 def serve(judge: Callable[[Pair], str]) -> None:
-    """Answer pairs on the standard input until one takes too long, which ends this process."""
+    """Answer pairs from standard input until one takes too long, which ends this process."""
     import faulthandler
 
     judge(Pair("", ("n",), "n", equal=True))
     print("ready", flush=True)
     for line in sys.stdin:
+        # A peer may hang; this ends the process whatever it is doing.
         faulthandler.dump_traceback_later(SECONDS, exit=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
         started = time.process_time()
         verdict = judge(Pair(*json.loads(line)))
@@ -294,7 +302,7 @@ def serve(judge: Callable[[Pair], str]) -> None:
 
 
 def by_sympy(pair: Pair) -> str:
-    """`parse_expr` with implicit products and ``^``, then `simplify` of the difference."""
+    """Judge with `parse_expr`, implicit products and ``^``, then `simplify` of the difference."""
     import sympy
     from sympy.parsing import sympy_parser
 
@@ -321,12 +329,12 @@ def by_sympy(pair: Pair) -> str:
         answer = read(pair.text)
         assumed = [tuple(read(relation)) for relation in pair.assume.split(";") if relation]
         return str(any(alike(answer, read(right)) for right in pair.right))
-    except Exception:  # noqa: BLE001 - its reader runs the text as code, so anything may happen
+    except Exception:  # noqa: BLE001 - its parser runs the text as code
         return "unreadable"
 
 
 def by_math_verify(pair: Pair) -> str:
-    """Its own reader and judge."""
+    """Judge with Math-Verify's own reader and judge."""
     import math_verify
 
     answer = math_verify.parse(f"${pair.text}$", parsing_timeout=None)
@@ -340,7 +348,7 @@ PEERS: Mapping[str, Callable[[Pair], str]] = {"sympy": by_sympy, "math_verify": 
 
 
 def show(judges: Mapping[str, Mapping[str, float]]) -> None:
-    """A line for each judge."""
+    """Print a line for each judge."""
     columns = list(next(iter(judges.values())))
     print(" " * 14 + "".join(f"{name:>19}" for name in columns))
     for judge, figures in judges.items():

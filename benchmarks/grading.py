@@ -1,8 +1,8 @@
-"""How long the shipped exam takes per submission, warm: `python benchmarks/grading.py [--json]`.
+"""Time per submission of the shipped exam after a warm-up: `python benchmarks/grading.py [--json]`.
 
 The class is the demo's, without the notebooks that run into a time limit on purpose. Every submission is
-graded once to warm up and then `--rounds` times; medians are over all of them. With --json the last line
-is one JSON object.
+graded once as a warm-up and then `--rounds` times; medians are over all of them. With --json the last line is
+one JSON object.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def main() -> None:
             grader = Grader(assignment, pool)
             start_seconds = time.perf_counter() - started
             first = graded(grader, handed, options.workers)
+            # Refused submissions take no time and would lower the median.
             quick = [one for one, result in zip(handed, first, strict=True) if 0.01 < result.seconds < SLOW]
             started = time.perf_counter()
             rounds = [
@@ -68,13 +69,13 @@ def main() -> None:
 
 
 def graded(grader: Grader, handed: list[SubmittedFiles], workers: int) -> list[Graded]:
-    """Grade all, several at the same time."""
+    """Grade all submissions, several at the same time."""
     with ThreadPoolExecutor(workers) as threads:
         return list(threads.map(grader.grade, handed))
 
 
 def milliseconds(seconds: list[float]) -> float:
-    """The median in milliseconds."""
+    """Return the median in milliseconds."""
     return round(1000 * statistics.median(seconds), 1)
 
 

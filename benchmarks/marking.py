@@ -1,17 +1,17 @@
-"""What marking takes: `python benchmarks/marking.py [--json]`.
+"""Response times of marking: `python benchmarks/marking.py [--json]`.
 
-The demo's class sits the exam and is graded; a service opens its folder, on this machine.
+The demo's class takes the exam and is graded; a service opens its folder, on this machine.
 
-1. ``large``: a class made of the results of the demo, with written answers of their own. Over HTTP, each from
+1. ``large``: a class made from the demo's results, each with different written answers. Over HTTP, each from
    the request to its last byte: the list of cells, the next answer, saving, groups at every step of the
-   slider when nothing is kept of them and once more, a group of 200 marked at once and undone. Then the next
-   answer and saving with three people at once.
+   slider, with an empty cache and once more, a group of 200 marked at once and undone. Then the next
+   answer and saving with three markers at once.
 2. ``bench``: inputs tried on a warm bench, of a notebook that needs numpy and of one that needs torch.
 3. ``actions``: keys, clicks and loaded pages until the demo's class is marked, in formgrader and here, both
    driven in Chromium; see formgrader.py.
 
-Times are in milliseconds, of the clock, from a program on the same processors, and so an upper bound; the
-load of the machine (`os.getloadavg`, one minute) stands beside them. With --json the last line is one JSON
+Times are wall-clock milliseconds, measured by a program on the same processors, and so an upper bound; the
+load of the machine (`os.getloadavg`, one minute) is reported with them. With --json the last line is one JSON
 object.
 """
 
@@ -80,16 +80,16 @@ NOTEBOOKS = {
     "numpy": (PLAIN, "double(3)", "6"),
     "torch": (TORCH, "model(torch.ones(1, 3, 64)).shape", "torch.Size([1, 3, 64])"),
 }
-"""What is preloaded → the code, an input, its value."""
+"""Preloaded module → the code, an input, its value."""
 EXAM = "dl4nlp-exam"
 CELL, GROUP_CELL = "task1-a", "task1-c"
-"""Where answers are gone through, and where 200 are equal."""
+"""The cell with the answers that are marked one by one, and the one with 200 equal answers."""
 EQUAL = 200
 RUNS = 3
 MARKERS = ("ta-one", "ta-two", "ta-three")
 PASSWORD = "a long enough passphrase"
 READING_SECONDS = 1.0
-"""Between two inputs on the bench: somebody reads the answer."""
+"""Pause between two inputs on the bench, while the marker reads the answer."""
 _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _CHOICES = re.compile(r'name="(choice-[^"]+)" value="([^"]*)"')
@@ -99,20 +99,20 @@ _CHOICES = re.compile(r'name="(choice-[^"]+)" value="([^"]*)"')
 
 
 def demo(folder: Path, students: int) -> Assignment:
-    """The demo's course with its class, graded."""
+    """Create the demo's course with its class, graded."""
     course, people = demo_run.make(folder, students=students, seed=1)
     demo_run.run(course, EXAM, people[EXAM])
     return assignments.load(course, EXAM)
 
 
 def results_of(assignment: Assignment) -> dict[str, Graded]:
-    """What the demo's class got."""
+    """Return the results of the demo's class."""
     with open_store(assignment, new=False) as book:
         return dict(book.results(assignment.name))
 
 
 def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterator[tuple[str, Graded]]:
-    """Results of so many students: each one of the demo, with written answers of its own."""
+    """Yield this many students' results: each based on one of the demo, with different written answers."""
     cells = [
         item.cell or question.id
         for question in assignment.rubric.questions
@@ -143,7 +143,7 @@ def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterat
 
 
 def complete(assignment: Assignment, results: Mapping[str, Graded]) -> list[Graded]:
-    """Results in which a person has to read every written answer."""
+    """Return the results with manual review of every written answer."""
     questions = assignment.rubric.questions
     manual = {(question.id, item.id) for question in questions for item in question.items if item.manual}
     return [
@@ -159,7 +159,7 @@ def complete(assignment: Assignment, results: Mapping[str, Graded]) -> list[Grad
 
 
 def enter(slug: str, assignment: Assignment, bases: Sequence[Graded], count: int) -> dict[str, Any]:
-    """A course with the large class; how heavy its results are."""
+    """Create a course with the large class; return the sizes of its results."""
     from django.utils import timezone
 
     from autograder.service import attempts, versions
@@ -202,7 +202,7 @@ def _handed_in(assignment: Assignment, student: str) -> dict[str, bytes]:
 
 
 def members(course: CourseRecord) -> None:
-    """Three people who mark; the same ones in every course."""
+    """Add three markers; the same ones in every course."""
     from django.contrib.auth.hashers import make_password
 
     from autograder.service.models import Account, Member, Role
@@ -217,7 +217,7 @@ def members(course: CourseRecord) -> None:
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile and maximum, in milliseconds; how many; the load of the machine."""
+    """Return median, 95th percentile and maximum, in milliseconds; the number; the load of the machine."""
     ordered = sorted(seconds)
     p95 = statistics.quantiles(ordered, n=20)[-1] if len(ordered) > 19 else ordered[-1]
     places = {"median": statistics.median(ordered), "p95": p95, "most": ordered[-1]}
@@ -226,7 +226,7 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
 
 
 class Marker(Struct, eq=False):
-    """Somebody who is signed in."""
+    """A signed-in marker."""
 
     service: Served
     base: str
@@ -234,7 +234,7 @@ class Marker(Struct, eq=False):
     session: requests.Session
 
     def get(self, path: str) -> tuple[str, float]:
-        """A page, and the seconds to its last byte."""
+        """Load a page; return it, and the seconds to its last byte."""
         started = time.perf_counter()
         answer = self.session.get(self._address(path), timeout=60)
         took = time.perf_counter() - started
@@ -242,8 +242,9 @@ class Marker(Struct, eq=False):
         return str(answer.text), took
 
     def post(self, path: str, sent: Mapping[str, str], **headers: str) -> tuple[requests.Response, float]:
-        """Send a form; what is answered, and the seconds to its last byte. No redirect is followed."""
+        """Send a form; return the response, and the seconds to its last byte. Redirects are not followed."""
         started = time.perf_counter()
+        # Following the redirect would add a second request to the time.
         answer = self.session.post(
             self._address(path), sent, headers=headers, allow_redirects=False, timeout=60
         )
@@ -256,7 +257,7 @@ class Marker(Struct, eq=False):
 
 
 def signed_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> Marker:
-    """Sign somebody in with the form."""
+    """Sign in with the form."""
     session = requests.Session()
     page = session.get(service.address("app/accounts/login/"), timeout=60)
     token = _TOKEN.search(page.text)
@@ -268,7 +269,7 @@ def signed_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> 
 
 
 def filled(page: str) -> dict[str, str]:
-    """The form of an answer, or a group, with half of its points for each item."""
+    """Fill the form of an answer, or a group, with half of the points for each item."""
     form = page[page.index('class="mark"') :]
     form = form[: form.index("</form>")]
     values: dict[str, list[str]] = {}
@@ -278,7 +279,7 @@ def filled(page: str) -> dict[str, str]:
 
 
 def go_through(marker: Marker, place: int, number: int) -> tuple[list[float], list[float]]:
-    """Mark so many answers, one after another; seconds for saving, and for the next answer."""
+    """Mark answers one after another; return the seconds for saving, and for loading the next answer."""
     page, _ = marker.get(f"mark/{place}/")
     token = _TOKEN.search(page)
     assert token
@@ -297,7 +298,7 @@ def go_through(marker: Marker, place: int, number: int) -> tuple[list[float], li
 
 
 def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
-    """Everything that is asked of the large class."""
+    """Measure all requests of the large class."""
     from autograder.service.models import CellPlace
 
     slug = offer.course.slug
@@ -305,8 +306,9 @@ def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     people = [signed_in(service, slug, name) for name in MARKERS]
     found: dict[str, Any] = {}
     for one in people:
-        one.get("mark/")  # the assignment is laid out at the first request of a process
+        one.get("mark/")  # a process loads the assignment at its first request
     found["queue"] = spread([people[0].get("mark/")[1] for _ in range(20)])
+    # Warm-up.
     go_through(people[0], places[CELL], 5)
     runs = [go_through(people[0], places[CELL], number) for _ in range(RUNS)]
     found["save"] = spread([took for saves, _ in runs for took in saves])
@@ -319,6 +321,7 @@ def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     for step in STEPS:
         path, first, again = f"mark/{places[CELL]}/groups/?near={step}", [], []
         for _ in range(RUNS):
+            # Groups are cached in the database; the first request must compute them.
             service.rows("DELETE FROM service_cache RETURNING 1")
             first.append(people[0].get(path)[1])
             again.append(people[0].get(path)[1])
@@ -328,7 +331,7 @@ def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
 
 
 def group_at_once(marker: Marker, place: int) -> dict[str, Any]:
-    """The largest group: opened, marked, undone; some times over."""
+    """Open, mark and undo the largest group several times."""
     page, _ = marker.get(f"mark/{place}/groups/")
     address = re.search(r'class="button" href="([^"]+/group\?near=[^"]+)"', page)
     assert address, "there is no group"
@@ -350,7 +353,7 @@ def group_at_once(marker: Marker, place: int) -> dict[str, Any]:
 
 
 def on_the_bench(service: Served, folder: Path, preload: str, tries: int) -> dict[str, Any]:
-    """Inputs tried in a notebook of the small course that preloads something."""
+    """Try inputs in a notebook of the small course with a preloaded module."""
     from autograder.service.models import CourseRecord
 
     code, source, value = NOTEBOOKS[preload]
@@ -392,7 +395,7 @@ def _until_warm(marker: Marker, path: str) -> float:
 def measured(
     place: Path, assignment: Assignment, options: argparse.Namespace
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Serve the demo's course, and measure; each part as soon as it is known."""
+    """Serve the demo's course, and measure; yield each part as soon as it is done."""
     folder, results = assignment.course.root, results_of(assignment)
     other = Path(shutil.copytree(folder, place / "formgrader"))
     with Served(folder, "--workers", "-1") as service, setup.open_tables(service.database_url):

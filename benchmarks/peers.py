@@ -1,14 +1,13 @@
-"""This program beside nbgrader and otter on the same submissions, in one run: `make bench`.
+"""This program, nbgrader and otter on the same submissions, in one run: `make bench`.
 
-The same assignment in three forms (peers_assignment.py), nbgrader's adopted by this program as a fourth, the
-same class: right, wrong, crashing and slow
-answers. Classes of two sizes are graded in turns by the commands that an instructor types. From both follows
-what a further submission takes, without the start. Beside them the floors: what the notebook with its tests
-takes in a bare process. At the end every mark is compared, and hostile submissions (peers_hostile.py) go
-through all three.
+The same assignment in three forms (peers_assignment.py), nbgrader's adopted by this program as a fourth, and
+the same class: right, wrong, crashing and slow answers. Classes of two sizes are graded in turns by the
+commands that an instructor types. The difference gives the time of one more submission, without start-up. For
+comparison there are lower bounds: the notebook with its tests in a bare process. At the end every mark is
+compared, and hostile submissions (peers_hostile.py) go through all three.
 
-Each figure is of one run on this machine; the ratios are what travels. --peers names an environment in which
-nbgrader 0.9.6, otter-grader 7.0.0 and torch are installed; `make bench` makes it.
+Each figure is from one run on this machine; only the ratios can be compared between machines. --peers names
+an environment with nbgrader 0.9.6, otter-grader 7.0.0 and torch installed; `make bench` creates it.
 """
 
 from __future__ import annotations
@@ -49,13 +48,14 @@ def main() -> None:
         costs: dict[str, dict[int, list[Cost]]] = {tool.name: {} for tool in tools}
         floors: dict[str, list[Cost]] = {kind: [] for kind in FLOORS}
         differ: list[str] = []
-        for tool in tools:  # what is done once for a course is in no figure
+        for tool in tools:  # warm-up: one-time work per course is not measured
             differ += graded(tool, list(bench.students(1, options.rounds)))[1]
+        # In turns, so that a change of the machine's load affects all programs.
         for number in range(options.rounds):
             for size in (options.small, options.large):
                 for tool in tools:
                     count = options.ours if isinstance(tool, Ours) and size == options.large else size
-                    graded(tool, list(bench.students(1, number)))  # its files may have left memory meanwhile
+                    graded(tool, list(bench.students(1, number)))  # brings its files back into the page cache
                     took, odd = graded(tool, list(bench.students(count, number)))
                     costs[tool.name].setdefault(count, []).append(took)
                     differ += odd
@@ -86,7 +86,7 @@ def _options() -> argparse.Namespace:
 
 
 def graded(tool: Tool, students: Sequence[bench.Student]) -> tuple[Cost, list[str]]:
-    """What a class costs, and each mark that is not the one known beforehand."""
+    """Grade a class; return the cost, and each mark that differs from the known one."""
     otter = isinstance(tool, Otter)
     tool.hand_in({one.name: bench.answered(tool.release, one.answers, otter=otter) for one in students})
     cost, marks, odd = tool.grade(), tool.marks(), []
@@ -100,7 +100,7 @@ def graded(tool: Tool, students: Sequence[bench.Student]) -> tuple[Cost, list[st
 
 
 def attacked(tool: Tool) -> dict[str, float]:
-    """By attack: its points, all of them stolen, since no answer is right."""
+    """Return the points of each attack; all of them are stolen, because no answer is right."""
     found = {}
     for number, attack in enumerate(hostile.attacks()):
         student = f"x{number}"
@@ -109,7 +109,7 @@ def attacked(tool: Tool) -> dict[str, float]:
         try:
             tool.grade()
             found[attack.name] = sum(tool.marks().get(student, {}).values())
-        except (RuntimeError, OSError, ValueError) as error:  # a program that gave up gave no points
+        except (RuntimeError, OSError, ValueError) as error:  # a program that aborts gives no points
             print(f"{tool.name}: {attack.name}: {str(error).splitlines()[0]}", flush=True)
             found[attack.name] = 0.0
     return found
@@ -118,7 +118,7 @@ def attacked(tool: Tool) -> dict[str, float]:
 def figures(
     costs: Mapping[str, Mapping[int, Sequence[Cost]]], floors: Mapping[str, Sequence[Cost]]
 ) -> dict[str, Any]:
-    """Medians: per submission with and without the start, and ratios to ours."""
+    """Return medians per submission with and without start-up, and ratios to ours."""
     tools: dict[str, dict[str, float]] = {}
     for name, sizes in costs.items():
         (few, small), (many, large) = (
@@ -128,6 +128,7 @@ def figures(
         tools[name] = {
             "submissions": many,
             "ms_with_start": round(1000 * large.wall / many, 1),
+            # The difference of two class sizes cancels the start-up time.
             "ms_without_start": round(1000 * (large.wall - small.wall) / (many - few), 1),
             "processor_ms_with_start": round(1000 * large.processor / many, 1),
             "processor_ms_without_start": round(1000 * (large.processor - small.processor) / (many - few), 1),
@@ -156,7 +157,7 @@ def figures(
 
 
 def tell(found: Mapping[str, Any]) -> None:
-    """Tables."""
+    """Print tables."""
     for name in ("programs", "floors", "times_faster"):
         print(f"\n{name}")
         for row, values in found[name].items():
@@ -172,7 +173,7 @@ def tell(found: Mapping[str, Any]) -> None:
 
 
 def plot(found: Mapping[str, Any], path: Path) -> None:
-    """Milliseconds for a submission, on a logarithmic axis."""
+    """Plot the milliseconds per submission, on a logarithmic axis."""
     import matplotlib as mpl
 
     mpl.use("svg")

@@ -1,7 +1,7 @@
-"""One assignment in three forms, and what a class hands in: the same questions, points and answers.
+"""One assignment in three forms, and the submissions of a class: the same questions, points and answers.
 
 Three counting functions, a decoder with its parameters, and multi-head attention; 25 points in seven parts.
-nbgrader and otter judge by test cells with constants. Our checks call the same functions and classes with
+nbgrader and otter grade with test cells with constants. Our checks call the same functions and classes with
 hidden inputs and compare with the reference.
 """
 
@@ -21,7 +21,7 @@ STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 
 
 class Test(NamedTuple):
-    """A test cell, as an instructor writes one."""
+    """A test cell as an instructor writes it."""
 
     item: str
     points: int
@@ -36,14 +36,14 @@ class Exercise(NamedTuple):
     prompt: str
     solution: str
     wrong: tuple[str, str]
-    """A change of the solution that loses one test: what stands there, and what instead."""
+    """A change of the solution that fails one test: the original text and its replacement."""
     tests: tuple[Test, ...]
     checks: str
     """Our file of checks."""
 
     @property
     def points(self) -> int:
-        """Of its tests together."""
+        """Total points of its tests."""
         return sum(test.points for test in self.tests)
 
 
@@ -241,7 +241,7 @@ POINTS = sum(exercise.points for exercise in EXERCISES)
 
 
 def _cell(grade_id: str, cell_type: str, **more: Any) -> dict[str, Any]:
-    """nbgrader's metadata."""
+    """Return nbgrader's metadata of a cell."""
     stated = {"schema_version": 3, "grade_id": grade_id, "grade": False, "solution": False, "locked": False}
     return {"nbgrader": {**stated, "task": False, "cell_type": cell_type, **more}}
 
@@ -250,17 +250,18 @@ def _notebook(cells: list[Any]) -> str:
     notebook = new_notebook(cells=cells)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for number, cell in enumerate(notebook.cells):
+        # nbformat draws random ids; fixed ones make the notebook the same in every run.
         cell["id"] = f"cell-{number}"
     return str(nbformat.writes(notebook))
 
 
 def _solution(source: str) -> str:
-    """As both nbgrader and otter read it."""
+    """Return a solution with the markers that both nbgrader and otter read."""
     return f"### BEGIN SOLUTION\n{source}\n### END SOLUTION"
 
 
 def nbgrader_course(folder: Path) -> None:
-    """A course of nbgrader's with the source of the assignment; tests are hidden."""
+    """Write an nbgrader course with the source of the assignment; tests are hidden."""
     cells = [new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True))]
     for one in EXERCISES:
         cells.append(new_markdown_cell(one.prompt, metadata=_cell(f"{one.id}-text", "markdown", locked=True)))
@@ -277,7 +278,7 @@ def nbgrader_course(folder: Path) -> None:
 
 
 def otter_source(path: Path) -> None:
-    """The notebook from which ``otter assign`` makes the student's version and the autograder."""
+    """Write the notebook from which ``otter assign`` makes the student's version and the autograder."""
     cells = [
         nbformat.v4.new_raw_cell("# ASSIGNMENT CONFIG\nexport_cell: false\nrun_tests: false"),
         new_code_cell(IMPORTS),
@@ -302,7 +303,7 @@ def otter_source(path: Path) -> None:
 
 
 def our_course(folder: Path) -> None:
-    """A course of ours: notebook, rubric, checks, reference."""
+    """Write a course of ours: notebook, rubric, checks, reference."""
     cells = [
         new_code_cell("from coursecheck import check", metadata=_cell("check", "code", locked=True)),
         new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True)),
@@ -334,19 +335,21 @@ def _checks_of(exercise: Exercise) -> str:
 
 
 class Student(NamedTuple):
-    """What one student hands in."""
+    """The submission of one student."""
 
     name: str
     answers: Mapping[str, str]
-    """By exercise: the code."""
+    """Code by exercise."""
     lost: Mapping[str, int]
-    """By exercise: points that are not earned."""
+    """Lost points by exercise."""
 
 
 def students(number: int, seed: int) -> Iterator[Student]:
-    """A class: of ten students, six have all right, two something wrong, one a crash, and one is slow."""
+    """Yield a class: of ten students, six have all right, two have an error, one crashes, and one is slow."""
+    # Seeded, so that all programs get the same class.
     drawn = random.Random(seed)
     for place in range(number):
+        # A unique comment, so that no program profits from identical submissions.
         answers = {one.id: f"# {seed}-{place}\n{one.solution}" for one in EXERCISES}
         lost: dict[str, int] = {}
         one, kind = drawn.choice(EXERCISES), place % 10
@@ -367,12 +370,12 @@ def students(number: int, seed: int) -> Iterator[Student]:
 
 
 def one_of(identifier: str) -> Exercise:
-    """The exercise of this id."""
+    """Return the exercise with this id."""
     return next(one for one in EXERCISES if one.id == identifier)
 
 
 def answered(release: str, answers: Mapping[str, str], *, otter: bool = False) -> str:
-    """A released notebook with these answers in it."""
+    """Return a released notebook with these answers filled in."""
     notebook = nbformat.reads(release, as_version=4)
     found = 0
     for cell in notebook.cells:
@@ -390,7 +393,7 @@ def answered(release: str, answers: Mapping[str, str], *, otter: bool = False) -
 
 
 def _asked(notebook: Any, cell: Any) -> str:
-    """The exercise whose answer stands here: otter's cells have no ids, but follow their prompt."""
+    """Return the exercise of an answer cell: otter's cells have no ids, but follow their prompt."""
     place = notebook.cells.index(cell)
     if cell.cell_type != "code" or not place or notebook.cells[place - 1].cell_type != "markdown":
         return ""

@@ -1,7 +1,7 @@
-"""Hostile submissions to the benchmark's assignment: what each answer is, and what it honestly earns.
+"""Hostile submissions to the benchmark's assignment: their answers, and the points that they honestly earn.
 
-All are known tricks against test cells, kept here because they are public; each is written as a student would
-hand it in. What a program gives beyond the honest marks was stolen.
+All are known tricks against test cells, included because they are public; each is written as a student would
+submit it. Points beyond the honest marks are stolen.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _of(code: str, *exercises: str) -> dict[str, str]:
 
 
 def attacks() -> tuple[Attack, ...]:
-    """Every one; exercises that are not attacked hold the untouched stub."""
+    """Return all attacks; other exercises hold the untouched stub."""
     return (
         Attack("a number that equals every number", _of(EQUAL, *COUNTERS)),
         Attack("a tensor that agrees with every tensor", {"attention": TENSOR}),
@@ -112,5 +112,5 @@ def attacks() -> tuple[Attack, ...]:
 
 
 def answers(attack: Attack) -> dict[str, str]:
-    """The whole submission: what is not attacked is the untouched stub."""
+    """Return the whole submission, with the untouched stub for exercises that are not attacked."""
     return {one.id: attack.answers.get(one.id, bench.STUB) for one in bench.EXERCISES}

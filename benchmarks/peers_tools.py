@@ -1,4 +1,4 @@
-"""Three programs that grade the same class, as their commands are typed; and floors to hold them against."""
+"""Three programs that grade the same class with their own commands; and lower bounds for comparison."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ import peers_assignment as bench
 from peers_assignment import NAME, Student
 
 ROOT = Path(__file__).resolve().parents[1]
+# As in a box: comparable processor times need one thread for each submission.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 SAMPLED_EVERY = 1.0
-"""Seconds. A process cannot fork while its pages are added up: every 0.2 s took a tenth of the time."""
+"""Seconds. A process cannot fork while its pages are counted: sampling every 0.2 s took a tenth of the
+time."""
 Marks = Mapping[str, Mapping[str, float]]
 """By student and exercise."""
 
 
 class Cost(NamedTuple):
-    """What one command took."""
+    """The cost of one command."""
 
     wall: float
-    """Seconds by the clock."""
+    """Wall-clock seconds."""
     processor: float
-    """Seconds of the processor, of the command and of everything it started."""
+    """Processor seconds of the command and of all its child processes."""
     peak_mb: float
-    """The most memory at one moment, shared pages counted once (PSS), where it can be read."""
+    """Peak memory, shared pages counted once (PSS), where it can be read."""
 
     def __add__(self, other: Cost) -> Cost:  # type: ignore[override]
-        """One after the other."""
+        """Return the cost of both, one after the other."""
         return Cost(
             self.wall + other.wall, self.processor + other.processor, max(self.peak_mb, other.peak_mb)
         )
@@ -46,13 +48,13 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
     """Run a command to its end.
 
     Args:
-        command: the program and its words.
-        folder: where it runs.
-        log: what it prints is added there.
-        alone: its own memory counts, without that of the processes it starts.
+        command: the program and its arguments.
+        folder: working directory.
+        log: its output is appended there.
+        alone: count only its own memory, without that of its child processes.
 
     Raises:
-        RuntimeError: it could not do its work; its last lines are quoted.
+        RuntimeError: it failed; its last lines are quoted.
     """
     done, programs = threading.Event(), Path(command[0]).parent  # nbgrader calls alembic by its name
     environment = {**os.environ, **ONE_THREAD, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
@@ -63,9 +65,11 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
             [str(word) for word in command], cwd=folder, stdout=out, stderr=out, env=environment
         )
         root = process.pid
+        # Child processes come and go, so the tree is listed anew at every sample.
         counted = (lambda: [root]) if alone else (lambda: tree(root))
         watcher = threading.Thread(target=_watch, args=(counted, done, peak))
         watcher.start()
+        # wait4 reports the processor time of the whole process tree, which Popen.wait does not.
         _, status, used = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -83,7 +87,7 @@ def _watch(counted: Callable[[], list[int]], done: threading.Event, peak: list[f
 
 
 def tree(root: int) -> list[int]:
-    """A process and all that it started."""
+    """Return a process and all its descendants."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -97,7 +101,7 @@ def tree(root: int) -> list[int]:
 
 
 def memory(pid: int) -> int:
-    """Kilobytes of a process, shared pages once; 0 where that cannot be read."""
+    """Return the kilobytes of a process, shared pages counted once; 0 if that cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -106,43 +110,43 @@ def memory(pid: int) -> int:
 
 
 class Ours:
-    """This program: a folder course, and its command."""
+    """This program: a course folder, and its command."""
 
     name = "autograder"
 
     def __init__(self, folder: Path, environment: Path, *, alone: bool = False) -> None:
-        """``alone``: of memory, only the command's own is told."""
+        """Create the course; ``alone``: measure only the command's own memory."""
         self.folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
         self._log = folder / f"{self.name}.log"
         self._write()
         self.release = (self.folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
 
     def _write(self) -> None:
-        """The course, and its release."""
+        """Write the course, and generate its release."""
         bench.our_course(self.folder)
         self.run("generate", NAME)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
-        """Nothing else is there then, and nothing is graded."""
+        """Replace all submissions, and delete all results."""
         for name in ("submitted", "gradebook.db"):
             _remove(self.folder / name)
         self.hand_in_more(notebooks)
 
     def hand_in_more(self, notebooks: Mapping[str, str]) -> None:
-        """Beside what is there."""
+        """Add submissions to the existing ones."""
         for student, text in notebooks.items():
             _put(self.folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
     def run(self, *words: str | Path) -> Cost:
-        """A command of ours."""
+        """Run a command of ours."""
         return measured([self._bin / "autograder", *words], self.folder, self._log, alone=self._alone)
 
     def grade(self) -> Cost:
-        """All that was handed in."""
+        """Grade all submissions."""
         return self.run("grade", NAME)
 
     def marks(self) -> Marks:
-        """Of everybody."""
+        """Return the marks of all students."""
         to = self.folder / "marks.jsonl"
         self.run("grades", NAME, "--format", "jsonl", "--to", to, "--provisional")
         lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
@@ -156,7 +160,7 @@ class Ours:
 
 
 class Adopted(Ours):
-    """This program on nbgrader's course as it is: its test cells, judged outside of the student's box."""
+    """This program on an unchanged nbgrader course: its test cells, judged outside of the student's box."""
 
     name = "adopted"
 
@@ -165,12 +169,12 @@ class Adopted(Ours):
         self.run("adopt")
 
     def marks(self) -> Marks:
-        """Of everybody, by exercise."""
+        """Return the marks of all students, by exercise."""
         return {student: _by_exercise(own) for student, own in super().marks().items()}
 
 
 def _by_exercise(points: Mapping[str, float]) -> dict[str, float]:
-    """Points of exercises from those of their tests."""
+    """Sum points of tests to points of exercises."""
     return {
         one.id: sum(points[test.item] for test in one.tests)
         for one in bench.EXERCISES
@@ -179,7 +183,7 @@ def _by_exercise(points: Mapping[str, float]) -> dict[str, float]:
 
 
 class Nbgrader:
-    """nbgrader autograde, with one command for the class."""
+    """nbgrader autograde, one command for the class."""
 
     name = "nbgrader"
 
@@ -194,7 +198,7 @@ class Nbgrader:
         return measured([self._bin / "nbgrader", *words], self._folder, self._log)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
-        """Nothing else is there then, and nothing is graded."""
+        """Replace all submissions, and delete all results."""
         for name in ("submitted", "autograded", "gradebook.db"):
             _remove(self._folder / name)
         self._run("generate_assignment", NAME, "--force")
@@ -202,11 +206,11 @@ class Nbgrader:
             _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
     def grade(self) -> Cost:
-        """All that was handed in."""
+        """Grade all submissions."""
         return self._run("autograde", NAME)
 
     def marks(self) -> Marks:
-        """Of everybody, as its gradebook has them."""
+        """Return the marks of all students from its gradebook."""
         found: dict[str, dict[str, float]] = {}
         statement = """
             SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade
@@ -221,7 +225,7 @@ class Nbgrader:
 
 
 class Otter:
-    """otter run, which takes one submission: as often as there are students."""
+    """otter run, one command for each submission."""
 
     name = "otter"
 
@@ -235,7 +239,7 @@ class Otter:
         self._handed: list[str] = []
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
-        """Nothing else is there then, and nothing is graded."""
+        """Replace all submissions, and delete all results."""
         for name in ("submitted", "results"):
             _remove(self._folder / name)
         self._handed = list(notebooks)
@@ -243,7 +247,7 @@ class Otter:
             _put(self._folder / "submitted" / student / f"{NAME}.ipynb", text)
 
     def grade(self) -> Cost:
-        """All that was handed in, one after the other."""
+        """Grade all submissions, one after another."""
         total = Cost(0, 0, 0)
         for student in self._handed:
             to = self._folder / "results" / student
@@ -254,7 +258,7 @@ class Otter:
         return total
 
     def marks(self) -> Marks:
-        """Of everybody who has results."""
+        """Return the marks of all students with results."""
         found: dict[str, dict[str, float]] = {}
         for path in (self._folder / "results").glob("*/results.json"):
             tests = json.loads(path.read_text("utf-8"))["tests"]
@@ -295,12 +299,12 @@ print(json.dumps([time.monotonic() - began, used]))
 
 
 def floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
-    """A notebook with its tests, executed without isolation, one at a time; seconds of one submission.
+    """Return the cost of a notebook with its tests, executed without isolation, one at a time.
 
     Args:
-        kind: ``import`` (a process that imports torch, nothing else), ``process`` (one for each submission),
-            ``fork`` (of one that has torch) or ``gathered`` (the same, its memory in huge pages).
-        students: whose answers are run.
+        kind: ``import`` (a process that only imports torch), ``process`` (one for each submission), ``fork``
+            (from a process with torch) or ``gathered`` (the same, with its memory in huge pages).
+        students: the students with the answers to run.
         folder: for files.
     """
     log = folder / "floor.log"
@@ -325,7 +329,7 @@ def floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
 
 
 def cells_of(student: Student) -> list[str]:
-    """The code of a submission, tests included."""
+    """Return the code of a submission, tests included."""
     cells = [bench.IMPORTS]
     for one in bench.EXERCISES:
         cells.append(student.answers[one.id])

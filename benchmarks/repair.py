@@ -1,9 +1,9 @@
-"""The decoder's faults judged by properties, in this process: `python benchmarks/repair.py [GROUP …]`.
+"""Judge the decoder's faults by properties, in this process: `python benchmarks/repair.py [GROUP …]`.
 
 All sets of its faults and the lists of tests/submissions/repair, without a sandbox, in a few minutes. An
-answer is *exact* where every item is as it has to be, left to *manual review* where nothing is wrong but
-something is left open, and *wrong* otherwise. Groups are the beginnings of names such as ``held`` or
-``sets``; ``--seed`` draws other inputs.
+answer is *exact* if every item has the expected result, left to *manual review* if nothing is wrong but
+something is open, and *wrong* otherwise. Groups are prefixes of names such as ``held`` or ``sets``;
+``--seed`` draws other inputs.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ _FILE = "<answer>"
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """An item, as far as `rating` looks at it."""
+    """The part of an item's result that `rating` needs."""
 
     status: Status
     message: str
 
 
 def main() -> None:
-    """Judge and print what is not exact, and a table."""
+    """Judge, and print inexact results and a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*")
     parser.add_argument("--seed", default="try")
     options = parser.parse_args()
+    # As in a box; more threads would change the processor times.
     torch.set_num_threads(1)
     program = CheckProgram(CHECKS, str(ROOT))
     counts: Counter[tuple[str, str]] = Counter()

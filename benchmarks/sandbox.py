@@ -1,9 +1,9 @@
-"""What the sandbox costs: `python benchmarks/sandbox.py [--json]`; beside a bare fork in the same run.
+"""Cost of the sandbox: `python benchmarks/sandbox.py [--json]`; compared with a bare fork in the same run.
 
-A trivial submission is a box opened on the spot, the cells below, and the box closed. The bare fork is a
-process with the same modules and the same shell that forks, runs the same cells and exits: what a grader
-without isolation pays; once as it is, and once with its memory gathered into huge pages as a zygote's is.
-All are measured in turns. With --json the last line is one JSON object.
+A trivial submission opens a new box, runs the cells below, and closes the box. The bare fork is a process
+with the same modules and the same shell that forks, runs the same cells and exits: the cost of a grader
+without isolation; once as it is, and once with its memory gathered into huge pages like a zygote's. All are
+measured in turns. With --json the last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ class BareFork:
         self._answers.readline()
 
     def run(self) -> float:
-        """Seconds of one submission."""
+        """Return the seconds of one submission."""
         self._asks.write("\n")
         self._asks.flush()
         return float(self._answers.readline())
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._asks.close()
         self._process.wait()
 
@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
-    """Opening, the whole trivial submission, its processor time, and the same with a bare fork."""
+    """Measure opening, a whole trivial submission, its processor time, and the same with a bare fork."""
     bare, gathered = BareFork("as they are"), BareFork("gathered")
     opened, whole, forked, gathering, ahead = [], [], [], [], []
     zygote = zygote_of(sandbox)
@@ -138,14 +138,14 @@ def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     for seed in range(rounds):
         before = processor_ms(zygote) + 1000 * time.process_time()
         started = time.perf_counter()
-        box = sandbox.open(Limits(), seed=seed)  # a new seed each time: never one opened ahead
+        box = sandbox.open(Limits(), seed=seed)  # a new seed each time, so that no box opened ahead fits
         opened.append(time.perf_counter() - started)
         submission(box)
         whole.append(time.perf_counter() - started)
         spent += processor_ms(zygote) + 1000 * time.process_time() - before
         forked.append(bare.run())
         gathering.append(gathered.run())
-    for _ in range(rounds):  # the same seed, as in a class: from the second on one is ready, or nearly so
+    for _ in range(rounds):  # the same seed, as in a class: boxes are opened ahead
         ahead.append(elapsed(lambda: submission(sandbox.open(Limits(), seed=rounds))))
         forked.append(bare.run())
     bare.close()
@@ -166,15 +166,16 @@ def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
 
 
 def submission(box: NamespaceBox) -> None:
-    """The cells, and the end."""
+    """Run the cells, and close the box."""
     for cell in CELLS:
         box.run_cell(cell, seconds=10)
     box.close()
 
 
 def parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
-    """Milliseconds of each part of a trivial submission, timed on the trusted side."""
+    """Return the milliseconds of each part of a trivial submission, timed on the trusted side."""
     took: dict[str, list[float]] = {name: [] for name in PARTS}
+    # Wrapping the methods keeps timing code out of the sandbox itself.
     timed = {method: _timed(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
     try:
         for seed in range(rounds):
@@ -201,18 +202,19 @@ def _timed(kind: type, method: str, took: list[float]) -> Callable[..., object]:
 
 
 def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
-    """Memory of its own that a box holds before any code runs."""
+    """Return the private memory of a box before any code runs."""
     box = sandbox.open(Limits(), seed=-1)
     try:
         rollup = Path(f"/proc/{box.pid}/smaps_rollup").read_text()
     finally:
         box.close()
+    # Private pages only: all others are shared with the zygote.
     kilobytes = sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
     return {"idle_child_private_mb": round(kilobytes / 1024, 1)}
 
 
 def together(sandbox: NamespaceSandbox) -> dict[str, float]:
-    """Memory of the sandbox and many boxes at once that have trained a small model, shared pages once."""
+    """Return the memory of the sandbox and many boxes that have trained a small model, shared pages once."""
     boxes = [sandbox.open(Limits(), seed=-10 - number) for number in range(BOXES)]
     try:
         for box in boxes:
@@ -225,7 +227,7 @@ def together(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 
 def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
-    """The round trip of one small call."""
+    """Return the round-trip time of one small call."""
     box = sandbox.open(Limits(), seed=-2)
     try:
         box.run_cell(CELLS[1], seconds=10)
@@ -237,7 +239,8 @@ def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 
 def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
-    """How fast a large tensor goes in and comes out; the slower way counts."""
+    """Measure the throughput of a large tensor in both directions; the slower one counts."""
+    # 2**18 float32 values are one megabyte.
     numbers = MEGABYTES << 18
     box = sandbox.open(Limits(), seed=-3)
     try:
@@ -256,26 +259,27 @@ def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 
 def elapsed(action: Callable[[], object]) -> float:
-    """Seconds that an action takes."""
+    """Return the seconds that an action takes."""
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
 
 
 def zygote_of(sandbox: NamespaceSandbox) -> int:
-    """The process that forks the boxes: the only child of the one we started."""
+    """Return the process that forks the boxes: the only child of the one we started."""
     outer = sandbox.pid
     return int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
 
 
 def processor_ms(pid: int) -> float:
-    """Processor time of a process and of all the children it has waited for."""
+    """Return the processor time of a process and of all the children it has waited for."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    # utime, stime, cutime and cstime of proc(5), counted after the program's name.
     return sum(int(field) for field in fields[11:15]) * TICK_MS
 
 
 def milliseconds(seconds: float) -> float:
-    """Seconds in milliseconds, rounded."""
+    """Convert seconds to milliseconds, rounded."""
     return round(1000 * seconds, 2)
 
 

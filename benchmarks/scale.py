@@ -1,11 +1,11 @@
 """From ten to ten thousand submissions: `python benchmarks/scale.py [--sizes 10 1000] [--json FILE]`.
 
-The class of `make bench` in each size: graded, graded once more when nothing changed, and then what an
-instructor asks of it. Told are seconds by the clock and of the processor, and the most memory of the grader
-itself, without its boxes.
+The class of `make bench` in each size: graded, graded once more without changes, and then the commands that
+an instructor runs afterwards. The output has wall-clock and processor seconds, and the peak memory of the
+grader itself, without its boxes.
 
 ``--known``: ten submissions are graded, and copies of them are recorded for the others as grading records
-them; what is measured is the run afterwards, over what is known.
+them; the measured run is the one afterwards, over known results.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ AFTERWARDS = ("grades", "feedback", "statistics")
 
 
 def measure(size: int) -> Iterator[tuple[str, Cost]]:
-    """What each command costs with a class of this size, in a course of its own."""
+    """Yield the cost of each command with a class of this size, in a separate course."""
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(Path(folder), Path(sys.prefix), alone=True)
         ours.hand_in({"first": bench.answered(ours.release, next(bench.students(1, 1)).answers)})
-        yield "one", ours.grade()  # the course's sandbox is tested, and expected results are made
+        yield "one", ours.grade()  # warm-up: self-test of the sandbox, expected values
         ours.hand_in({one.name: bench.answered(ours.release, one.answers) for one in bench.students(size, 0)})
         yield "grade", ours.grade()
         yield "grade again", ours.grade()
@@ -49,7 +49,7 @@ def measure(size: int) -> Iterator[tuple[str, Cost]]:
 
 
 def measure_known(size: int) -> Iterator[tuple[str, Cost]]:
-    """What grading costs when all but nothing is new: copies of ten submissions, recorded before."""
+    """Yield the cost of grading if almost nothing is new: copies of ten submissions, recorded before."""
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(Path(folder), Path(sys.prefix), alone=True)
         students = [(one.name, bench.answered(ours.release, one.answers)) for one in bench.students(size, 0)]
@@ -59,12 +59,13 @@ def measure_known(size: int) -> Iterator[tuple[str, Cost]]:
             {name: students[place % DIFFERENT][1] for place, (name, _) in enumerate(students[DIFFERENT:])}
         )
         _record_copies(ours.folder)
+        # Three runs show how much the time varies.
         for _ in range(3):
             yield "known", ours.grade()
 
 
 def _record_copies(folder: Path) -> None:
-    """Record for each copy what came of the submission with the same bytes."""
+    """Record for each copy the result of the submission with the same bytes."""
     assignment = assignments.load(Course(folder), NAME)
     handins = collect(assignment.course, assignment).handins
     with open_store(assignment, new=False) as store:

@@ -1,22 +1,22 @@
-"""What the service takes: `python benchmarks/service.py [--json]`.
+"""Throughput and response times of the service: `python benchmarks/service.py [--json]`.
 
-The demo's class hands in the exam to a service that runs as it is started by one command, on this machine.
+The demo's class submits the exam to a service started by its usual command, on this machine.
 
-1. ``together``: all students sign in, wait for each other, and hand in at the same moment by the page. From
+1. ``together``: all students sign in, wait for each other, and submit at the same moment by the page. From
    sending to the page that shows the receipt and how answers were read; and to the mark.
-2. ``minute``: uploads evenly over one minute by the door for programs. From sending to the receipt; then how
-   long until the last one is graded.
-3. ``workers``: as many submissions wait, and one worker grades them, then two; each one submission at a
-   time, on a processor of its own with its boxes. What counts is the work done between a worker's first
-   result and its last: each submission counts the seconds that it takes one worker alone. (Results are no
-   measure: those with endless loops take twenty times as long as others, and chance decides which worker
-   still has one of them at the end.)
+2. ``minute``: uploads evenly over one minute through the API. From sending to the receipt; then the time
+   until the last one is graded.
+3. ``workers``: equally many submissions wait, and one worker grades them, then two; each one submission at a
+   time, on a separate processor with its boxes. The measure is the work between a worker's first result and
+   its last: each submission counts the seconds that it takes one worker alone. (The number of results would
+   be misleading: those with endless loops take twenty times as long as others, and chance decides which
+   worker still has one of them at the end.)
 4. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
    control groups of version 1). Two of them leave half of the machine to the database: as on a machine
    that has processors for both.
 
-Times are of the clock, from a program on the same two processors, and so an upper bound. With --json the last
-line is one JSON object.
+Times are wall-clock times, measured by a program on the same two processors, and so an upper bound. With
+--json the last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
-    """The demo's course before anybody has handed in; what its class will hand in, by student."""
+    """Create the demo's course without submissions; return the files that its class will submit, by
+    student.
+    """
     demo_run.make(folder, students=students, seed=1)
     shutil.move(folder / "submitted", folder.parent / "class")
     return {
@@ -70,7 +72,7 @@ def course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile and maximum, in milliseconds."""
+    """Return median, 95th percentile and maximum, in milliseconds."""
     ordered = sorted(seconds)
     places = {"median": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
     return {name: round(1000 * value, 1) for name, value in {**places, "most": ordered[-1]}.items()}
@@ -79,7 +81,7 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
 def by_page(
     service: Served, student: str, files: dict[str, bytes], start: threading.Barrier
 ) -> tuple[float, float]:
-    """Sign in and hand in with the others; seconds to what can be seen at once, and to the mark."""
+    """Sign in and submit with the others; return the seconds to the receipt, and to the mark."""
     browser = requests.Session()
     browser.request = functools.partial(browser.request, timeout=60)  # type: ignore[method-assign]
     page = service.address(f"app/c/{service.slug}/a/{EXAM}/")
@@ -98,15 +100,15 @@ def by_page(
     seen = browser.post(page, {"csrfmiddlewaretoken": token[1]}, files=sent)
     visible = time.monotonic() - began
     assert (seen.status_code, "receipt" if "receipt" in seen.text else seen.text) == (200, "receipt"), student
-    while "hx-get" in browser.get(f"{seen.url}state").text:  # the part of the page that asks again
+    while "hx-get" in browser.get(f"{seen.url}state").text:  # the page polls until the mark is there
         assert time.monotonic() - began < LONGEST_SECONDS, "not graded"
         time.sleep(0.25)
     return visible, time.monotonic() - began
 
 
 def together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
-    """All students at the same moment."""
-    start = threading.Barrier(len(papers), timeout=20)  # who cannot sign in is told, not waited for
+    """Submit for all students at the same moment."""
+    start = threading.Barrier(len(papers), timeout=20)  # a failed sign-in breaks the barrier
     with ThreadPoolExecutor(len(papers)) as threads:
         took = list(threads.map(lambda one: by_page(service, one[0], one[1], start), papers.items()))
     visible, marked = zip(*took, strict=True)
@@ -116,7 +118,7 @@ def together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, 
 def minute(
     service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], uploads: int
 ) -> dict[str, Any]:
-    """Uploads evenly over a minute."""
+    """Upload submissions evenly over a minute."""
     people, began = sorted(papers), time.monotonic()
     before = service.rows(GRADED)[0][0]
 
@@ -146,7 +148,7 @@ def minute(
 
 @contextlib.contextmanager
 def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
-    """Control groups that each have a share of a processor; none without a share."""
+    """Create control groups that each have a share of a processor; none without a share."""
     groups = [QUOTAS / f"autograder-bench-{os.getpid()}-{place}" for place in range(number if share else 0)]
     for group in groups:
         group.mkdir()
@@ -161,7 +163,7 @@ def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
 
 @contextlib.contextmanager
 def working(service: Served, number: int, groups: Sequence[Path], logs: Path) -> Iterator[None]:
-    """Workers for a while, each one submission at a time, on one processor, in its group, with its log."""
+    """Run workers meanwhile, each for one submission at a time, on one processor, in a group, with a log."""
     environment = {**os.environ, DATABASE_URL: service.database_url, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
     cores = sorted(os.sched_getaffinity(0))
@@ -187,7 +189,7 @@ def working(service: Served, number: int, groups: Sequence[Path], logs: Path) ->
 
 
 Results = list[tuple[datetime, str]]
-"""Of one worker, in their order: when, and whose."""
+"""Results of one worker in order: time and student."""
 
 
 def drained(
@@ -199,7 +201,7 @@ def drained(
     each: int,
     share: float | None,
 ) -> list[Results]:
-    """What each of some workers graded when all of it waited before they began."""
+    """Return the results of each worker for a queue that was full before they started."""
     before = service.rows(GRADED)[0][0]
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
         for _ in range(each):
@@ -219,7 +221,7 @@ def drained(
 
 
 def seconds_each(results: Results) -> dict[str, float]:
-    """How long one worker alone takes for each student's submission."""
+    """Return how long one worker alone takes for each student's submission."""
     took: dict[str, list[float]] = {}
     for (began, _), (ended, student) in pairwise(results):
         took.setdefault(student, []).append((ended - began).total_seconds())
@@ -227,8 +229,9 @@ def seconds_each(results: Results) -> dict[str, float]:
 
 
 def rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, float]:
-    """Submissions a second of all workers together, and seconds of one worker's work a second."""
+    """Return submissions per second of all workers, and seconds of one worker's work per second."""
     spans = [(results[-1][0] - results[0][0]).total_seconds() for results in workers]
+    # Without the first result: its work was done before the span begins.
     work = [sum(alone[student] for _, student in results[1:]) for results in workers]
     number = sum((len(results) - 1) / span for results, span in zip(workers, spans, strict=True))
     return number, sum(done / span for done, span in zip(work, spans, strict=True))
@@ -242,7 +245,7 @@ def one_and_two(
     each: int,
     share: float | None,
 ) -> dict[str, float]:
-    """One worker, then two: submissions a second, and how many times the work of one two do."""
+    """Measure one worker, then two: submissions per second, and the ratio of the work they do."""
     (one,) = drained(service, papers, keys, number=1, each=each, share=share)
     two = drained(service, papers, keys, number=2, each=each, share=share)
     alone = seconds_each(one)

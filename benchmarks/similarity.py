@@ -1,16 +1,16 @@
-"""Whether copies are found, and what it takes: `python benchmarks/similarity.py [--students 200] [--json]`.
+"""Recall and cost of the search for copies: `python benchmarks/similarity.py [--students 200] [--json]`.
 
-An invented class hands in notebooks of the assignment ``gpt2`` (tests/support/copied_class.py): each
-student wrote every function in a way of their own, put together from common and rare steps, and one in seven
-goes by the book nearly everywhere. Ten have somebody else's code, hidden in ten ways: renamed, reordered,
-reformatted, with translated comments, and combinations of these; eight of them wrote their own text. Nobody
-copies from those who go by the book, whose work is many others' as well.
+An invented class submits notebooks of the assignment ``gpt2`` (tests/support/copied_class.py): each student
+wrote every function individually, composed of common and rare steps, and one in seven follows the textbook
+nearly everywhere. Ten have another student's code, hidden in ten ways: renamed, reordered, reformatted, with
+translated comments, and combinations of these; eight of them wrote their own text. No copy has a textbook
+solution as its source, because many submissions are similar to that.
 
-The same as `autograder similar` does is timed, from the files to the page, once for each seed: by the clock,
-and as processor time, which does not wait for other programs. With --against FILE the places of the copies
-are compared with those that another program gives: FILE is a Python module with ``pairs(folder)``, which
-gets a folder with one .py file for each student and yields pairs of names, the most alike first. With --json
-the last line is one JSON object.
+The same work as in `autograder similar` is timed, from the files to the page, once for each seed: wall-clock
+time, and processor time, which is independent of other programs. With --against FILE the ranks of the copies
+are compared with those from another program: FILE is a Python module with ``pairs(folder)``, which gets a
+folder with one .py file for each student and yields pairs of names, the most similar first. With --json the
+last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measured(folder: Path, class_: CopiedClass, against: Path | None) -> dict[str, Any]:
-    """One class: where its copies stand among the pairs, and how long that took."""
+    """Measure one class: the ranks of its copies among the pairs, and the time."""
     for name in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / name, folder / name)
     course = Course.at(folder)
@@ -92,19 +92,21 @@ def measured(folder: Path, class_: CopiedClass, against: Path | None) -> dict[st
 
 
 def placed(class_: CopiedClass, pairs: Iterable[Sequence[str]]) -> dict[str, Any]:
-    """Where the copies stand among pairs."""
+    """Return the ranks of the copies among pairs."""
+    # Reversed, so that the best rank of a repeated pair wins.
     place = {frozenset(pair): at for at, pair in reversed(list(enumerate(pairs, 1)))}
     places = [place.get(frozenset((one.source, one.copy)), 0) for one in class_.copies]
     return {
         "copies": len(places),
         "found": sum(0 < at <= FIRST for at in places),
+        # A copy that is not found must be worse than any rank.
         "last copy": max(places) if all(places) else 10**6,
         "missing": [" and ".join(one.how) for one, at in zip(class_.copies, places, strict=True) if not at],
     }
 
 
 def compared(folder: Path, class_: CopiedClass, against: Path) -> dict[str, Any]:
-    """Where another program sees the copies, from the students' code alone, a file for each."""
+    """Return the ranks of the copies in another program's result, from one file of code per student."""
     folder.mkdir()
     for student, cells in class_.works.items():
         code = [source for cell, source in cells.items() if cell != "strategies" and source.strip()]

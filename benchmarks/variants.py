@@ -1,9 +1,9 @@
-"""What personal variants cost a class: `python benchmarks/variants.py [--students 200] [--json]`.
+"""Cost of personal variants for a class: `python benchmarks/variants.py [--students 200] [--json]`.
 
-Every student's sheet is drawn, built and handed out; then some hand in their own answer key, and some
-their neighbour's, which is judged against everybody's variant as well. With --json the last line is one
-JSON object. Seconds are processor time of the trusted side, which does not wait for other programs;
-milliseconds are wall time.
+Every student's sheet is drawn, built and given out; then some submit their own answer key, and some their
+neighbour's, which is judged against every student's variant as well. With --json the last line is one JSON
+object. Seconds are processor time of the trusted side, which is independent of other programs; milliseconds
+are wall-clock time.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Pool() as pool:
         course = course_at(Path(folder))
         common = assignments.load(course, NAME)
+        # Warm-up, so that start-up is not measured.
         make_variants(common, students[:1], pool)
         drawing, made = timed(lambda: make_variants(common, students, pool))
         handing_out, written = timed(lambda: hand_out(course, NAME, students, pool))
@@ -70,7 +71,7 @@ def main() -> None:
 
 
 def course_at(root: Path) -> Course:
-    """A copy of the shipped course with the sheet's release."""
+    """Create a copy of the shipped course with the sheet's release."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     course = Course.at(root)
@@ -79,14 +80,14 @@ def course_at(root: Path) -> Course:
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """The processor seconds some work takes in this process, and what comes of it."""
+    """Return the processor seconds that some work takes in this process, and its result."""
     started = time.process_time()
     result = work()
     return round(time.process_time() - started, 2), result
 
 
 def median(grader: Grader, papers: Iterable[tuple[str, bytes]]) -> float:
-    """The median of the milliseconds that papers take, one after another."""
+    """Return the median time of grading a submission in milliseconds, one after another."""
     seconds = [grader.grade(SubmittedFiles(student, {NAME: paper})).seconds for student, paper in papers]
     return round(1000 * statistics.median(seconds), 1)
 

@@ -1,4 +1,4 @@
-"""Where things lie in a course: nbgrader's folders, the rubrics, the reference solutions, the secret."""
+"""The layout of a course folder: nbgrader's folders, the rubrics, the reference solutions, the secret."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from autograder.timestamps import Timing, by_clock, format_moment, read_stamp
 
 SECRET_BYTES = 32
 COUNTING_NOTES = frozenset({"attempt-unreadable", "attempt-chosen"})
-"""The codes of `Handin.notes`."""
+"""The codes of `Handin.list_notes`."""
 PRIVATE = ".autograder"
-"""The folder of a course that only the grader reads."""
+"""The folder of a course that only the grader may read."""
 MOST_NAME = 128
-"""Characters of a student's id in the gradebook."""
+"""Maximum length of a student's id in the gradebook, in characters."""
 _NEVER_IN_A_NAME = frozenset('/\\<>"|`')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 _PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]*[A-Za-z0-9_.-])?")
-"""Names of which nothing can be wrong but their length."""
+"""Names that can only be too long; they need no further checks."""
 
 
 class PassedOver(Struct, frozen=True):
@@ -42,33 +42,34 @@ class PassedOver(Struct, frozen=True):
 
 
 class Handin(Struct, frozen=True):
-    """One student's folder below submitted/, or below earlier/."""
+    """One student's folder below submitted/ or earlier/."""
 
     student: str
     folder: Path
     submitted_at: datetime | None = None
     time_fault: str = ""
-    """Why it is not known when that was, for staff."""
+    """Why the submission time is unknown, for staff."""
     timing: Timing | None = None
-    """How that stands to the time allowed; None where no time is (`autograder.course.schedule`)."""
+    """The time in relation to the deadline; None if there is no deadline (`autograder.course.schedule`)."""
     group: StudentGroup | None = None
-    """With whom it was handed in."""
+    """The group that submitted together."""
     by: str = ""
-    """Who of the group handed it in; empty: the student."""
+    """The member of the group who submitted; empty: the student."""
     own: Path | None = None
-    """Where a member's own notebooks lie, where a group does not share all (`NotebookFile.individual`)."""
+    """Folder of a member's individual notebooks, if a group does not share all
+    (`NotebookFile.individual`)."""
     passed_over: tuple[PassedOver, ...] = ()
-    """Attempts that would count in its place if they could be read."""
+    """Attempts that would count instead if they could be read."""
     chosen: str = ""
-    """Why staff chose this attempt to count; empty: the rules chose it."""
+    """Why staff chose this attempt; empty if the rules chose it."""
 
     @property
     def owner(self) -> str:
-        """Whose folder it is."""
+        """The student with this folder."""
         return self.by or self.student
 
     def notes(self) -> tuple[Note, ...]:
-        """Return remarks for staff about why this attempt counts; nothing if it is the usual one."""
+        """Return remarks for staff about why this attempt counts; none if it is the usual one."""
         found = []
         for one in self.passed_over:
             moment = f" of {self._told(one.submitted_at)}" if one.submitted_at else ""
@@ -79,7 +80,7 @@ class Handin(Struct, frozen=True):
         return tuple(found)
 
     def messages(self, language: str = "en") -> tuple[Message, ...]:
-        """Return what the student reads about why this attempt counts."""
+        """Return messages for the student about why this attempt counts."""
         found = []
         for one in self.passed_over:
             params = {"reason": one.reason}
@@ -93,7 +94,7 @@ class Handin(Struct, frozen=True):
         return tuple(found)
 
     def _told(self, moment: datetime, language: str = "en") -> str:
-        """A moment by the clock of the place where the assignment is handed in, or else in UTC."""
+        """Format a moment in the assignment's zone, or else in UTC."""
         moment = moment.replace(microsecond=0)
         if self.timing is None:
             return format_moment(moment.astimezone(UTC), "UTC", language)
@@ -102,25 +103,26 @@ class Handin(Struct, frozen=True):
 
     @classmethod
     def at(cls, student: str, folder: Path) -> Handin:
-        """What lies in a folder, with the time of its timestamp.txt."""
+        """Create a record for a folder, with the time of its timestamp.txt."""
         stamp = read_stamp(folder)
         return cls(student, folder, stamp.moment, stamp.fault)
 
 
 class Course(Struct, frozen=True):
-    """A course folder. Sources, rubrics and reference solutions stand in it beside nbgrader's folders."""
+    """A course folder. Sources, rubrics and reference solutions are next to nbgrader's folders."""
 
     root: Path
 
     @classmethod
     def at(cls, root: Path) -> Course:
-        """The course in a folder.
+        """Open the course in a folder.
 
         Raises:
             CourseError: the folder has no assignments or no rubrics.
         """
         course = cls(root.resolve())
         adopted = course.rubrics.is_dir() and any(map(course.has_source, course.assignments()))
+        # Adopted courses keep their sources elsewhere, so only rubrics/ is required.
         for folder in (course.rubrics,) if adopted else (course.sources, course.rubrics):
             if not folder.is_dir():
                 raise CourseError(
@@ -135,10 +137,10 @@ class Course(Struct, frozen=True):
         return self.root / "assignments"
 
     def source(self, assignment: str) -> Path:
-        """The folder of one assignment's source notebooks: in assignments/, or where they were adopted.
+        """Return the folder of one assignment's source notebooks.
 
-        nbgrader has them in source/, otter in a folder of their own, which may be the course's; there may be
-        what otter generated alone.
+        It is in assignments/, or in its place before adoption: nbgrader has it in source/, otter in a
+        separate folder, which may be that of the course; there may be only the files that otter generated.
         """
         places = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
         own = (self.root / f"{assignment}.ipynb", self.root / "dist" / "student" / f"{assignment}.ipynb")
@@ -146,7 +148,7 @@ class Course(Struct, frozen=True):
         return next((one for one in (*places, *alone) if one.is_dir()), places[0])
 
     def has_source(self, assignment: str) -> bool:
-        """Whether an assignment's sources are there; of an adopted one there may be the release alone."""
+        """Decide whether an assignment's sources exist; an adopted one may have only its release."""
         return self.source(assignment).is_dir() or self.release(assignment).is_dir()
 
     @property
@@ -171,31 +173,31 @@ class Course(Struct, frozen=True):
 
     @property
     def bonus(self) -> Path:
-        """Bonus points that the course gives besides."""
+        """Bonus points that the course gives in addition."""
         return self.root / "bonus.csv"
 
     @property
     def exams(self) -> Path:
-        """When exams are sat, and who has more time."""
+        """Times of exams, and extensions."""
         return self.root / "exams.toml"
 
     @property
     def collecting(self) -> Path:
-        """How names in downloads are to be read."""
+        """Rules for reading names in downloads."""
         return self.root / "collect.toml"
 
     @property
     def groups(self) -> Path:
-        """Who hands in together."""
+        """Students who submit together."""
         return self.root / "groups.csv"
 
     @property
     def private(self) -> Path:
-        """What only the grader reads: the secret."""
+        """The folder that only the grader may read, with the secret."""
         return self.root / PRIVATE
 
     def rubric(self, assignment: str) -> Path:
-        """The rubric of one assignment.
+        """Return the path of an assignment's rubric.
 
         Raises:
             CourseError: there is none; names those that exist.
@@ -207,34 +209,34 @@ class Course(Struct, frozen=True):
         return path
 
     def assignments(self) -> tuple[str, ...]:
-        """The names of all assignments: those of the rubrics."""
+        """Return the names of all assignments: those of the rubrics."""
         return tuple(sorted(found.stem for found in self.rubrics.glob("*.toml")))
 
     def release(self, assignment: str) -> Path:
-        """The folder students get."""
+        """Return the folder that students get."""
         return self.root / "release" / assignment
 
     def personal(self, student: str, assignment: str) -> Path:
-        """The folder of what one student gets alone, where variants are drawn."""
+        """Return the folder of one student's personal release, for assignments with variants."""
         return self.root / "personal" / student / assignment
 
     def variants(self, assignment: str) -> Path:
-        """Where it is kept what was handed out; only the grader reads it."""
+        """Return the folder with the record of variants that were given out; only the grader reads it."""
         return self.private / "variants" / assignment
 
     def handed_out(self, assignment: str) -> bool:
-        """Whether personal notebooks of an assignment lie in the course."""
+        """Decide whether the course contains personal notebooks of an assignment."""
         personal = self.root / "personal"
         return personal.is_dir() and any((folder / assignment).exists() for folder in personal.iterdir())
 
     def feedback(self, student: str, assignment: str) -> Path:
-        """The folder of one student's feedback page."""
+        """Return the folder of one student's feedback page."""
         return self.root / "feedback" / student / assignment
 
     def handins(self, assignment: str) -> list[Handin]:
-        """Every student's folder below submitted/, by name. Links are listed, not followed.
+        """Return every student's folder below submitted/, by name. Links are listed, not followed.
 
-        Folders whose name cannot be a student's id are left out; see `misnamed`.
+        Folders with names that cannot be a student's id are omitted; see `list_misnamed`.
 
         Raises:
             CourseError: there is no folder of submissions.
@@ -244,18 +246,18 @@ class Course(Struct, frozen=True):
         return [Handin.at(name, folder) for name, folder in folders if _is_there(folder)]
 
     def keeps_earlier(self) -> bool:
-        """Whether staff kept attempts of anybody; most courses have none to look for."""
+        """Decide whether staff kept any earlier attempts; most courses have none to search for."""
         return (self.root / "earlier").exists()
 
     def earlier(self, student: str, assignment: str) -> list[Handin]:
-        """Attempts of a student that staff kept below earlier/, a folder for each, by name."""
+        """Return a student's attempts that staff kept below earlier/, a folder for each, by name."""
         kept = self.root / "earlier" / student / assignment
         if not kept.is_dir() or kept.is_symlink():
             return []
         return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if is_folder(folder)]
 
     def misnamed(self, assignment: str) -> dict[str, str]:
-        """Folders below submitted/ that are not graded for their name, in ASCII, and what is wrong with it.
+        """Return folders below submitted/ that are not graded because of their name: name in ASCII → fault.
 
         Raises:
             CourseError: there is no folder of submissions.
@@ -267,23 +269,23 @@ class Course(Struct, frozen=True):
         }
 
     def _submitted(self) -> tuple[Path, list[str]]:
-        """The folder of submissions, and the names of the folders in it."""
+        """Return the folder of submissions, and the names of the folders in it."""
         submitted = self.root / "submitted"
         if not submitted.is_dir():
             raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
         return submitted, _folder_names(submitted)
 
     def students(self) -> frozenset[str]:
-        """Everybody who handed in anything, in any assignment."""
+        """Return all students with a submission in any assignment."""
         submitted = self.root / "submitted"
         names = _folder_names(submitted) if submitted.is_dir() else ()
         return frozenset(name for name in names if not name_fault(name))
 
     def secret(self) -> bytes:
-        """The course secret; made at the first use, readable by its owner alone.
+        """Return the course secret; it is created at the first use, readable by its owner alone.
 
-        It is there whole or not at all. An empty file, as a grader of before that was killed left it, is
-        filled where nothing can have been drawn from a secret yet.
+        It is written atomically. An empty file, which an older grader left when it was killed, is filled if
+        no secret can have been used yet.
 
         Raises:
             CourseError: the file is readable for others, or damaged.
@@ -291,9 +293,11 @@ class Course(Struct, frozen=True):
         path = self.private / "secret"
         if not path.exists() or not path.stat().st_size:
             self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with atomic.alone(self.private):  # another one may make it just now
+            # The lock keeps two processes from drawing two secrets, one of which would be lost.
+            with atomic.alone(self.private):  # another process may be creating it
                 if not path.exists() or self._never_had_a_secret():
                     atomic.write(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
+        # Whoever reads the secret can compute all hidden inputs.
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise CourseError(f"{path}: readable for others (mode {mode:04o}); run: chmod 600 {path}")
@@ -301,6 +305,7 @@ class Course(Struct, frozen=True):
             secret = atomic.read(path)
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        # A truncated secret would silently change all hidden inputs and variants.
         if len(secret) != SECRET_BYTES:
             advice = "" if secret else ", or remove it and the gradebook where nothing of them counts"
             raise CourseError(
@@ -309,9 +314,9 @@ class Course(Struct, frozen=True):
         return secret
 
     def _never_had_a_secret(self) -> bool:
-        """Whether the secret is empty and nothing lies in the course that could have come of one.
+        """Decide whether the secret is empty and nothing in the course depends on an earlier one.
 
-        Hidden inputs, variants and marks follow from it: with another one they would not be the same.
+        Hidden inputs, variants and marks follow from the secret and would differ with another one.
         """
         beside = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
         made_with_one = (self.gradebook, self.root / "personal", self.root / "autograded")
@@ -319,15 +324,16 @@ class Course(Struct, frozen=True):
         return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
 
     def reference_digest(self) -> str:
-        """SHA-256 over the reference solutions, so that results follow their changes.
+        """Return the SHA-256 over the reference solutions, so that results follow their changes.
 
-        Answers that checks plant for ``autograder verify`` are left out: to rename one regrades nobody.
+        Planted answers for ``autograder verify`` are left out: renaming one must not cause regrading.
         """
         digest = hashlib.sha256()
         for path in self._modules():
             data = path.read_bytes()
             if path.parent == self.reference / FOLDER:
-                data = drop_planted(data.decode("latin-1")).encode("latin-1")  # any bytes, as they are
+                # latin-1 maps every byte to a character and back, so invalid UTF-8 is preserved.
+                data = drop_planted(data.decode("latin-1")).encode("latin-1")
             digest.update(f"{path.relative_to(self.reference)}\0".encode())
             digest.update(hashlib.sha256(data).digest())
         return digest.hexdigest()
@@ -337,22 +343,25 @@ class Course(Struct, frozen=True):
 
 
 def name_fault(name: str) -> str:
-    """Why a name cannot be a student's id; empty when it can.
+    """Return why a name cannot be a student's id; empty if it can.
 
-    An id names folders, is shown in tables and pages, and stands in spreadsheets that nbgrader exports
-    as it is. So whatever would act in one of these places is refused.
+    An id names folders, is shown in tables and pages, and is exported to spreadsheets by nbgrader without
+    escaping. So every character that has a meaning in one of these is refused.
     """
     if not name or len(name) > MOST_NAME:
         return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
     if _PLAIN.fullmatch(name):
         return ""
+    # Python's surrogateescape decodes invalid UTF-8 in file names to these code points.
     if any("\udc80" <= char <= "\udcff" for char in name):
         return "it is not UTF-8"
     for char in name:
+        # Invisible characters would make two ids look the same.
         if unicodedata.category(char) in _UNSEEN:
             return f"it holds the invisible character U+{ord(char):04X}"
         if char in _NEVER_IN_A_NAME:
             return f"it holds {char!r}"
+    # CSV injection: a spreadsheet would evaluate the id.
     if name.startswith(_BEGINS_A_FORMULA):
         return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
     if name.startswith("."):
@@ -361,19 +370,24 @@ def name_fault(name: str) -> str:
 
 
 def _folder_names(above: Path) -> list[str]:
-    """The folders in a folder, without links, by name."""
+    """Return the names of the folders in a folder, sorted, without links."""
+    # scandir gives the type of most entries without a stat call for each, which matters for large classes.
     with os.scandir(above) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder lies there itself, not a link to one."""
+    """Decide whether the path is a folder itself, not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something was handed in; what cannot be looked at is there, and reading it will say why not."""
+    """Decide whether something was submitted.
+
+    A path that cannot be inspected counts as submitted: reading it reports the reason.
+    """
     try:
+        # lstat: a link counts as submitted, and reading it later is refused with a reason.
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False

@@ -1,7 +1,7 @@
-"""What lies in an archive or a folder, file by file; what could harm is refused by itself, never the whole.
+"""List the files in an archive or a folder; a dangerous file is refused individually, never the whole.
 
-Everything in it is hostile: students choose names and contents. A name is only ever looked at as text; where
-a file is written to is decided by whoever lays it.
+All of it is hostile: students choose names and contents. A name is treated only as text; the caller decides
+where a file is written.
 """
 
 from __future__ import annotations
@@ -32,41 +32,42 @@ MOST_SOURCE = 32 << 30
 MOST_FILES = 2_000
 """Files of one attempt."""
 MOST_ENTRIES = 200_000
-"""Files of one archive or folder that are looked at."""
+"""Files of one archive or folder that are inspected."""
 MOST_RATIO = 200
-"""So many times its packed size a file may have; text is packed to a tenth, and nothing but planned emptiness
-to less than a hundredth."""
+"""Maximum compression ratio of a file; text is compressed to a tenth, and only decompression bombs to less
+than a hundredth."""
 RATIO_FROM = 16 << 20
-"""Bytes from which the ratio counts: smaller files do no harm."""
+"""Size in bytes from which the ratio is checked: smaller files do no harm."""
 MOST_PATH = 400
-"""Characters of a file's place in an archive."""
+"""Maximum length of a path in an archive, in characters."""
 MOST_NAME = 200
-"""Bytes of one name in UTF-8; file systems take 255, and we need some for our own."""
+"""Maximum length of one name in UTF-8 bytes; file systems allow 255, and we add a few."""
 _CHUNK = 1 << 20
 _MEMBER = b"PK\x01\x02"
-"""How each entry of an archive's directory begins."""
+"""Signature of each entry in an archive's directory."""
+# Bits of a member's general purpose flags (APPNOTE.TXT, 4.4.4).
 _ENCRYPTED = 0x1
 _UTF8 = 0x800
 _DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?", re.IGNORECASE)
 _LEFTOVERS = frozenset(
     ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints", "__pycache__")
 )
-"""What systems and editors put beside people's files; it is no part of what was handed in."""
+"""Files that systems and editors add; they are not part of the submission."""
 
 
 class PackedFile(Struct, frozen=True, eq=False):
     """One file, not read yet."""
 
     path: str
-    """Where it lies in the archive or folder, with ``/`` between names; looked at as text, never opened."""
+    """Path in the archive or folder, with ``/`` as separator; treated as text, never opened."""
     size: int
-    """Bytes, as the archive states them; reading stops there."""
+    """Bytes as stated by the archive; reading stops there."""
     open: Callable[[], IO[bytes]]
     owner: int = -1
-    """The account of the system that it belongs to; -1: nobody's, it lies in an archive."""
+    """The user id of its owner; -1 for files in an archive."""
 
     def read(self, most: int) -> bytes:
-        """All of it.
+        """Return the whole content.
 
         Raises:
             SourceError: it is longer than ``most`` bytes, or damaged.
@@ -76,10 +77,10 @@ class PackedFile(Struct, frozen=True, eq=False):
         return b"".join(self.chunks())
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it, piece by piece.
+        """Yield the content in chunks.
 
         Raises:
-            SourceError: it is damaged, or cannot be unpacked; says why.
+            SourceError: it is damaged, or cannot be unpacked; gives the reason.
         """
         try:
             with self.open() as file:
@@ -90,28 +91,28 @@ class PackedFile(Struct, frozen=True, eq=False):
 
 
 class RefusedFile(Struct, frozen=True):
-    """A file that was not taken, and why."""
+    """A file that was refused, with the reason."""
 
     place: str
-    """As it is printed."""
+    """Its printable path."""
     reason: str
 
 
 class SourceFiles(Struct, frozen=True, eq=False):
-    """What lies in an archive or a folder."""
+    """The content of an archive or a folder."""
 
     entries: tuple[PackedFile, ...]
     refused: tuple[RefusedFile, ...]
 
 
 def refused(path: str, reason: str) -> RefusedFile:
-    """A file that is not taken."""
+    """Create the record of a refused file."""
     return RefusedFile(printable_name(path), reason)
 
 
 @contextlib.contextmanager
 def listed(place: Path) -> Iterator[SourceFiles]:
-    """What lies in a folder, or in a zip archive, which stays open meanwhile.
+    """List the files in a folder, or in a zip archive, which stays open meanwhile.
 
     Raises:
         SourceError: there is nothing of this name, or it is neither.
@@ -128,7 +129,7 @@ def listed(place: Path) -> Iterator[SourceFiles]:
 
 @contextlib.contextmanager
 def unpacked(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
-    """What lies in an archive that a student handed in.
+    """List the files in an archive that a student submitted.
 
     Raises:
         SourceError: it is no archive.
@@ -140,17 +141,19 @@ def unpacked(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
 
 
 def _has_too_many_members(file: IO[bytes]) -> bool:
-    """Whether an archive may list more files than one attempt may have, before any memory is spent on them.
+    """Decide whether an archive may list more files than allowed, before memory is spent on them.
 
     `zipfile` builds a record of some 600 bytes for each entry of the directory, however many there are, and
     each entry begins with this signature.
     """
+    # Counts may be too high, as file contents can hold the signature; an honest archive is far from the
+    # limit.
     number, rest = 0, b""
     file.seek(0)
     while part := file.read(_CHUNK):
         part = rest + part
         number += part.count(_MEMBER)
-        rest = part[1 - len(_MEMBER) :]  # a whole signature does not fit, so none is counted twice
+        rest = part[1 - len(_MEMBER) :]  # shorter than a signature, so none is counted twice
     file.seek(0)
     return number > MOST_FILES
 
@@ -163,17 +166,19 @@ def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
 
 
 def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
-    """The files of an archive; encrypted ones, links, bombs and impossible places are refused."""
+    """List the files of an archive; encrypted files, links, bombs and invalid paths are refused."""
     entries, faults, total, names = [], [], 0, set[str]()
     infos = archive.infolist()
     for number, info in enumerate(infos):
         path = _name(info)
+        # The rest is reported in one line; a line for each would flood the report.
         if number >= MOST_ENTRIES:
             faults.append(refused(path, f"{len(infos) - number:,} files from here on are too many"))
             break
         if "\0" not in info.orig_filename and (path.endswith("/") or is_leftover(path)):
             continue
         fault = place_fault(path, info.orig_filename) or _zip_fault(info, total)
+        # Programs disagree on which of two entries with one name counts.
         if not fault and path in names:
             fault = "its name stands twice in the archive"
         if fault:
@@ -186,7 +191,7 @@ def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """The name as it was meant: some programs write UTF-8 and do not say so."""
+    """Return the intended name: some programs write UTF-8 without setting the flag for it."""
     if info.flag_bits & _UTF8:
         return info.filename
     try:
@@ -196,6 +201,7 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def _zip_fault(info: zipfile.ZipInfo, total: int) -> str:
+    # The upper 16 bits are the Unix mode; it is 0 in archives from other systems.
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "it is a link"
@@ -210,14 +216,14 @@ def _zip_fault(info: zipfile.ZipInfo, total: int) -> str:
 
 
 def size_fault(size: int, total: int, most: int) -> str:
-    """Why a file is too much, beside so many bytes before it; empty where it is not."""
+    """Return why a file is too large, given the total of the files before it; empty if it is not."""
     if size > MOST_FILE:
         return f"{size:,} bytes; at most {MOST_FILE:,} are taken"
     return f"with it there would be more than {most:,} bytes altogether" if total + size > most else ""
 
 
 def _folder(root: Path) -> SourceFiles:
-    """The files of a folder; nothing is followed."""
+    """List the files of a folder; no link is followed."""
     entries: list[PackedFile] = []
     faults: list[RefusedFile] = []
     total = 0
@@ -247,7 +253,7 @@ def _walk(folder: Path, above: str, faults: list[RefusedFile]) -> Iterator[tuple
         if is_leftover(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if len(path) > MOST_PATH:  # each level is a generator, and Python has room for a thousand
+            if len(path) > MOST_PATH:  # each level is a generator; bounds the recursion
                 faults.append(refused(path, place_fault(path)))
                 continue
             yield from _walk(Path(entry.path), f"{path}/", faults)
@@ -260,12 +266,15 @@ def _file_fault(status: os.stat_result) -> str:
         return "it is a link"
     if not stat.S_ISREG(status.st_mode):
         return "it is no regular file"
+    # A hard link may lead to a file that the student cannot read but the grader can.
     return f"it has {status.st_nlink} names on this disk" if status.st_nlink > 1 else ""
 
 
 def _opened(path: str) -> IO[bytes]:
-    """A file that is still what it was when it was listed: no link, and no second name."""
+    """Open a file that is still as listed: no link, and no second hard link."""
+    # The student may replace the file between listing and reading (a race), so check the open file.
     wanted = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    # O_NONBLOCK: opening a pipe without a writer would block for ever.
     file = os.fdopen(os.open(path, wanted | getattr(os, "O_BINARY", 0)), "rb")
     if fault := _file_fault(os.fstat(file.fileno())):
         file.close()
@@ -274,19 +283,20 @@ def _opened(path: str) -> IO[bytes]:
 
 
 def is_leftover(path: str) -> bool:
-    """Whether a system or an editor put it there, not a person."""
+    """Decide whether a file was created by a system or an editor, not by a person."""
     return not _LEFTOVERS.isdisjoint(path.split("/")) or path.rpartition("/")[2].startswith("._")
 
 
 def place_fault(path: str, as_stored: str = "") -> str:
-    """Why nothing may lie at a place in an archive; empty where it may.
+    """Return why a path in an archive is not allowed; empty if it is.
 
     Args:
         path: as it is read.
-        as_stored: as it stands in the archive, where reading cuts it at a zero byte.
+        as_stored: as stored in the archive, where reading cuts it at a zero byte.
     """
     if "\0" in path or "\0" in as_stored:
         return "its name holds a zero byte"
+    # Windows would treat it as a separator, so the path would mean another place there.
     if "\\" in path:
         return "its name holds a backslash"
     if path.startswith("/") or re.match(r"[A-Za-z]:", path):
@@ -301,16 +311,17 @@ def place_fault(path: str, as_stored: str = "") -> str:
 
 
 def file_fault(path: str) -> str:
-    """Why a student's file cannot be called so; empty where it can.
+    """Return why a student's file cannot have this name; empty if it can.
 
     Args:
-        path: of the file among those that the student handed in.
+        path: of the file within the submission.
     """
     for name in path.split("/"):
         if len(name.encode("utf-8", "surrogatepass")) > MOST_NAME:
             return f"a name has more than {MOST_NAME} bytes"
         if fault := name_fault(name):
             return fault
+        # Windows reserves these names, and staff may open submissions there.
         if _DEVICES.fullmatch(name):
             return f"{name!a} is the name of a device"
         if {":", "?", "*"} & set(name) or name.endswith("."):

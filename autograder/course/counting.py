@@ -1,7 +1,7 @@
-"""Which attempt counts for everybody: one for all members of a group, with slip days over the whole course.
+"""The attempt that counts for each student, with shared submissions of groups and slip days.
 
-All of it follows from what lies in submitted/ and earlier/, and from the lists of the course. Nothing is
-read of what was handed in, and nothing of marks.
+All of it follows from the folders submitted/ and earlier/, and from the lists of the course. Marks and the
+content of answers have no influence.
 """
 
 from __future__ import annotations
@@ -30,52 +30,53 @@ Part = Literal["all", "together", "alone"]
 
 
 class StaffChoice(Struct, frozen=True):
-    """Staff chose an attempt to count."""
+    """A decision of staff that an attempt counts."""
 
     order: float
-    """Of several that were chosen, the one of the highest order counts."""
+    """If several attempts were chosen, the one with the highest order counts."""
     reason: str
 
 
 class AttemptFacts(Struct, frozen=True):
-    """What decides besides the time which attempt counts."""
+    """Facts other than the time that decide which attempt counts."""
 
     readability: Callable[[Handin, Part], Readability] = lambda _, __: Readability(files=True)
-    """Of an attempt: of all notebooks, or of those that members of a group hand in together, or alone."""
+    """Of an attempt: for all notebooks, for the shared ones of a group, or for the individual ones."""
     choice: Callable[[Handin], StaffChoice | None] = lambda _: None
-    """Whether staff chose an attempt."""
+    """The decision of staff about an attempt, if there is one."""
 
 
 _NOTHING_KNOWN = AttemptFacts()
 
 
 class HeldParts(Struct, frozen=True):
-    """Which attempts have what, where members of a group hand in some of it together and some of it alone."""
+    """Which attempts contain shared or individual notebooks, if members of a group submit some of each."""
 
     together: Callable[[Handin], bool]
     alone: Callable[[Handin], bool]
 
 
 class Counting(Struct, frozen=True):
-    """What counts in one assignment."""
+    """The attempts that count in one assignment."""
 
     handins: tuple[Handin, ...]
-    """Of everybody for whom something was handed in, by name, with how it stands to the time."""
+    """Those of all students with a submission, by name, in relation to the deadline."""
     times: Schedule | None
     groups: tuple[StudentGroup, ...] = ()
 
 
 def everybody(course: Course, rubric: Rubric) -> Counting:
-    """What counts in an assignment.
+    """Return the attempts that count in an assignment.
 
     Raises:
         CourseError: there is no folder of submissions, or a list of the course is not usable.
-        RubricError: the rubric of an assignment that takes slip days earlier is not valid.
+        RubricError: the rubric of an assignment that uses slip days before this one is not valid.
     """
     now, name = datetime.now(UTC), rubric.assignment.name
     times = schedule.load(course, rubric)
     left: dict[str, int] = {}
     if times and times.common.terms.slip:
+        # Slip days are used in a fixed order, so the assignments before this one are evaluated first.
         for earlier in schedule.slip_order(course, name):
             other = rubrics.load(course.rubric(earlier))
             for one in _of_folder(course, other, schedule.load(course, other), left, now):
@@ -105,7 +106,7 @@ def _of_folder(
 
 
 def _readability(rubric: Rubric) -> Callable[[Handin, Part], Readability]:
-    """Each folder is read once, and only what is asked about."""
+    """Return a function that reads each folder once, and only if it is needed."""
     names = notebooks_of(rubric, "all")
 
     @cache
@@ -122,7 +123,7 @@ def notebooks_of(rubric: Rubric, part: Part) -> list[str]:
 
 
 def part_files(rubric: Rubric, *, alone: bool) -> list[str]:
-    """The paths of what a group hands in together, or of what each member hands in alone."""
+    """Return the paths of the files that a group submits together, or that each member submits alone."""
     found: dict[bool, list[str]] = {True: [], False: []}
     for one in rubric.assignment.notebooks:
         found[one.individual] += [f"{one.name}.ipynb", *one.own]
@@ -130,7 +131,7 @@ def part_files(rubric: Rubric, *, alone: bool) -> list[str]:
 
 
 def _holds_any(rubric: Rubric, paths: Sequence[str], attempt: Handin) -> bool:
-    """Whether one of these files was handed in, under whatever name and whether it can be read or not."""
+    """Decide whether one of these files was submitted, under whatever name and whether readable or not."""
     contents = read_folder(attempt.folder, rubric, only_notebooks=True).contents
     return any(not is_absent(contents[path]) for path in paths)
 
@@ -145,16 +146,17 @@ def settled(
     facts: AttemptFacts = _NOTHING_KNOWN,
     parts: HeldParts | None = None,
 ) -> list[Handin]:
-    """Of everybody the attempt that counts, by name; of a group's members, whoever of them handed it in.
+    """Return each student's attempt that counts, by name; members of a group share one, whoever submitted it.
 
     Args:
         attempts: by student, each the latest one first.
         times: of the assignment; None: the latest counts.
-        teams: who hands in together.
-        left: slip days before this assignment, by canonical id; who is not in it has all of them.
-        now: the time.
+        teams: groups of students who submit together.
+        slip_days_left: slip days before this assignment, by canonical id; students without an entry have all.
+        now: the current time.
         facts: which attempts can be read, and which ones staff chose.
-        parts: which attempts have what, where members hand in some of it alone; None: they share all of it.
+        parts: which attempts contain which part, if members submit some of it alone; None: they share all of
+            it.
     """
     holds = parts.together if parts else lambda _: True
     whole: dict[str, Handin] = {}
@@ -164,12 +166,15 @@ def settled(
         if canonical_id(student) not in member_of:
             whole[student] = rules.counting(found, "all")
     by_id = {canonical_id(student): found for student, found in attempts.items()}
+    # dict.fromkeys keeps each group once, in a stable order.
     for team in dict.fromkeys(member_of.values()):
         every = [one for who in team.members for one in by_id.get(canonical_id(who), ())]
+        # If no attempt has a shared notebook, the attempts still count, with that part missing.
         together = _latest_first(filter(holds, every)) or _latest_first(every)
         for member in team.members if together else ():
             own = by_id.get(canonical_id(member), ())
-            student = own[0].student if own else member  # as the folder is called, whatever its encoding
+            student = own[0].student if own else member  # the folder's name, in whichever Unicode form
+            # Slip days and decisions of staff are per member, so the choice is made for each.
             members = [_for(student, one, team) for one in together]
             whole[student] = rules.counting(members, "together" if parts else "all")
             if parts and (alone := _latest_first(filter(parts.alone, own))):
@@ -186,14 +191,14 @@ class _Rules(Struct, frozen=True):
     facts: AttemptFacts
 
     def counting(self, found: Sequence[Handin], part: Part) -> Handin:
-        """Return the attempt that counts: what staff chose, or else by the times, but nothing damaged.
+        """Return the attempt that counts: the choice of staff, or else by the times, but no damaged one.
 
-        An attempt that cannot be read does not count while there is another one that has all that can be
-        read of it, and more. One that came too late to be graded takes no other one's place.
+        An attempt that cannot be read does not count while another one has all of its readable notebooks, and
+        more. An attempt that came too late to be graded replaces no other.
 
         Args:
-            found: the latest one first.
-            part: which notebooks it is about (`AttemptFacts.readability`).
+            attempts: the latest one first.
+            part: the notebooks in question (`AttemptFacts.readability`).
         """
         chosen = [(choice.order, at) for at, one in enumerate(found) if (choice := self.facts.choice(one))]
         if chosen:
@@ -201,6 +206,7 @@ class _Rules(Struct, frozen=True):
             choice = self.facts.choice(attempt)
             return replace(self._timed([attempt]), chosen=choice.reason if choice else "")
         remaining, passed = list(found), list[PassedOver]()
+        # Each round removes one damaged attempt, so the loop ends.
         while True:
             counting = self._timed(remaining)
             if len(found) == 1 or not self._is_replaced(counting, found, part):
@@ -218,7 +224,7 @@ class _Rules(Struct, frozen=True):
         )
 
     def _timed(self, attempts: Sequence[Handin]) -> Handin:
-        """The attempt that counts by the time alone, with how it stands to the time allowed."""
+        """Return the attempt that counts by time alone, in relation to the deadline."""
         if self.times is None:
             return attempts[0]
         slip = self.times.common.terms.slip
@@ -227,16 +233,17 @@ class _Rules(Struct, frozen=True):
 
 
 def _with_own(handin: Handin, alone: Sequence[Handin], rules: _Rules) -> Handin:
-    """A member's submission with the folder of their own notebooks; the later of both is the time.
+    """Return a member's submission with their individual notebooks, and the later of both times.
 
-    An attempt without any of them, such as a newer one of the group's part, takes none of them back. Of two
-    parts one of which came too late to count, the other stands alone.
+    An attempt without individual notebooks, such as a newer one of the shared part, removes none. If one of
+    the two parts came too late to count, the other counts alone.
     """
     own = rules.counting([replace(one, group=handin.group) for one in alone], "alone")
-    if _is_refused(own) and not _is_refused(handin):  # what does not count takes nothing away
+    if _is_refused(own) and not _is_refused(handin):  # a refused part must not cost the other one
         return handin
     if _is_refused(handin) and not _is_refused(own):
         return replace(own, own=own.folder)
+    # An unknown time needs a decision by staff, so it must not be hidden by the known one.
     doubtful = own.timing is not None and bool(own.timing.doubt)
     later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
     timed = own if doubtful or later else handin
@@ -261,11 +268,11 @@ def _for(student: str, attempt: Handin, team: StudentGroup) -> Handin:
 
 
 def _latest_first(attempts: Iterable[Handin]) -> list[Handin]:
-    """What members handed in; one whose time is not known stands behind those whose time is."""
+    """Sort the members' attempts; one with an unknown time comes after those with a known time."""
     return sorted(attempts, key=_order, reverse=True)
 
 
 def _order(attempt: Handin) -> tuple[datetime, str]:
-    # Attempts of the same moment keep the order in which they came, which the service gives by number. Names
-    # of folders are chance there.
+    # Attempts of the same moment keep their order of arrival, which the service expresses by number;
+    # folder names are random there.
     return attempt.submitted_at or _LONG_AGO, attempt.student

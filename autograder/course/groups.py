@@ -1,11 +1,11 @@
-"""Students who hand in together: ``groups.csv`` beside the class list, a line for each member.
+"""Students who submit together: ``groups.csv`` next to the class list, a line for each member.
 
 group,student,assignment
 red,ada,
 red,bob,
 blue,ada,homework-2
 
-A line without an assignment holds for all of them; one that names an assignment stands before it.
+A line without an assignment applies to all of them; one that names an assignment overrides it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Membership(Struct, frozen=True):
     group: str
     student: str
     assignment: str = ""
-    """Empty: of all assignments."""
+    """Empty: all assignments."""
     line: int = 0
 
 
@@ -41,11 +41,12 @@ def read(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
 
     Raises:
         CourseError: it is no CSV file with these columns, or a line names an assignment that the course does
-            not have, or no group or student, or one that cannot be called so; names the line.
+            not have, no group or student, or an impossible name; names the line.
     """
     found = []
     for line, row in read_rows(path, "the list of groups", COLUMNS, needed=COLUMNS[:2]):
         place = f"{path}: line {line}"
+        # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:
             if fault := name_fault(row[column]):
                 raise CourseError(f"{place}: {column}: {row[column]!a} cannot be a name: {fault}")
@@ -56,10 +57,10 @@ def read(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
 
 
 def load(course: Course, name: str) -> tuple[StudentGroup, ...]:
-    """The groups of an assignment, by name; none where the course has no list.
+    """Return the groups of an assignment, by name; none if the course has no list.
 
     Raises:
-        CourseError: as in `read`; or a student is in two groups, which names all of them.
+        CourseError: as in `read_memberships`; or students are in two groups, all of which are named.
     """
     if not course.groups.is_file():
         return ()
@@ -70,7 +71,10 @@ def load(course: Course, name: str) -> tuple[StudentGroup, ...]:
 
 
 def of_assignment(lines: Iterable[Membership], name: str) -> tuple[StudentGroup, ...]:
-    """The groups of an assignment, members in the order of the list; of who is in two, the first counts."""
+    """Return the groups of an assignment, members in the order of the list.
+
+    For a student in two groups the first one counts.
+    """
     groups: dict[str, list[str]] = {}
     for group, student in ((found[0].group, found[0].student) for found in _memberships(lines, name)):
         groups.setdefault(group, []).append(student)
@@ -78,7 +82,7 @@ def of_assignment(lines: Iterable[Membership], name: str) -> tuple[StudentGroup,
 
 
 def twice(lines: Iterable[Membership], name: str) -> list[str]:
-    """A sentence for each student who stands twice for an assignment."""
+    """Return a sentence for each student who is listed twice for an assignment."""
     return [
         f"{found[0].student!a} stands twice for {name}: "
         + " and ".join(f"in {one.group!a} (line {one.line})" for one in found)
@@ -88,7 +92,7 @@ def twice(lines: Iterable[Membership], name: str) -> list[str]:
 
 
 def strangers(groups: Iterable[StudentGroup], known: Collection[str]) -> list[str]:
-    """A sentence for each member whom nobody knows, with the nearest id."""
+    """Return a sentence for each member who is not in the class, with the nearest id."""
     names = {canonical_id(student) for student in known}
     return [
         f"groups.csv: {student!a} of {group.name!a} is nobody in the class; {hint(student, known)}"
@@ -99,9 +103,9 @@ def strangers(groups: Iterable[StudentGroup], known: Collection[str]) -> list[st
 
 
 def list_mixed_variants(groups: Iterable[StudentGroup], manifest: Manifest | None) -> list[str]:
-    """Return a sentence for each group whose members were handed out different variants.
+    """Return a sentence for each group with members who got different variants.
 
-    One submission cannot answer both: it is graded by the variant of the member who handed it in.
+    One submission cannot answer both: it is graded by the variant of the member who submitted it.
     """
     found = []
     for group in groups if manifest else ():
@@ -115,19 +119,21 @@ def list_mixed_variants(groups: Iterable[StudentGroup], manifest: Manifest | Non
 
 
 def told(group: StudentGroup) -> str:
-    """A group as staff read it: its name and its members."""
+    """Format a group for staff: its name and its members."""
     return f"{ascii(group.name)[1:-1]} ({name_list(group.members)})"
 
 
 def by_student(groups: Iterable[StudentGroup]) -> dict[str, StudentGroup]:
-    """The group of every member, by canonical id."""
+    """Return the group of every member, by canonical id."""
+    # Lists and folders may spell an id in different Unicode forms; the canonical id makes them equal.
     return {canonical_id(student): group for group in groups for student in group.members}
 
 
 def _memberships(lines: Iterable[Membership], name: str) -> list[list[Membership]]:
-    """By student, the lines that hold for an assignment: those that name it, or else those of all."""
+    """Return by student the lines that apply to an assignment: those that name it, or else those for all."""
     of_student: dict[str, list[Membership]] = {}
     for one in lines:
         if one.assignment in ("", name):
             of_student.setdefault(canonical_id(one.student), []).append(one)
+    # Lines that name the assignment override general ones; two of the same rank are a fault of the list.
     return [[one for one in own if one.assignment] or own for own in of_student.values()]

@@ -1,7 +1,7 @@
-"""What was handed out: each student's variant and notebooks, signed, in the course's private folder.
+"""The signed record of the variants and notebooks that students got, in the course's private folder.
 
-A variant is drawn again whenever it is needed, and must agree with what stands here. So a rubric that is
-changed afterwards is noticed, instead of grading students on what they were never asked.
+A variant is drawn again whenever it is needed, and must agree with this record. So a later change of the
+rubric is detected, instead of grading students on questions that they never got.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ _FILE = "manifest.json"
 
 
 class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one student was given."""
+    """Variant and notebooks of one student."""
 
     variant: Variant
     notebooks: dict[str, str]
     """SHA-256 of each released notebook, by its name."""
     drawn_for: str = ""
-    """By whose id it was drawn, where a group has one variant; empty: the student's own."""
+    """The id it was drawn for, if a group has one variant; empty: the student's own."""
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a class was given for one assignment."""
+    """All variants of a class for one assignment."""
 
     assignment: str
     catalogues: dict[str, tuple[Fault, ...]]
-    """The faults as they were offered when the variants were drawn."""
+    """The available faults at the time when the variants were drawn."""
     students: dict[str, StudentRelease]
     """By id, in Unicode's composed form."""
     format: int = _FORMAT
 
     def of(self, student: str) -> StudentRelease | None:
-        """What a student was given; None when it was nothing of their own."""
+        """Return a student's release; None if the student has no personal one."""
         return self.students.get(canonical_id(student))
 
     def digest(self) -> str:
-        """SHA-256 of everything in it."""
+        """Return the SHA-256 of the whole manifest."""
         return hashlib.sha256(_canonical(self)).hexdigest()
 
 
@@ -58,10 +58,10 @@ class _Signed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(folder: Path, secret: bytes) -> Manifest | None:
-    """The manifest of an assignment; None when nothing personal was handed out.
+    """Load the manifest of an assignment; None if nothing personal was given out.
 
     Args:
-        folder: `Course.variants` of the assignment.
+        folder: `Course.locate_variants` of the assignment.
         secret: the course's.
 
     Raises:
@@ -78,6 +78,7 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
         signed = msgspec.json.decode(data, type=_Signed)
     except msgspec.MsgspecError as error:
         raise CourseError(f"{path}: damaged ({error}); restore it from a copy") from error
+    # The signature keeps anyone without the secret from assigning other variants.
     if not hmac.compare_digest(signed.signature.encode(), _signature(signed.manifest, secret).encode()):
         raise CourseError(
             f"{path}: its signature does not fit: it was changed, or belongs to another course secret; "
@@ -87,18 +88,19 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
 
 
 def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret: bytes) -> None:
-    """Keep a manifest and the notebooks it names, readable by their owner alone.
+    """Store a manifest and the notebooks it names, readable by their owner alone.
 
-    The manifest is written last, so that it never names what is not there.
+    The manifest is written last, so that it never names a missing notebook.
 
     Args:
-        folder: `Course.variants` of the assignment.
-        manifest: what was handed out.
-        notebooks: contents by SHA-256; those that lie in the folder already need not be given again.
+        folder: `Course.locate_variants` of the assignment.
+        manifest: the variants that were given out.
+        notebooks: contents by SHA-256; those already in the folder may be omitted.
         secret: the course's.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for digest, content in notebooks.items():
+        # Named by digest: equal notebooks are stored once, and a changed file is detected.
         path = _notebook(folder, digest)
         if not path.exists():
             atomic.write(path, content, mode=0o600)
@@ -107,7 +109,7 @@ def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret:
 
 
 def notebook(folder: Path, digest: str) -> bytes:
-    """A notebook as it was handed out.
+    """Read a notebook that was given out.
 
     Raises:
         CourseError: it is missing or was changed.
@@ -127,6 +129,7 @@ def _notebook(folder: Path, digest: str) -> Path:
 
 
 def _canonical(manifest: Manifest) -> bytes:
+    # Sorted keys: the signature must not depend on the order in which students were drawn.
     return msgspec.json.encode(manifest, order="sorted")
 
 

@@ -1,4 +1,4 @@
-"""Whether a rubric's ``reference`` and ``trials`` are there, told from their text: nothing is imported."""
+"""Check that a rubric's ``reference`` and ``trials`` exist, by reading source only: nothing is imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_references(course: Course, rubric: Rubric) -> None:
     """Refuse names of modules and functions that the reference folder does not have.
 
     Raises:
-        RubricError: one is missing, or its module is no Python; names the place and the nearest name.
+        RubricError: one is missing, or its module is not valid Python; names the place and the nearest name.
     """
     for place, reference in _stated(rubric):
         found = REFERENCE.fullmatch(reference)
@@ -31,6 +31,7 @@ def check_references(course: Course, rubric: Rubric) -> None:
             raise RubricError(f"{reference!r}: {folder}/ has no module {module}; {near}", place)
         shown = path.relative_to(course.root)
         try:
+            # A folder without __init__.py is a namespace package and binds no names.
             names = _names(parsed(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset()
         except (*UNREADABLE, OSError) as error:
             raise RubricError(f"{reference!r}: {shown} cannot be read: {error}", place) from error
@@ -39,7 +40,7 @@ def check_references(course: Course, rubric: Rubric) -> None:
 
 
 def _stated(rubric: Rubric) -> Iterator[tuple[Place, str]]:
-    """Every ``module:name`` of a rubric, with its place."""
+    """Yield every ``module:name`` of a rubric, with its place."""
     for number, question in enumerate(rubric.questions):
         place = Place(f"question {question.id!r}", "question", number)
         if question.reference:
@@ -53,7 +54,7 @@ def _stated(rubric: Rubric) -> Iterator[tuple[Place, str]]:
 
 
 def _file(course: Course, module: str) -> Path | None:
-    """The file of a module, or of a package."""
+    """Return the file of a module, or of a package."""
     path = course.reference.joinpath(*module.split("."))
     files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
     found = next((file for file in files if file.is_file()), None)
@@ -61,13 +62,13 @@ def _file(course: Course, module: str) -> Path | None:
 
 
 def _modules(folder: Path) -> list[str]:
-    """All modules below a folder, as a rubric names them."""
+    """Return all modules below a folder, as a rubric names them."""
     names = (path.relative_to(folder).with_suffix("").parts for path in sorted(folder.rglob("*.py")))
     return [".".join(parts).removesuffix(".__init__") for parts in names if parts != ("__init__",)]
 
 
 def _names(tree: ast.Module) -> frozenset[str] | None:
-    """What a module binds at its top; None where its text does not tell."""
+    """Return the names that a module binds at its top level; None if its source does not show them."""
     names: set[str] = set()
     for node in _top(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -76,11 +77,12 @@ def _names(tree: ast.Module) -> frozenset[str] | None:
             names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+    # A star import or a module's __getattr__ may provide any name.
     return None if names & {"*", "__getattr__"} else frozenset(names)
 
 
 def _top(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything of a module that is not inside a function or class."""
+    """Yield all nodes of a module that are not inside a function or class."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

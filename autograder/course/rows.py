@@ -1,4 +1,4 @@
-"""The lines of lists that people type as CSV files."""
+"""Rows of lists that staff maintain as CSV files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from autograder.errors import CourseError
 from autograder.tables import hint
 
 _BEYOND = "\0"
-"""Where values go that no column has: no column can be called so."""
+"""Key for surplus values of a row; no column can have this name."""
 _MOST_BYTES = 16 * 2**20
 
 
 def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
-    """The assignment that a line is about.
+    """Return the assignment that a row names.
 
     Raises:
         CourseError: the course has none of this name; names the nearest.
@@ -30,7 +30,7 @@ def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[st
 def read_rows(
     path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
 ) -> list[tuple[int, dict[str, str]]]:
-    """The lines of a CSV with their numbers, each value without the space around it.
+    """Return the rows of a CSV file with their line numbers, all values stripped.
 
     Raises:
         CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
@@ -42,6 +42,7 @@ def read_rows(
     if len(data) > _MOST_BYTES:
         raise CourseError(f"{path}: {len(data)} bytes are too many for {what}")
     try:
+        # Excel writes a byte order mark at the beginning.
         lines = data.decode("utf-8-sig").splitlines()
         reader = csv.DictReader(lines, restkey=_BEYOND, strict=True, skipinitialspace=True)
         names = tuple(reader.fieldnames or ())
@@ -57,6 +58,7 @@ def read_rows(
         raise CourseError(
             f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
         )
+    # Line 1 is the header.
     for line, row in enumerate(rows, start=2):
         if any(row.get(_BEYOND) or ()):
             raise CourseError(

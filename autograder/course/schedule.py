@@ -1,4 +1,4 @@
-"""When an exam is sat: ``exams.toml`` beside the class list. Times are facts of a course, not of a rubric.
+"""Times of assignments: ``exams.toml`` next to the class list. They belong to a course, not to a rubric.
 
 [dl4nlp-exam]
 start = 2026-02-12T10:00:00
@@ -37,81 +37,81 @@ from autograder.timestamps import SlipUse, Timing, Window
 from autograder.variants.drawing import canonical_id
 
 COMMON = "course"
-"""The table of ``exams.toml`` that holds for all assignments."""
+"""The table of ``exams.toml`` that applies to all assignments."""
 CLOCKS_DIFFER = timedelta(minutes=5)
-"""How far ahead of ours the clock of another machine may be."""
+"""Tolerance for clocks of other machines that are ahead of ours."""
 _NOTHING = timedelta(0)
 _SHARED = ("zone", "late", "grace_minutes", "penalty", "late_days", "counts")
 
 
 class Own(Struct, frozen=True):
-    """What one student has instead of the common times. TOML: ``[<assignment>.students.<id>]``."""
+    """One student's individual times. TOML: ``[<assignment>.students.<id>]``."""
 
     extra_minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 0
     start: datetime | None = None
     end: datetime | None = None
     late: Rule | None = None
-    """What a person decided about this student's late submission, or one whose time is not known."""
+    """The decision of staff about a late submission of this student, or one with an unknown time."""
 
 
 class SlipBank(Struct, frozen=True):
-    """The course's slip days, as one assignment has them."""
+    """The course's slip days from the point of view of one assignment."""
 
     days: int
     most: int
     place: int
-    """When its turn is: what takes days before it has a smaller one."""
+    """Its position in the order in which assignments use slip days."""
 
 
 class Times(Struct, frozen=True):
-    """When one assignment is sat. TOML: ``[<assignment>]``."""
+    """The times of one assignment. TOML: ``[<assignment>]``."""
 
     start: datetime | None = None
     """Default: none; then the end is a deadline, and nothing is too early."""
     end: datetime | None = None
-    """Default: the start and the minutes that the rubric allows."""
+    """Default: the start plus the minutes that the rubric allows."""
     zone: str = ""
-    """Whose clock the times are by; needed where they state no offset from UTC."""
+    """The zone of the times; required if they have no offset from UTC."""
     late: Rule = "review"
     grace_minutes: Annotated[int, Meta(ge=0, le=7 * 24 * 60)] = 0
-    """So soon after the end is still in time."""
+    """Grace period after the end."""
     penalty: Penalty | None = None
-    """What ``late = "penalty"`` costs."""
+    """The penalty for ``late = "penalty"``."""
     late_days: DayLength = "calendar"
     """When a day of lateness ends, for penalties per day and slip days."""
     counts: Counts | None = None
-    """Default: "last" where late ones count or cost points, otherwise "in-time"."""
+    """Default: "last" if late attempts count or cost points, otherwise "in-time"."""
     students: Mapping[str, Any] = {}
     groups: Mapping[str, Any] = {}
     """As `students`, for all members of a group."""
     slip_days: SlipBank | None = None
-    """From ``[course.slip_days]``, which alone states it."""
+    """From ``[course.slip_days]``, the only place where it may be set."""
 
 
 class SlipStated(Struct, frozen=True):
-    """A bank of slip days. TOML: ``[course.slip_days]``."""
+    """The settings for slip days. TOML: ``[course.slip_days]``."""
 
     days: Annotated[int, Meta(ge=1, le=366)]
     """For each student, over all assignments together."""
     most: Annotated[int, Meta(ge=1, le=366)] | None = None
-    """For one assignment; default: all of them."""
+    """For one assignment; default: no separate limit."""
     assignments: tuple[str, ...] | None = None
-    """In the order in which they take days; default: those with an end alone, the earliest end first."""
+    """In the order in which they use days; default: those with only an end, the earliest end first."""
 
 
 class BestOf(Struct, frozen=True):
-    """Of several assignments the best ones count. TOML: ``[course.best_of]``."""
+    """The best of several assignments count. TOML: ``[course.best_of]``."""
 
     drop: Annotated[int, Meta(ge=0, le=100)]
-    """So many of the lowest are left out."""
+    """Number of lowest results that are left out."""
     assignments: tuple[str, ...] | None = None
-    """Default: those with an end alone, the earliest end first."""
+    """Default: those with only an end, the earliest end first."""
 
 
 class Common(Struct, frozen=True):
-    """What holds for every assignment with an end alone that does not say otherwise. TOML: ``[course]``.
+    """Defaults for every assignment with only an end. TOML: ``[course]``.
 
-    The zone holds for all of them.
+    The zone applies to all assignments.
     """
 
     zone: str = ""
@@ -125,39 +125,40 @@ class Common(Struct, frozen=True):
 
 
 class Schedule(Struct, frozen=True):
-    """Everybody's window of one assignment."""
+    """The time windows of all students for one assignment."""
 
     common: Window
     own: Mapping[str, Window]
-    """By canonical id."""
+    """Individual windows by canonical id."""
     late: Rule = "review"
-    """What becomes of late submissions."""
+    """The rule for late submissions."""
     decided: Mapping[str, Rule] = {}
-    """What a person decided about one student's, by canonical id."""
+    """Decisions of staff about single students, by canonical id."""
     counts: Counts | None = None
-    """Which attempt counts; None: as the rule has it (`lateness.COUNTS`)."""
+    """The attempt that counts; None: depends on the rule (`lateness.COUNTS`)."""
 
     def of(self, student: str) -> Window:
-        """The window of one student."""
+        """Return the window of one student."""
         return self.own.get(canonical_id(student), self.common)
 
     def of_members(self, members: Iterable[str]) -> Window:
-        """The window of students who hand in together: that of the one who has most time."""
+        """Return the window of students who submit together: that of the member with the latest end."""
+        # In favour of the students: an extension of one member helps the whole group.
         return max((self.of(student) for student in members), key=lambda window: window.end)
 
     def personal(self, student: str) -> Window:
-        """The window of one student, to be told in a notebook that nobody else gets."""
+        """Return the window of one student, for a notebook that only this student gets."""
         return replace(self.of(student), own=True)
 
     def rule(self, student: str) -> Rule:
-        """What becomes of a late submission of one student."""
+        """Return the rule for a late submission of one student."""
         return self.decided.get(canonical_id(student), self.late)
 
     def check_students(self, known: Collection[str]) -> None:
-        """Extra time for a name that nobody has is a misspelt one.
+        """Refuse individual times for unknown students: the name is probably misspelt.
 
         Raises:
-            CourseError: a student with times of their own is not known; names the nearest.
+            CourseError: a student with individual times is not known; names the nearest.
         """
         for student, hint in self.strangers(known).items():
             raise CourseError(
@@ -165,20 +166,20 @@ class Schedule(Struct, frozen=True):
             )
 
     def strangers(self, known: Collection[str]) -> dict[str, str]:
-        """Students with times of their own who are not among these, each with the nearest name."""
+        """Return students with individual times who are not in the class, with the nearest id."""
         names = {canonical_id(student) for student in known}
         return {student: tables.hint(student, names) for student in self.own if student not in names}
 
     def counting(self, attempts: Iterable[Handin], now: datetime, left: int = 0) -> Handin:
-        """The attempt that counts, with how it stands to the time.
+        """Return the attempt that counts, in relation to the deadline.
 
-        That is the last one in time, if there is any, or where the course says so the last one at all. One
-        that is refused never stands before one that is not.
+        It is the last one in time, if there is any, or simply the last one if the course says so. A refused
+        attempt never counts if there is one that is not refused.
 
         Args:
-            attempts: of one student; the first is what was collected last.
-            now: the time; what claims to be of later is not believed.
-            left: how many slip days the student has.
+            attempts: of one student; the first is the one collected last.
+            now: the current time; a later submission time is not believed.
+            slip_days_left: the student's remaining slip days.
         """
         latest, *earlier = (self._timed(attempt, now, left) for attempt in attempts)
         if latest.timing is None or not latest.timing.late:
@@ -186,6 +187,7 @@ class Schedule(Struct, frozen=True):
         counts = self.counts or COUNTS[latest.timing.rule]
         if latest.timing.rule == "accept" or (counts == "last" and not latest.timing.refused):
             return latest
+        # An attempt with an unknown time must not replace one with a known time.
         known = [one for one in earlier if one.timing and not one.timing.doubt]
         in_time = [one for one in known if one.timing and not one.timing.late]
         taken = [one for one in (latest, *known) if one.timing and not one.timing.refused]
@@ -199,10 +201,12 @@ class Schedule(Struct, frozen=True):
         moment, rule = handin.submitted_at, self.rule(handin.student)
         slip = window.terms.slip
         kept = SlipUse(0, left, slip.days) if slip else None
+        # A submission without a known time is never refused; staff decide.
         if moment is None:
             return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule, slip=kept))
         stated = timestamps.format_moment(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
+        # A future time is a fault of a clock or a forgery: nothing is concluded from it.
         if moment > now + CLOCKS_DIFFER:
             timing = Timing(window, doubt=f"{told} still to come.", rule=rule, slip=kept)
         elif window.start and moment < window.start:
@@ -212,9 +216,10 @@ class Schedule(Struct, frozen=True):
         return replace(handin, timing=timing)
 
     def _late(self, student: str, window: Window, moment: datetime, left: int) -> Timing:
-        """How a delay is dealt with: grace, then slip days, then the rule for what is left of it."""
+        """Apply the rules to a delay: grace period, then slip days, then the rule for the uncovered part."""
         terms, rule = window.terms, self.rule(student)
         late = moment.astimezone(UTC) - window.end
+        # Within the grace period nothing is late; beyond it the full delay since the deadline counts.
         if late <= max(terms.grace, _NOTHING):
             use = SlipUse(0, left, terms.slip.days) if terms.slip else None
             return Timing(window, rule=rule, slip=use)
@@ -222,10 +227,11 @@ class Schedule(Struct, frozen=True):
         used, use = 0, None
         if terms.slip:
             used = min(days, left, terms.slip.most)
+            # A decision of staff replaces the rule, so it uses no slip days.
             decided = canonical_id(student) in self.decided
             uncovered = moment - end_of_day(window.end, used, terms.days)
             if rule == "accept" or decided or (used < days and self._refused(terms, rule, uncovered)):
-                used = 0  # days that buy nothing are not spent
+                used = 0  # days without a benefit are not used up
             use = SlipUse(used, left - used, terms.slip.days)
         covered = min(end_of_day(window.end, used, terms.days) - window.end.astimezone(UTC), late)
         rest = late - covered
@@ -237,7 +243,7 @@ class Schedule(Struct, frozen=True):
 
     @staticmethod
     def _refused(terms: Terms, rule: Rule, uncovered: timedelta) -> bool:
-        """Whether what slip days leave of a delay is more than is taken."""
+        """Decide whether the delay that slip days do not cover is too long to be graded."""
         closed = rule == "penalty" and terms.penalty is not None and terms.penalty.closed(uncovered)
         return rule == "refuse" or closed
 
@@ -247,7 +253,7 @@ def _moment(handin: Handin) -> datetime:
 
 
 def stated(course: Course, name: str) -> Any:
-    """What ``exams.toml`` says of an assignment, as it is written; None where it says nothing.
+    """Return the table of an assignment in ``exams.toml``, with defaults filled in; None if there is none.
 
     Raises:
         CourseError: the file cannot be read, or names an assignment that does not exist.
@@ -268,7 +274,7 @@ def stated(course: Course, name: str) -> Any:
         order = _in_order(slip.assignments, written, place, "slip_days") if slip else ()
     except RubricError as error:
         raise CourseError(str(error)) from error
-    # What is said of lateness is said of homework: an exam's end is another matter.
+    # The common rules about lateness are meant for homework, not for exams, which have a start.
     shared = ("zone",) if "start" in table else _SHARED
     whole = {**{key: written[COMMON][key] for key in shared if key in written[COMMON]}, **table}
     if common.slip_days and name in order:
@@ -279,19 +285,21 @@ def stated(course: Course, name: str) -> Any:
 
 
 def _written(course: Course, name: str) -> dict[str, Any]:
-    """``exams.toml`` as it is written; empty where there is none.
+    """Read ``exams.toml``; empty if it does not exist.
 
     Raises:
-        CourseError: as in `stated`.
+        CourseError: as in `read_table`.
     """
     path = course.exams
     if not path.exists():
         return {}
     known = (*course.assignments(), name)
+    # An assignment of this name would share its table with the defaults.
     if COMMON in known:
         raise CourseError(f"{path}: an assignment cannot be called {COMMON!r} where times are stated")
     written = tables.read(path)
     try:
+        # A misspelt table would otherwise leave an assignment without a deadline.
         tables.check_known_keys(written, (*known, COMMON), str(path))
     except RubricError as error:
         raise CourseError(str(error)) from error
@@ -305,10 +313,10 @@ def _common(table: Any, place: str) -> Common:
 
 
 def best_of(course: Course) -> tuple[tuple[str, ...], int]:
-    """The assignments that make a course's total, in order, and how many of the lowest are left out.
+    """Return the assignments that make up a course's total, in order, and the number of lowest to drop.
 
     Raises:
-        CourseError: as in `stated`.
+        CourseError: as in `read_table`.
     """
     written = _written(course, "")
     place = f"{course.exams}: [{COMMON}]"
@@ -326,10 +334,10 @@ def best_of(course: Course) -> tuple[tuple[str, ...], int]:
 def _in_order(
     named: tuple[str, ...] | None, written: Mapping[str, Any], place: str, what: str
 ) -> tuple[str, ...]:
-    """Some assignments in order: those that are named, or those with an end alone, by their common ends.
+    """Return assignments in order: the named ones, or those with only an end, sorted by their common ends.
 
     Raises:
-        RubricError: one that is stated has no times, or stands twice.
+        RubricError: a named one has no times, or is listed twice.
     """
     timed = {name: one for name, one in written.items() if name != COMMON and isinstance(one, Mapping)}
     if named is not None:
@@ -345,14 +353,15 @@ def _in_order(
         for name, end in ends.items()
         if isinstance(end, datetime)
     }
+    # The name breaks ties, so that the order is stable.
     return tuple(sorted(moments, key=lambda name: (moments[name].astimezone(UTC), name)))
 
 
 def load(course: Course, rubric: Rubric) -> Schedule | None:
-    """When an assignment is sat; None where ``exams.toml`` says nothing of it.
+    """Load the schedule of an assignment; None if ``exams.toml`` has no times for it.
 
     Raises:
-        CourseError: as in `stated`; or the times are impossible ones, and the error names the place.
+        CourseError: as in `read_table`; or the times are impossible, and the error names the place.
     """
     name = rubric.assignment.name
     table = stated(course, name)
@@ -365,10 +374,10 @@ def load(course: Course, rubric: Rubric) -> Schedule | None:
 
 
 def slip_order(course: Course, before: str) -> tuple[str, ...]:
-    """The assignments that take slip days before another one, in order.
+    """Return the assignments that use slip days before another one, in order.
 
     Raises:
-        CourseError: as in `stated`.
+        CourseError: as in `read_table`.
     """
     tables_ = {name: stated(course, name) for name in course.assignments()}
     places = {
@@ -380,22 +389,22 @@ def slip_order(course: Course, before: str) -> tuple[str, ...]:
 
 
 def read(table: Any, rubric: Rubric, place: str, teams: Collection[StudentGroup] = ()) -> Schedule:
-    """The schedule of one assignment from its table.
+    """Build the schedule of one assignment from its table.
 
     Args:
-        table: as it is written, with what holds for all assignments in it.
+        table: as in the file, with the defaults of the course filled in.
         rubric: of the assignment.
-        place: where the table stands, for errors.
-        teams: who hands in together, for times of a group.
+        place: position of the table, for errors.
+        teams: groups of students who submit together, for times of a group.
 
     Raises:
-        RubricError: a key is unknown, has another type, or states impossible times.
+        RubricError: a key is unknown, has another type, or gives impossible times.
     """
     if not isinstance(table, Mapping):
         raise RubricError("expected a table with start, and zone or end", place)
     try:
         return _read(table, rubric, place, teams)
-    except OverflowError as error:  # the first and the last day of all have no counterpart in other zones
+    except OverflowError as error:  # datetime's first and last day overflow in other zones
         raise RubricError("a time is outside of the years 1 to 9999", place) from error
 
 
@@ -429,13 +438,14 @@ def _read(table: Mapping[str, Any], rubric: Rubric, place: str, teams: Collectio
             raise RubricError(f"there is no such group; {tables.hint(name, members)}", where)
         window, late = of_its_own(entry, where)
         for student in map(canonical_id, members[name]):
+            # Individual extra time is kept if it is longer than the group's.
             own[student] = max(own.get(student, window), window, key=lambda one: one.end)
             decided |= {student: late} if late and student not in decided else {}
     return Schedule(common, own, times.late, decided, times.counts)
 
 
 def _needed(rubric: Rubric) -> timedelta:
-    """How long everybody must have, from start to end."""
+    """Return the minimum length of every window, from start to end."""
     exam = rubric.assignment.exam
     return timedelta(minutes=exam.whole_minutes if exam else 0)
 
@@ -454,10 +464,10 @@ def _common_window(times: Times, zone: tzinfo | None, rubric: Rubric, place: str
 
 
 def _terms(times: Times, place: str) -> Terms:
-    """What is said about lateness.
+    """Return the rules about lateness.
 
     Raises:
-        RubricError: a penalty is needed and not stated, or not usable.
+        RubricError: a penalty is required but missing, or not usable.
     """
     if times.penalty and (fault := times.penalty.fault()):
         raise RubricError(fault, place, "penalty")
@@ -471,7 +481,7 @@ def _terms(times: Times, place: str) -> Terms:
 def _own(
     own: Own, common: Window, zone: tzinfo | None, needed: timedelta, zone_name: str, *, place: str
 ) -> Window:
-    """One student's window: the common one with other ends, or as long elsewhere, and extra time after it."""
+    """Return one student's window: the common one with the individual start, end or extra time applied."""
     if own.end and own.extra_minutes:
         raise RubricError("state either end or extra_minutes, not both", place)
     start = _at(own.start, zone, f"{place}: start") if own.start else common.start
@@ -499,7 +509,7 @@ def _zone(times: Times, place: str) -> tzinfo | None:
 
 
 def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
-    """A moment of the file, by the clock of the zone where one is stated."""
+    """Return a moment of the file in the zone, if one is set."""
     if moment.tzinfo is not None:
         return moment.astimezone(zone) if zone else moment
     if zone is None:
@@ -511,7 +521,8 @@ def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
 
 
 def _after(start: datetime, length: timedelta) -> datetime:
-    """So much later by a stopwatch, also in a night in which clocks are changed."""
+    """Add an elapsed time, correct across clock changes."""
+    # Python adds to local times without regard to clock changes.
     return (start.astimezone(UTC) + length).astimezone(start.tzinfo)
 
 
@@ -520,6 +531,7 @@ def _window(start: datetime | None, end: datetime, needed: timedelta, zone: str,
         length = end.astimezone(UTC) - start.astimezone(UTC)
         if length <= _NOTHING:
             raise RubricError(f"{end} is not after the start, {start}", place, "end")
+        # The rubric promises these minutes to every student.
         if length < needed:
             raise RubricError(
                 f"{timestamps.duration(length)} from start to end, but the rubric allows "

@@ -1,6 +1,6 @@
-"""The files of one submission: which of them is asked for, what lies in archives, and what nobody looks at.
+"""The files of one submission: the expected ones, the content of archives, and files that are not graded.
 
-Everything here was written by a student. Files are found by name, read within limits and never followed.
+All of it was written by a student. Files are found by name, read within limits and never followed as links.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ MOST_ARCHIVES = 20
 MOST_SNIFFED = 10
 """Files of another ending that are read to see whether they contain a notebook."""
 MOST_COPIES = 5
-"""Other notebooks beside the one that is graded that are compared with it."""
+"""Other notebooks next to the graded one that are compared with it."""
 MOST_NAMED = 5
 """Files that one sentence names."""
 MOST_PICTURES, _MOST_PICTURE = 10, 3 << 20
-"""Pictures beside the notebook that its texts may show, and bytes of each."""
+"""Pictures next to the notebook that its texts may show, and the maximum size of each in bytes."""
 _MOST_NAME = 80
 _IN_MEMORY = 8 << 20
-"""Bytes of an archive from which it lies on disk while it is read."""
+"""Archives above this size in bytes are spooled to disk while they are read."""
 _NOTEBOOK = ".ipynb"
 _PRESENT = 0
-"""So many bytes are read of a file of which only the presence matters."""
+"""Maximum size for files of which only the existence is needed: their content is not read."""
 ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _EXPORTS = frozenset((".html", ".htm", ".pdf", ".txt", ".json", ".md", ".docx"))
-"""How files end that students hand in by mistake in the place of a notebook."""
+"""Endings of files that students submit by mistake instead of a notebook."""
 SCANS = (".jpg", ".jpeg", ".png", ".heic", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg")
-"""How pictures end."""
+"""Endings of pictures."""
 _CHECKPOINTS = ".ipynb_checkpoints"
 _OF_PROGRAMS = frozenset(("thumbs.db", "desktop.ini"))
 """Files that operating systems leave in folders."""
 CHECK_FILE = "coursecheck.py"
 ABSENT = frozenset(("missing", "no-notebook", "unread-files"))
-"""Codes of errors about a notebook that is not there, unlike one that is there and cannot be read."""
+"""Error codes for a notebook that is missing, as opposed to one that cannot be read."""
 
 
 class SubmissionFiles(Struct, frozen=True):
-    """What lies in the folder of one submission."""
+    """The files in the folder of one submission."""
 
     contents: Mapping[str, bytes | NotebookError]
-    """By path that is asked for; an error if the file is not there or cannot be read."""
+    """By expected path; an error if the file is missing or cannot be read."""
     taken: Mapping[str, str] = {}
-    """Where the files lay that were not found under the name that is asked for, by path."""
+    """Expected path → original path, for files found under another name."""
     unread: tuple[str, ...] = ()
-    """Files that are not graded, although they may contain somebody's work; in ASCII."""
+    """Files that are not graded although they may contain the student's work; in ASCII."""
     beside: tuple[str, ...] = ()
     """Further files that are not graded: they matter only if work is missing. In ASCII."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks and pictures beside those that are graded, by their printable names."""
+    """Other notebooks and pictures next to the graded ones, by their printable names."""
 
 
 class Readability(Struct, frozen=True):
@@ -71,13 +71,13 @@ class Readability(Struct, frozen=True):
 
     readable: frozenset[str] = frozenset()
     unreadable: Mapping[str, str] = {}
-    """By name, why it cannot be read."""
+    """By name, the reason why it cannot be read."""
     files: bool = False
-    """Files that belong to a notebook were handed in."""
+    """Files that belong to a notebook were submitted."""
 
     @property
     def is_damaged(self) -> bool:
-        """Whether something of it cannot be read, or nothing of it is what was asked for."""
+        """Whether part of it cannot be read, or it contains no expected file at all."""
         return bool(self.unreadable) or not (self.readable or self.files)
 
     @property
@@ -87,12 +87,12 @@ class Readability(Struct, frozen=True):
         return told or "None of the files that were asked for is in it."
 
     def restricted(self, notebooks: Collection[str]) -> Readability:
-        """Return the same of some of the notebooks."""
+        """Return the readability of some of the notebooks only."""
         unreadable = {name: reason for name, reason in self.unreadable.items() if name in notebooks}
         return Readability(self.readable & frozenset(notebooks), unreadable, self.files)
 
     def replaces(self, other: Readability) -> bool:
-        """Whether an attempt counts in the place of another: that one is damaged, and this has all it has."""
+        """Decide whether this attempt counts instead of another: that one is damaged, and this has more."""
         return other.is_damaged and self.readable > other.readable
 
 
@@ -106,7 +106,7 @@ def notebook_fault(data: bytes) -> NotebookError | None:
 
 
 def readability(contents: Mapping[str, bytes | NotebookError], notebooks: Collection[str]) -> Readability:
-    """Find out which notebooks of an attempt can be read.
+    """Determine which notebooks of an attempt can be read.
 
     Args:
         contents: of its files by path.
@@ -127,7 +127,7 @@ def readability(contents: Mapping[str, bytes | NotebookError], notebooks: Collec
 
 
 def asked_files(rubric: Rubric) -> dict[str, int]:
-    """Return the paths of all files that are graded or go with what is graded, with the most bytes of each.
+    """Return the paths of all files that are graded or accompany graded ones, with the maximum size of each.
 
     Notebooks come first.
     """
@@ -137,22 +137,23 @@ def asked_files(rubric: Rubric) -> dict[str, int]:
 
 
 def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -> SubmissionFiles:
-    """Read the files of a submission that the rubric asks for; nothing is raised for what is wrong with one.
+    """Read the files of a submission that the rubric expects; never raises for a fault in one of them.
 
-    Archives are looked into only if something is not there under its own name.
+    Archives are searched only if a file is missing under its own name.
 
     Args:
         folder: of the submission.
         rubric: of the assignment.
-        only_notebooks: leave other files empty, which may be large; whether they are there is known all the
-            same.
+        only_notebooks: do not read other files, which may be large; their existence is still checked.
     """
     asked = asked_files(rubric)
+    # A link could lead to another student's submission.
     if folder.is_symlink():
         fault = NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
         return SubmissionFiles(dict.fromkeys(asked, fault))
     if only_notebooks:
         asked = {path: most if path.endswith(_NOTEBOOK) else _PRESENT for path, most in asked.items()}
+    # Files under their expected names take precedence over anything found elsewhere.
     contents = {path: _read_at(folder, path, most) for path, most in asked.items()}
     taken: dict[str, str] = {}
     loose: list[str] = []
@@ -164,12 +165,12 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
                 names = [*found, *(one.place for one in listing.refused)]
                 if any(is_absent(one) for one in contents.values()):
                     names += _read_elsewhere(found, asked, contents, taken, opened)
-                checkpoints = _checkpoints(folder, opened)  # never graded in the place of a notebook
+                checkpoints = _checkpoints(folder, opened)  # never graded instead of a notebook
                 found |= checkpoints
                 names += checkpoints
                 loose = [name for name in dict.fromkeys(names) if _is_loose(name, contents, taken, rubric)]
                 copies = {} if only_notebooks else _read_copies(found, loose, asked, opened)
-        except (OSError, SourceError):  # the folder changed, or cannot be looked at: what was read stands
+        except (OSError, SourceError):  # the folder changed or is unreadable: keep the rest
             loose = []
     notebooks = [path for path in asked if path.endswith(_NOTEBOOK)]
     unread = _unread(loose, contents, notebooks)
@@ -178,23 +179,24 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
 
 
 def is_absent(content: bytes | NotebookError) -> bool:
-    """Whether a file is not there, unlike one that is there and cannot be read."""
+    """Decide whether a file is missing, as opposed to one that exists and cannot be read."""
     return isinstance(content, NotebookError) and content.code in ABSENT
 
 
 def explain_absent(
     contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str], unread: Sequence[str]
 ) -> dict[str, bytes | NotebookError]:
-    """Return the contents, with the reason why each notebook that is not there is not.
+    """Return the contents, with a reason for each notebook that is missing.
 
-    Only a notebook that lacks beside another one that was handed in is simply missing. If none was, or if a
-    file may be it, somebody has to look.
+    A notebook is simply missing only if another one was submitted. If none was, or if another file may be the
+    notebook, it needs manual review.
     """
     nothing = all(is_absent(contents[path]) for path in notebooks)
     explained = dict(contents)
     for path in notebooks:
         if not is_absent(contents[path]):
             continue
+        # The notebook may be among these files, so staff must look before a zero is given.
         if unread:
             explained[path] = NotebookError(
                 "unread-files", f"{path} is not among the files that were handed in: {name_files(unread)}."
@@ -207,7 +209,7 @@ def explain_absent(
 
 
 def files_beside(loose: Iterable[str], unread: Collection[str]) -> tuple[str, ...]:
-    """Return the files that are not graded and not in ``unread``, without those that no student writes."""
+    """Return the files that are not graded and not in ``unread``, without files that programs create."""
     names = [printable_name(name) for name in loose if not _is_made_by_programs(name)]
     return tuple(name for name in names if name not in unread)
 
@@ -223,12 +225,12 @@ def _read_copies(
     asked: Collection[str],
     opened: contextlib.ExitStack,
 ) -> dict[str, bytes]:
-    """Read the first notebooks and pictures that are not graded; what cannot be read is left out.
+    """Read the first notebooks and pictures that are not graded; unreadable ones are omitted.
 
     Args:
-        found: all files of the folder.
-        loose: those that are not graded; archives among them are looked into.
-        asked: the paths that are asked for.
+        packed_files: all files of the folder.
+        ungraded: those that are not graded; archives among them are searched.
+        expected: the expected paths.
         opened: keeps archives open while their files are read.
     """
     files = {name: found[name] for name in loose if name in found}
@@ -244,7 +246,7 @@ def _read_copies(
 
 
 def _checkpoints(folder: Path, opened: contextlib.ExitStack) -> dict[str, PackedFile]:
-    """Return the notebooks that Jupyter kept when they were saved, by path; nothing is followed."""
+    """Return the checkpoints that Jupyter made when notebooks were saved, by path; no link is followed."""
     inside = folder / _CHECKPOINTS
     if inside.is_symlink() or not inside.is_dir():
         return {}
@@ -253,7 +255,7 @@ def _checkpoints(folder: Path, opened: contextlib.ExitStack) -> dict[str, Packed
 
 
 def is_hidden_notebook(name: str) -> bool:
-    """Whether a file is a notebook that Jupyter or an editor keeps besides, such as a checkpoint."""
+    """Decide whether a file is a notebook that Jupyter or an editor made, such as a checkpoint."""
     return _is_hidden(name) and name.casefold().endswith(_NOTEBOOK)
 
 
@@ -262,7 +264,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def files_to_compare(loose: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the first notebooks and pictures that are not graded, with the most bytes of each."""
+    """Return the first notebooks and pictures that are not graded, with the maximum size of each."""
     names = list(loose)
     notebooks = [name for name in names if name.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]
     pictures = [name for name in names if name.casefold().endswith(SCANS)][:MOST_PICTURES]
@@ -276,7 +278,7 @@ def loose_files(
 
     Args:
         names: of all files.
-        contents: what is graded, by path; an error or nothing for what is not there.
+        contents: of the graded files, by path; an error or nothing for missing ones.
         rubric: of the assignment.
     """
     found = {path: contents.get(path, NotebookError("missing", path)) for path in asked_files(rubric)}
@@ -300,13 +302,13 @@ def expand_archives(
     faults: list[RefusedFile],
     opened: contextlib.ExitStack,
 ) -> Iterator[tuple[str, PackedFile]]:
-    """Yield all files; archives that a student handed in are unpacked once, in the place where they lie.
+    """Yield all files; archives that a student submitted are unpacked once, in their own folder.
 
     Args:
         files: by path.
-        expected: the paths that are asked for; an archive among them stays as it is.
-        label: whose files they are, for what is told.
-        faults: is told what cannot be taken.
+        expected: the expected paths; an archive among them is not unpacked.
+        label: the owner of the files, for messages.
+        faults: receives the files that were refused.
         opened: keeps archives open while their files are read.
     """
     number = 0
@@ -320,6 +322,7 @@ def expand_archives(
             faults.append(RefusedFile(place, f"more than {MOST_ARCHIVES} archives are not unpacked"))
             continue
         try:
+            # zipfile needs a seekable file, and the entry is a stream.
             copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
             for part in entry.chunks():
                 copy.write(part)
@@ -329,13 +332,18 @@ def expand_archives(
             continue
         faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
         above = name.rpartition("/")[0]
+        # Archives inside archives are not unpacked, which rules out nested bombs.
         for inner in listing.entries:
             yield f"{above}/{inner.path}".lstrip("/"), inner
 
 
 def place_files(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
-    """Return where each file goes: out of a folder around all of them, and under the name that is graded."""
+    """Return the target path of each file.
+
+    A folder around all files is removed, and each file gets the expected name it is meant for.
+    """
     places = {name: name for name in files}
+    # Students often zip a folder around their files, sometimes several levels deep.
     while places and not set(expected) & set(places.values()):
         firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
         if len(firsts) != 1 or not all("/" in place for place in places.values()):
@@ -349,10 +357,10 @@ def place_files(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dic
 
 
 class NotebookFinder:
-    """Says of files whether they contain a notebook, whatever they are called; only of the first few.
+    """Detect notebooks by content, whatever their names; only for the first few files.
 
     Args:
-        read: gives the bytes of a file by name; may raise SourceError.
+        read: returns the bytes of a file by name; may raise SourceError.
     """
 
     def __init__(self, read: Callable[[str], bytes]) -> None:
@@ -360,9 +368,9 @@ class NotebookFinder:
         self._known: dict[str, bool] = {}
 
     def __call__(self, name: str) -> bool:
-        """Whether a file contains a notebook."""
+        """Return whether a file contains a notebook."""
         if name not in self._known:
-            if len(self._known) >= MOST_SNIFFED:  # unpacking and parsing cost much, and anybody can send many
+            if len(self._known) >= MOST_SNIFFED:  # unpacking and parsing are expensive; prevents DoS
                 return False
             try:
                 self._known[name] = notebook_fault(self._read(name)) is None
@@ -372,9 +380,10 @@ class NotebookFinder:
 
 
 def _read_at(folder: Path, path: str, most: int) -> bytes | NotebookError:
-    """The file at its path, or else where browsers and platforms leave it, without its folders."""
+    """Read the file at its path, or without its folders, which browsers and platforms drop."""
     found = _content(folder, path, most)
     name = path.rpartition("/")[2]
+    # Platforms flatten folders: data/table.csv arrives as table.csv.
     if not is_absent(found) or name == path:
         return found
     other = _content(folder, name, most)
@@ -400,12 +409,13 @@ def _read_elsewhere(
     taken: dict[str, str],
     opened: contextlib.ExitStack,
 ) -> list[str]:
-    """Read what is not there under its own name from copies and archives; returns what archives add."""
+    """Read missing files from copies and archives; return the names that archives add."""
     faults: list[RefusedFile] = []
     sources: dict[str, str] = {}
     files: dict[str, PackedFile] = {}
     packed = {name: one for name, one in found.items() if PurePosixPath(name).suffix.casefold() == ".zip"}
     files |= {name: one for name, one in found.items() if name not in packed}
+    # Loose files come first: setdefault prefers them to files in archives.
     for name, entry in packed.items():
         for inner, file in expand_archives({name: entry}, asked, "", faults, opened):
             if files.setdefault(inner, file) is file:
@@ -415,7 +425,7 @@ def _read_elsewhere(
             contents[place] = _packed_content(files[name], place, asked[place])
             taken[place] = f"{sources[name]}/{name}" if name in sources else name
     used = {sources[name] for name in sources if f"{sources[name]}/{name}" in taken.values()}
-    taken |= {archive: archive for archive in used}  # its other files are named, and not the archive
+    taken |= {archive: archive for archive in used}  # its other files are reported instead
     return [f"{archive}/{name}" for name, archive in sources.items()] + [one.place for one in faults]
 
 
@@ -427,9 +437,9 @@ def _packed_content(entry: PackedFile, path: str, most: int) -> bytes | Notebook
 
 
 def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str], rubric: Rubric) -> bool:
-    """Whether a file is neither graded nor part of what was given out.
+    """Decide whether a file is neither graded nor part of the release.
 
-    A hidden file is looked at only if it is a notebook and no other was handed in.
+    A hidden file is considered only if it is a notebook and no other was submitted.
     """
     notebooks = [path for path in asked_files(rubric) if path.endswith(_NOTEBOOK)]
     has_notebook = any(isinstance(contents.get(path), bytes) for path in notebooks)
@@ -449,10 +459,10 @@ def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str
 def _unread(
     loose: Iterable[str], contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str]
 ) -> tuple[str, ...]:
-    """Of files that are not graded, those that may contain somebody's work.
+    """Return those of the files that are not graded that may contain the student's work.
 
-    Beside notebooks that are all there it is another notebook or an archive; if one is missing it is anything
-    that students take for a notebook; if nothing that was asked for is there it is every file.
+    If all notebooks are there, these are other notebooks and archives; if one is missing, also anything that
+    students mistake for a notebook; if no expected file is there, every file.
     """
     absent = [path for path in notebooks if is_absent(contents[path])]
     if all(map(is_absent, contents.values())):

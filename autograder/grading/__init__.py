@@ -1,1 +1,1 @@
-"""Grading: what is expected, who sat which paper, one student from notebook to marks, and a whole class."""
+"""Grading: expected values, each student's variant, one student from notebook to marks, a whole class."""

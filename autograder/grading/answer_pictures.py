@@ -1,4 +1,4 @@
-"""Pictures that may be an answer: beside a blank one, or in a text and not to be shown."""
+"""Pictures that may be an answer: next to a blank answer, or in a text but impossible to display."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_pictures(
 
     Args:
         submission: the notebook.
-        runs: what its cells did.
+        runs: results of its cells.
         grade_id: of the answer.
         saved: see `read_saved_pictures`.
     """
@@ -45,6 +45,7 @@ def find_pictures(
     place = next((at for at in answers if submission.cells[at].grade_id == grade_id), None)
     if place is None:
         return ()
+    # Pictures beyond the neighbouring answers belong to those.
     start = max((at for at in answers if at < place), default=-1)
     stop = min((at for at in answers if at > place), default=len(submission.cells))
     only_texts = isinstance(submission.cells[place], Cell)
@@ -67,7 +68,10 @@ def note_unshown_pictures(submission: Submission) -> Iterator[Note]:
 
 
 def read_saved_pictures(data: bytes | NotebookError | None) -> frozenset[str]:
-    """Return the sources of code cells whose saved outputs contain a picture, which may not run here."""
+    """Return the sources of code cells with a picture among their saved outputs.
+
+    Such a cell may not run here, so its picture would otherwise be missed.
+    """
     if not isinstance(data, bytes):
         return frozenset()
     try:
@@ -89,9 +93,10 @@ def _shows_picture(
 
     Args:
         cell: of the notebook.
-        run: what it did.
+        run: its result.
         saved: see `read_saved_pictures`.
-        only_texts: a plot beside a blank answer in code is no answer; a photo of a formula is.
+        only_texts: the answer is code, and a plot next to a blank code cell is no answer; a photo of a
+            formula is.
     """
     if cell.grade_id:
         return False
@@ -100,4 +105,5 @@ def _shows_picture(
     if cell.locked or only_texts:
         return False
     is_drawn = any(_is_picture(output.data) for output in (run.outputs if run else ()))
+    # A plot drawn with a package that is missing here exists only among the saved outputs.
     return is_drawn or cell.source.strip() in saved

@@ -1,4 +1,4 @@
-"""A whole class: every submission graded once, recorded at once, resumed after an interruption."""
+"""Grade a whole class: every submission once, recorded immediately, resumable after an interruption."""
 
 from __future__ import annotations
 
@@ -32,34 +32,35 @@ from autograder.store import GradedEntry, Key, Outlines, Store
 from autograder.timestamps import Timing
 
 MOST_TOGETHER = 50
-"""Results that are recorded in one transaction."""
+"""Maximum number of results that are recorded in one transaction."""
 GATHERED_SECONDS = 0.5
-"""So long a result waits for others that are recorded with it; a kill loses those that wait."""
+"""Time that a result waits for others to be recorded with it; a kill loses the waiting ones."""
 AHEAD = 2
-"""For each worker so many submissions are graded, or wait for it, at a time."""
+"""Number of submissions per worker that are being graded or queued at a time."""
 _MORE = 3
-"""So many beyond the cores, where there is room: on two a class takes 6 % less than with one more."""
+"""Workers in addition to the cores if memory allows; on two cores a class takes 6 % less time than with
+one."""
 MOST_REFUSED = 5
-"""After so many students in a row whose marks could not be recorded, nobody's is tried."""
+"""After this many students in a row with marks that could not be recorded, the run is aborted."""
 
 
 class Outcome(Struct, frozen=True):
-    """One submission of a batch."""
+    """The result of one submission of a batch."""
 
     student: str
     graded: Graded
-    """Without what notebooks and files hold (`store.Outlines`): the store has it."""
+    """Without the contents of notebooks and files (`store.Outlines`); the store has them."""
     submitted_at: datetime | None
     fresh: bool
-    """False when the store already held the result."""
+    """False if the store already held the result."""
     timing: Timing | None = None
-    """How it stands to the time allowed, where there is one."""
+    """Submission time in relation to the deadline, if there is one."""
     problem: str = ""
-    """What of it was not kept, and why, for staff; the next run tries again."""
+    """Why something of it was not recorded, for staff; the next run tries again."""
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What went wrong on our side, for staff: while it was graded, and while it was kept."""
+        """Errors of ours, for staff: while it was graded, and while it was recorded."""
         notes = (note for note in self.graded.score.notes if note.code in FAULTS)
         told = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
         return (*told, self.problem) if self.problem else tuple(told)
@@ -75,27 +76,28 @@ def grade_class(
     again: bool = False,
     stopwatch: Stopwatch | None = None,
 ) -> Iterator[Outcome]:
-    """Grade submissions and record them as soon as they are done; yields them in the order they finish.
+    """Grade submissions and record each as soon as it is done; yield the outcomes in order of completion.
 
-    A result that the store holds for the same bytes, rubric and environment is not computed again, if it
-    was computed at the pool's level of isolation or a stronger one, and without a fault of ours.
+    A stored result for the same bytes, rubric and environment is reused if it was computed at the pool's
+    level of isolation or a stronger one, and without a fault of ours.
 
-    What nobody foresaw stops one student and no other: it is told in `Outcome.faults`.
+    Unexpected errors are reported per student in `Outcome.faults` and do not abort the run.
 
     Args:
         assignment: loaded.
-        handins: whose submissions.
-        store: where results and marks go; prepared here.
-        pool: gives the sandboxes; started only when something is left to grade.
-        workers: how many at the same time; 0: as many as keep the cores busy.
-        again: grade even what the store holds, and run again what ran out of time.
-        stopwatch: is told where the time goes.
+        handins: the students' submissions.
+        store: for results and marks; prepared here.
+        pool: provides the sandboxes; started only if something is left to grade.
+        workers: number of parallel workers; 0: enough to keep the cores busy.
+        again: grade even submissions with stored results, and rerun cells and calls that timed out.
+        stopwatch: collects the times of the steps.
 
     Raises:
         CourseError: the reference solutions are not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the store refused, before the first student or several of them in a row.
+        GradebookError: the store refused, before the first student or for several of them in a row.
     """
+    # Boxes of an earlier run that was killed would still use processors and memory.
     orphans.sweep_groups()
     stopwatch = stopwatch or Stopwatch()
     recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
@@ -104,7 +106,7 @@ def grade_class(
     found = [(members, None if again else kept.of_one(members)) for members in together]
     waiting = [members[0] for members, one in found if one is None]
     known = [(members, *one) for members, one in found if one is not None]
-    # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
+    # Start the sandboxes before writing the first row: if they do not hold here, nothing is recorded.
     with stopwatch.step("start"):
         grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
     if known or not waiting:
@@ -113,6 +115,7 @@ def grade_class(
         yield from recorder.keep_known(known[start : start + MOST_TOGETHER], waiting)
     if not waiting:
         return
+    # Recording known results may have added to `waiting`, if the store lost one.
     grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
     environment = environment_digest(environment, pool.isolation)
     members_of = {members[0].student: members for members in together}
@@ -126,9 +129,9 @@ def grade_class(
 
 
 def _enough(limits: Limits) -> int:
-    """Half as many again as there are cores: where code sleeps, or a box ends, others compute meanwhile.
+    """Return the number of workers: one and a half per core, because boxes also sleep, start and end.
 
-    On few cores some more, if all that their boxes may take has room in memory.
+    Machines with few cores get some more, if memory has room for all their boxes.
     """
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -136,18 +139,18 @@ def _enough(limits: Limits) -> int:
 
 
 _Known = tuple[Sequence[Handin], Key, Graded]
-"""All for whom a submission counts, the key of its result, and the outline of that."""
+"""All students that share a submission, the key of its result, and the result's outline."""
 
 
 def _of_members(members: Iterable[Handin], key: Key, graded: Graded) -> list[tuple[Handin, Key, Graded]]:
-    """A result that is known, as that of everybody for whom it counts."""
+    """Return a known result once for every student that shares the submission."""
     return [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
 
 
 def _keyed(
     rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, Graded]]
 ) -> list[tuple[Handin, Key, Graded]]:
-    """Results with their keys, each as that of the one for whom it counts."""
+    """Return results with their keys, each converted to that of its student."""
     return [
         (one, Key.of(one.student, graded.digest, rubric, environment), as_member(graded, one))
         for one, graded in shared
@@ -155,9 +158,10 @@ def _keyed(
 
 
 def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
-    """The submissions, each once, with all for whom it counts.
+    """Group the students by submission.
 
-    Members of a group share one, unless it came too late for some, or each has notebooks of their own.
+    Members of a group share one submission, unless it is too late for some of them, or the assignment has
+    individual notebooks.
     """
     apart = bool(rubric.assignment.individual)
     found: dict[tuple[object, ...], list[Handin]] = {}
@@ -168,29 +172,31 @@ def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
 
 
 def as_member(graded: Graded, handin: Handin) -> Graded:
-    """The result of a submission as that of one for whom it counts."""
+    """Return the result of a shared submission as that of one student."""
     score = replace(graded.score, student=handin.student, group=handin.group, by=handin.by)
     return replace(graded, score=score)
 
 
 class _KnownResults:
-    """What the store holds of an assignment."""
+    """The stored results of an assignment."""
 
     def __init__(self, assignment: Assignment, store: Store, environment: str, isolation: Isolation) -> None:
         self._assignment = assignment
         self._store = store
+        # A result from a stronger isolation is as good as one from the wanted level.
         self._environments = [environment_digest(environment, level) for level in at_least(isolation)]
         self._keys = store.keys(assignment.name)
+        # Outlines are enough here, and keep the memory of a large class small.
         self._current = store.results(assignment.name, whole=False)
         self._outlines = Outlines()
 
     @property
     def timeouts(self) -> Mapping[str, Mapping[str, int]]:
-        """By student, what ran out of time in the result that counts; see `Graded.timeouts`."""
+        """By student, the time-outs of the current result; see `Graded.timeouts`."""
         return {student: graded.timeouts for student, graded in self._current.items() if graded.timeouts}
 
     def of_one(self, members: Sequence[Handin]) -> tuple[Key, Graded] | None:
-        """What is known of a submission, for any of those for whom it counts, asked the same questions."""
+        """Return the known result of a submission, from any of its students who got the same questions."""
         for one in members:
             found = self._of(one)
             if found is not None and found[1].score.asked == one.owner:
@@ -198,9 +204,9 @@ class _KnownResults:
         return None
 
     def _of(self, handin: Handin) -> tuple[Key, Graded] | None:
-        """The result of the strongest level that is no weaker than the wanted one, and its key.
+        """Return the result of the strongest level of isolation that suffices, and its key.
 
-        None where a fault of ours left something open, and where it cannot be told: then it is graded.
+        None if a fault of ours left something open, or if the submission cannot be read: then it is graded.
         """
         try:
             digest = collect(self._assignment, handin).digest()
@@ -214,7 +220,7 @@ class _KnownResults:
         return None
 
     def _find(self, key: Key) -> Graded | None:
-        """Most are those that count, which were read all at once."""
+        """Return a stored result; most are the current ones, which were read all at once."""
         if key == self._keys.get(key.student):
             return self._current.get(key.student)
         found = self._store.find(key)
@@ -222,10 +228,11 @@ class _KnownResults:
 
 
 class _BatchGrader:
-    """Grades submissions of a batch from several threads.
+    """Grade the submissions of a batch from several threads.
 
-    Those with endless loops may be more than the workers. So each is stopped at its first new time-out and
-    graded at the end, when this time-out is known: nobody waits for more than one time-out of a classmate's.
+    There may be more submissions with endless loops than workers. Each is therefore stopped at its first new
+    time-out and graded at the end, with this time-out known: no student waits for more than one time-out of
+    another's.
     """
 
     def __init__(
@@ -237,7 +244,7 @@ class _BatchGrader:
         self._stopped: set[str] = set()
 
     def grade(self, handin: Handin) -> Graded | None:
-        """Return a result; None if the submission was stopped and is to be graded again."""
+        """Return a result; None if the submission was stopped and has to be graded again."""
         try:
             handed = collect(self._grader.assignment, handin)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
@@ -259,11 +266,12 @@ def _in_parallel(
     begin: Callable[[], None],
     timeouts: Mapping[str, Mapping[str, int]],
 ) -> Iterator[list[tuple[Handin, Graded]]]:
-    """Grade with several threads; yields all that are done by now, and calls ``begin`` before, meanwhile.
+    """Grade with several threads and yield all finished results in groups.
 
-    Files are read again now, so that only a few are in memory at a time. While one group is recorded the
-    next one is graded: the slower recording is, the larger are the groups.
+    ``begin`` is called once while the first ones run. Files are read again here, so that only a few are in
+    memory at a time. The next group is graded while one is recorded: slower recording makes larger groups.
     """
+    # With a worker for each submission, none waits for the time-outs of another.
     batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
     queue, stopped = iter(waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
@@ -275,6 +283,7 @@ def _in_parallel(
             while True:
                 for handin in chain(queue, _emptied(stopped)):
                     running[threads.submit(batch.grade, handin)] = handin
+                    # Enough that no worker idles, few enough that only their files are in memory.
                     if len(running) >= AHEAD * workers:
                         break
                 if not begun:
@@ -282,6 +291,7 @@ def _in_parallel(
                     begun = True
                 if not running and not graded:
                     return
+                # None waits without limit: with nothing gathered there is nothing to record.
                 left = max(0.0, until - time.monotonic()) if graded else None
                 done, _ = wait(running, left, FIRST_COMPLETED)
                 if not graded:
@@ -296,6 +306,7 @@ def _in_parallel(
                     yield graded
                     graded = []
         finally:
+            # Also runs if the caller stops the generator: queued submissions are not started any more.
             threads.shutdown(cancel_futures=True)
 
 
@@ -305,7 +316,7 @@ def _emptied(queue: deque[Handin]) -> Iterator[Handin]:
 
 
 class _Recorder:
-    """Keeps results in groups. A kill loses those of a group that is not kept yet; they are graded again."""
+    """Record results in groups. A kill loses the group that is not recorded yet; it is graded again."""
 
     def __init__(self, assignment: Assignment, store: Store, stopwatch: Stopwatch) -> None:
         self._assignment = assignment
@@ -315,25 +326,25 @@ class _Recorder:
         self._refused = 0
         self._outlines = Outlines()
         self.run: int | None = None
-        """That computes what is kept now; None: it was known."""
+        """The run that computes the current results; None for results that were known."""
 
     def begin(self, environment: str, isolation: str, *, prepare: bool) -> None:
-        """Begin the run; ``prepare`` the store for the assignment first."""
+        """Begin the run; with ``prepare``, prepare the store for the assignment first."""
         if prepare:
             self._store.prepare(self._assignment.rubric, self._assignment.release_bytes)
         self.run = self._store.begin(self._assignment.rubric, environment, isolation)
 
     def finish(self) -> None:
-        """End the run, where one began."""
+        """End the run, if one began."""
         if self.run is not None:
             self._store.finish(self.run)
 
     def keep_known(self, some: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
-        """Keep results that the store has, where anything of them is other than it was; see `keep`.
+        """Record stored results again if something about them has changed; see `record_group`.
 
         Args:
-            some: of them.
-            waiting: takes up what the store no longer has whole.
+            known_results: the stored results.
+            waiting: receives submissions that the store no longer has in full.
         """
         listed = [one for members, key, outline in some for one in _of_members(members, key, outline)]
         entries = self._entries([(one, key, with_handin(graded, one)) for one, key, graded in listed])
@@ -351,12 +362,12 @@ class _Recorder:
             yield from self.keep(others)
 
     def keep(self, group: Sequence[tuple[Handin, Key, Graded]]) -> Iterator[Outcome]:
-        """Keep results together. If that fails, each by itself: what is wrong with one stops no other.
+        """Record results together; if that fails, one by one, so that one's error does not affect the others.
 
-        What is said of the time is not part of what a result depends on, and is written anew.
+        Remarks about the submission time are not part of the key of a result, and are written anew.
 
         Raises:
-            GradebookError: not one of the last `MOST_REFUSED` could be recorded.
+            GradebookError: none of the last `MOST_REFUSED` could be recorded.
         """
         group = [(handin, key, with_handin(graded, handin)) for handin, key, graded in group]
         try:
@@ -364,12 +375,13 @@ class _Recorder:
             with self._stopwatch.step("record"):
                 problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
+            # Find the one result that the store refuses.
             if len(group) > 1:
                 for one in group:
                     yield from self.keep([one])
                 return
             self._refused += 1
-            if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student
+            if self._refused == MOST_REFUSED:  # each may have waited a minute: the store itself fails
                 text = f"the marks of {MOST_REFUSED} in a row could not be recorded"
                 raise GradebookError(f"{text}: {describe_error(error)}") from error
             problems = {group[0][0].student: f"the marks could not be recorded: {describe_error(error)}"}
@@ -388,9 +400,9 @@ class _Recorder:
 
 
 def with_handin(graded: Graded, handin: Handin) -> Graded:
-    """Return the result with remarks about which attempt counts and its time, and what its time takes off.
+    """Return the result with remarks about the attempt that counts, its time, and the late penalty.
 
-    They replace what was said of that before.
+    They replace the previous remarks of this kind.
     """
     timing = handin.timing
     others = [note for note in graded.score.notes if note.code not in timestamps.NOTES | COUNTING_NOTES]
@@ -400,15 +412,15 @@ def with_handin(graded: Graded, handin: Handin) -> Graded:
 
 
 def was_refused(graded: Graded) -> bool:
-    """Whether it came too late, and was not graded."""
+    """Decide whether a submission was too late and therefore not graded."""
     return bool(graded.score.items) and all(item.code == LATE for item in graded.score.items)
 
 
 def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
-    """A result with what the time of handing in, the course's rules and its groups say now.
+    """Return a result with the current submission time, course rules and groups applied.
 
-    None where that cannot be told without grading: it was refused and is not any more, or the other way
-    round, or somebody else's submission counts now.
+    None if that requires grading: it was refused and is not any more, or vice versa, or another student's
+    submission counts now.
     """
     now_refused = bool(handin.timing and handin.timing.refused)
     if was_refused(graded) is not now_refused or graded.score.asked != handin.owner:
@@ -417,11 +429,12 @@ def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
 
 
 def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
-    """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
+    """Read one student's submission; for files that cannot be read, or are not graded, keep the reason."""
     if handin.timing and handin.timing.refused:
         return refused_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
+    # Several notebooks may share a folder, which is read only once.
     read = cache(partial(read_folder, rubric=assignment.rubric))
     folders = []
     for notebook in assignment.rubric.assignment.notebooks:
@@ -446,20 +459,20 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
 
 
 def none_alone(notebook: str, student: str) -> NotebookError:
-    """What stands in place of a member's own notebook, where they handed in none."""
+    """Return the error that replaces the individual notebook of a group member who submitted none."""
     return NotebookError(
         "missing", f"{notebook}.ipynb is each member's own, and {student} handed in none that counts"
     )
 
 
 def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Graded:
-    """A group's result as that of a member who handed in nothing alone: nobody else's stands in its place.
+    """Return a group's result for a member without individual work; no other member's work replaces it.
 
     Args:
-        graded: of the attempt that counts for the group, whatever whoever handed it in did alone.
+        graded: of the group's current attempt, with the individual parts of the member who submitted it.
         rubric: of the assignment.
         student: the member.
-        digest: of what counts for the member.
+        digest: of the submission that counts for the member.
     """
     alone = rubric.assignment.individual
     places = alone | {
@@ -487,7 +500,7 @@ def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Gr
 
 
 def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
-    """What stands in place of a submission that came too late, where late ones are refused."""
+    """Return the replacement for a submission that came too late and is refused."""
     late = _too_late()
     return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
 
@@ -497,14 +510,14 @@ def _too_late() -> NotebookError:
 
 
 def refused(graded: Graded, rubric: Rubric) -> Graded:
-    """The result of a submission as it is where it came too late for the student, and is not graded."""
+    """Return the result of a submission that came too late for the student and is not graded."""
     results = refused_results(rubric, _too_late())
     items = tuple(item for question in rubric.questions for item in results[question.id])
     return replace(graded, score=replace(graded.score, items=items), notebooks=())
 
 
 def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
-    """A file that was handed in, or that it is too large."""
+    """Return a submitted file, or an error if it is too large."""
     if len(content) <= most:
         return content
     return NotebookError("too-large", f"{path}: {len(content):,} bytes; at most {most:,} are read.")

@@ -1,4 +1,4 @@
-"""The test cells of one submission: where in the notebook they run, and what came of them."""
+"""The test cells of one submission: their positions in the notebook, and their outcomes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from autograder.stopwatch import Stopwatch
 def cells_to_run(
     cells: Sequence[Cell | Markdown], assignment: Assignment, notebook: str
 ) -> Sequence[Cell | Markdown]:
-    """Return the cells as they run: without what undoes an answer, the start line before plain code."""
+    """Return the cells to run: lines that undo an answer removed, the start line added to plain code."""
     ran = without_skipped_lines(cells, assignment.releases[notebook])
     return with_start(ran, assignment.rubric.assignment.cell_start)
 
 
 def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:
-    """The cells of a notebook as they run: a line before each that is code and no magic."""
+    """Return the cells with a line added before each one that is code and no cell magic."""
     return [
         replace(cell, source=f"{line}\n{cell.source}")
         if line and isinstance(cell, Cell) and cell.source.strip() and not cell.source.startswith("%%")
@@ -49,12 +49,12 @@ def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | M
 
 
 def _without_program(test: CellTest) -> CellTest:
-    """The digest names the checks, and sources are long."""
+    """Return the test without its packed sources, which are long; the digest identifies them."""
     return replace(test, check=replace(test.check, program="")) if test.check else test
 
 
 class SeededGrader(Protocol):
-    """What of a grader tests need."""
+    """The part of a grader that tests need."""
 
     secret: bytes
     seed: int
@@ -62,11 +62,11 @@ class SeededGrader(Protocol):
 
 
 INSIDE = ", tests inside"
-"""Added to the level of isolation where tests ran in the student's own box."""
+"""Added to the level of isolation if tests ran in the student's own box."""
 
 
 class CellTests:
-    """Runs them in a box of the same environment that nobody's code has seen; to be used with `Session`."""
+    """Run the tests in a box that no student code has touched. Use it together with `Session`."""
 
     def __init__(
         self,
@@ -79,17 +79,17 @@ class CellTests:
         own: str,
         without: Container[str] = (),
     ) -> None:
-        """Find the place of every test.
+        """Find the position of every test.
 
         Args:
-            assignment: as the student was asked it.
-            notebook: of it.
-            submission: to it.
+            assignment: with the student's variant.
+            notebook: of the assignment.
+            submission: to the notebook.
             sandbox: of the student.
-            grader: whose secret and seed they are.
-            own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
-            without: questions whose results are known: their tests are left out unless other tests see what
-                they define.
+            grader: provides secret and seed.
+            draw_scope: scope of the hidden inputs of this submission (`autograder.checks.base.draw_scope`).
+            without: questions with known results: their tests are omitted unless other tests see their
+                definitions.
         """
         self._cells = cells = submission.cells
         self._found: dict[Key, CellOutcome] = {}
@@ -106,7 +106,7 @@ class CellTests:
         self._release = release = assignment.releases[notebook.name]
         code = [cell.source for cell in release.cells if cell.cell_type == "code"]
         self._imports = imports_of(code) if self._tests else ()
-        # Another seed than the student's, so that a seed set by a test is a change.
+        # A seed other than the student's, so that setting the seed in a test has an effect.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
             self._imports,
@@ -118,7 +118,7 @@ class CellTests:
     def _place(
         self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
     ) -> None:
-        """Find the place of the tests of one question."""
+        """Find the position of the tests of one question."""
         if not check.runs_tests or (answer is not None and check.is_unanswered(answer)):
             return
         tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
@@ -129,26 +129,28 @@ class CellTests:
             for place, cell in enumerate(self._cells)
             if isinstance(cell, Cell) and cell.grade_id
         }
+        # Students can delete given cells; the test then has no position to run at.
         if check.after and check.after not in places:
             refused = CellOutcome(
                 refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
             )
             self._found |= dict.fromkeys(tests, refused)
         else:
+            # Tests that name no cell run after the whole notebook.
             self._tests.setdefault(places.get(check.after, len(self._cells)), {}).update(tests)
 
     def open_session(
         self, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes], timeouts: Timeouts
     ) -> Session:
-        """Return the run of the submission, which stops at the places of tests.
+        """Return the session that runs the submission and stops at the positions of tests.
 
         Args:
             cells: as they run.
-            files: that were handed in.
-            timeouts: what is known to run out of time.
+            files: the submitted files.
+            timeouts: the known time-outs.
         """
         self._ran, self._files = cells, files
-        if not files:  # a file can stand in the place of a module that a given cell imports
+        if not files:  # a submitted file can replace a module that cells import
             self._skip_forbidding()
         self._session = Session(
             self._sandbox,
@@ -163,7 +165,7 @@ class CellTests:
         return self._session
 
     def _open_again(self) -> Box:
-        """Return a fresh box in which all cells have run but those that ended the submission's own."""
+        """Return a fresh box in which all cells have run except those that ended the submission's box."""
         grader = self._grader
         session = Session(
             self._sandbox,
@@ -179,8 +181,9 @@ class CellTests:
             return session.hand_over()
 
     def _skip_forbidding(self) -> None:
-        """Run no check once more if the answer cannot reach what is forbidden: that takes a box."""
+        """Skip the second run of checks if the answer cannot reach a forbidden function; it takes a box."""
         sources = [cell.source for cell in self._cells if isinstance(cell, Cell)]
+        # Answer cells of the release do not count: their content is the student's.
         given = [one.source for one in self._release.cells if one.cell_type == "code" and not one.is_answer]
         for tests in self._tests.values():
             for key, test in tests.items():
@@ -189,10 +192,10 @@ class CellTests:
                     tests[key] = replace(test, check=replace(test.check, forbidden=()))  # type: ignore[type-var]
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
-        """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.
+        """Require manual review for tests that bind a name which this student's code reads.
 
-        Only tests that share a notebook's names (nbgrader's) are meant to change what other code sees, and
-        their visible lines run in the student's box as well.
+        They bind it in another box. Only tests that share a notebook's names (nbgrader's) are meant to change
+        what other code sees, and their visible lines run in the student's box as well.
         """
         binding = {
             key: bound
@@ -224,16 +227,17 @@ class CellTests:
         self._runner.close()
 
     def visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
-        """Return what the session does at which cell.
+        """Return the tests that the session runs, by position of the cell.
 
         Args:
             timeouts: of the notebook.
         """
-        # What a test meets depends on the tests before it, and on what their imports stand for.
+        # The outcome of a test depends on the tests before it, and on their imports.
         told = [
             [place, [(key, _without_program(test)) for key, test in tests.items()]]
             for place, tests in sorted(self._tests.items())
         ]
+        # Known time-outs of tests are valid only for the same tests in the same order.
         basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
         return {
             place: visit(self._runner, tests, self._found, timeouts, basis)
@@ -242,11 +246,14 @@ class CellTests:
 
     @property
     def stamp(self) -> str:
-        """What the level of isolation does not say."""
+        """The part of the provenance that the level of isolation does not express."""
         return INSIDE if any(one.inside for one in self._found.values()) else ""
 
     def outcomes(self, session: Session) -> dict[str, dict[str, CellOutcome]]:
-        """Outcomes by question and item; of what was not reached because the student's boxes ended, that."""
+        """Return outcomes by question and item.
+
+        Tests that were not reached because the student's boxes ended have that ending as their outcome.
+        """
         self._runner.close()
         found: dict[str, dict[str, CellOutcome]] = {}
         for question, item in (*self._found, *(key for tests in self._tests.values() for key in tests)):

@@ -1,6 +1,6 @@
-"""Expected values: the reference solution, asked the same as the students, in a sandbox of its own.
+"""Expected values: the reference solution gets the same calls as the students, in a separate sandbox.
 
-All variants of a class are asked in one box, and questions that several variants ask alike are asked once.
+All variants of a class share one box, and calls that several variants have in common are made once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ Expected = Mapping[str, Sequence[Observation]]
 """Question id → the reference's observations, one entry per call of its plan."""
 
 MOST_SECONDS = 604_800
-"""The most processor time any box is given."""
+"""Maximum processor time of any box."""
 REFERENCE_TIME_FACTOR = 10
-"""So many times a student's time is allowed: a loop without end is found, a busy machine stops no class."""
+"""Time allowed as a multiple of a student's: finds endless loops, but a busy machine does not abort a
+class."""
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -39,11 +40,11 @@ def expected_values(
 
     Args:
         assignment: the common one.
-        pool: gives the reference's sandbox.
-        variants: the same assignment as students were asked it.
+        pool: provides the reference's sandbox.
+        variants: the same assignment with the variants of students.
 
     Returns:
-        What is expected of the common assignment, then of each variant.
+        The expected observations of the common assignment, then of each variant.
 
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
@@ -55,24 +56,24 @@ def expected_values(
 
 
 def box_seed(secret: bytes, name: str) -> int:
-    """The seed of every box of an assignment: drawn from the secret, the same for all students."""
+    """Return the seed of every box of an assignment: derived from the secret, the same for all students."""
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
 
 class _ReferencePlan(Struct, frozen=True, eq=False):
-    """What the reference is asked for one question of one variant, or of several alike."""
+    """The calls to the reference for one question of one variant, or of several equal ones."""
 
     question: Question
     calls: tuple[Call, ...]
     asked: str
-    """SHA-256 of it, so that equal plans are found."""
+    """SHA-256 of the plan, to find equal ones."""
 
 
 def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _ReferencePlan]) -> dict[str, str]:
-    """Add the plans of an assignment that are not among ``plans`` yet.
+    """Add the plans of an assignment that are not in ``plans`` yet.
 
     Returns:
-        The name of each question's plan: the question's own id, where everybody is asked alike.
+        The name of each question's plan: the question's own id, if it is the same for all variants.
     """
     names = {}
     for question in assignment.rubric.questions:
@@ -87,6 +88,7 @@ def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _Referen
             )
         if calls:
             plan = _ReferencePlan(question, calls, _digest_calls(question, calls))
+            # Named by the question alone if equal to the common plan, else also by digest.
             of_all = plan if assignment is common else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
             names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
@@ -95,15 +97,16 @@ def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _Referen
 
 
 def _digest_calls(question: Question, calls: Sequence[Call]) -> str:
-    """Return the SHA-256 of all that the reference is asked, and who is asked."""
+    """Return the SHA-256 of all calls to the reference, and of the reference's name."""
     encoder = values.TrustedEncoder()
+    # The encoded form covers arrays byte by byte, so equal digests mean equal calls.
     tree = [values.call_tree(call, encoder) for call in calls]
     asked = {"reference": question.reference, "answer": question.answer, "asked": tree}
     return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
 
 
 def for_many(limits: Limits, times: int) -> Limits:
-    """The limits of a box that does the work of several: they bound faults of ours, not students' code."""
+    """Return the limits of a box that does the work of several; they bound our faults, not student code."""
     seconds = limits.processor_seconds * max(times, 1)
     return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
 
@@ -118,20 +121,21 @@ def _compute(
         return {name: _ask(box, plan.question, plan.calls, limits) for name, plan in plans.items()}
     finally:
         box.close()
+        # The reference's sandbox is not needed again during the run; end it to free memory.
         pool.end(environment)
 
 
 def _ask(box: Box, question: Question, plan: Sequence[Call], limits: Limits) -> Sequence[Observation]:
-    """Ask what the student is asked, under the name the student assigns."""
+    """Call the reference as the student's function is called, under the name that the student assigns."""
     return ask_reference(box, reference_of(question), plan, limits)
 
 
 def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool, seed: int) -> Observation:
-    """Return what the reference answers about one submission, in a box of its own; never cached.
+    """Return the reference's result about one submission, in a new box; never cached.
 
     Raises:
         CourseError: the reference is missing, raises, or ends its box.
-        SandboxFault: our side failed more often than is made up for.
+        SandboxFault: our infrastructure failed more often than retries allow.
     """
     limits = assignment.rubric.assignment.limits
 
@@ -146,12 +150,12 @@ def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool,
 
 
 class ReferenceObject(Struct, frozen=True):
-    """Something of the reference folder.
+    """An object of the reference folder.
 
     Attributes:
-        where: how errors name the place that speaks of it.
+        where: the name of its source in error messages.
         reference: ``module:name``.
-        name: what a plan calls it.
+        name: its name in a plan.
     """
 
     where: str
@@ -160,7 +164,7 @@ class ReferenceObject(Struct, frozen=True):
 
     @property
     def import_line(self) -> str:
-        """What imports it, where the reference folder can be imported from.
+        """The statement that imports it, in a box that has the reference folder.
 
         Raises:
             CourseError: it is no ``module:name``.
@@ -175,17 +179,17 @@ class ReferenceObject(Struct, frozen=True):
 
 
 def reference_of(question: Question) -> ReferenceObject:
-    """What computes the right results of a question, under the name the student assigns."""
+    """Return the reference solution of a question, under the name that the student assigns."""
     return ReferenceObject(f"question {question.id!r}: reference", question.reference, question.answer)
 
 
 def import_reference(box: Box, named: ReferenceObject, limits: Limits) -> None:
-    """Import something of the reference folder under a name.
+    """Import an object of the reference folder under a name.
 
     Args:
         box: of the reference's environment.
-        named: what is imported.
-        limits: how long a cell of a student's may take.
+        named: the object.
+        limits: those of a student's cell.
 
     Raises:
         CourseError: it is missing, raises, or ends its box.
@@ -206,13 +210,13 @@ def import_reference(box: Box, named: ReferenceObject, limits: Limits) -> None:
 def ask_reference(
     box: Box, named: ReferenceObject, plan: Sequence[Call], limits: Limits
 ) -> Sequence[Observation]:
-    """Import something of the reference folder under a name, and carry out a plan that must not fail.
+    """Import an object of the reference folder under a name, and carry out a plan that must not fail.
 
     Args:
         box: of the reference's environment.
-        named: what is imported.
-        plan: what to ask.
-        limits: how long a cell and a call of a student's may take.
+        named: the object.
+        plan: the calls.
+        limits: those of a student's cell and call.
 
     Raises:
         CourseError: it is missing, raises, or ends its box.

@@ -1,4 +1,4 @@
-"""The files that belong to a submission beside its notebook: what became of them, and which are answers."""
+"""The files that belong to a submission in addition to its notebook: their state, and which are answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from autograder.records import Answer, FileState, HandedFile, ItemResult, Messag
 from autograder.rubric import NotebookFile, Question
 
 MOST_SHOWN = 64 << 10
-"""Characters of one file that are kept for people and pages."""
+"""Characters of one file that are kept for staff and pages."""
 MOST_SHOWN_TOGETHER = 512 << 10
-"""Of all files of one notebook."""
+"""The same for all files of one notebook."""
 MOST_LINES = 1_500
-"""Of a file that is compared with its starter line by line."""
+"""Longer files are not compared with their starter line by line."""
 MOST_PICTURE = 256 << 10
-"""Bytes of a picture that is shown."""
+"""Maximum size of a picture that is shown, in bytes."""
 _PICTURES = (".png", ".jpg", ".jpeg")
 _PROSE = (".md", ".txt", ".rst")
 _STATES = {"missing": FileState.MISSING, "too-large": FileState.TOO_LARGE}
@@ -39,13 +39,13 @@ class NotebookFiles(Struct, frozen=True):
 
     told: tuple[HandedFile, ...]
     contents: Mapping[str, bytes]
-    """What goes into the box, by path."""
+    """The files that go into the box, by path."""
     answers: Mapping[str, Answer]
-    """What each file says as the answer to a question, by path."""
+    """Each file as the answer to a question, by path."""
     notes: tuple[Note, ...]
 
     def sources(self, without: str) -> list[str]:
-        """The texts of all modules but one."""
+        """Return the sources of all modules except one."""
         return [
             answer.source
             for path, answer in self.answers.items()
@@ -53,7 +53,7 @@ class NotebookFiles(Struct, frozen=True):
         ]
 
     def explained(self, results: tuple[ItemResult, ...], question: Question) -> tuple[ItemResult, ...]:
-        """The results, where there is no answer because a file is not there, saying so."""
+        """Return the results; those without an answer name the missing file if there is one."""
         told = next((one for one in self.told if one.path == question.file), None)
         code = _UNANSWERED.get(told.state) if told else None
         if told is None or code is None:
@@ -69,12 +69,12 @@ class NotebookFiles(Struct, frozen=True):
 def read_files(
     notebook: NotebookFile, handed: Mapping[str, bytes | NotebookError], starters: Mapping[str, bytes]
 ) -> NotebookFiles:
-    """Look at the files that belong to a notebook.
+    """Read the files that belong to a notebook.
 
     Args:
-        notebook: says which.
-        handed: by path, or why one was not read.
-        starters: what students were given to edit, by path.
+        notebook: names the files.
+        contents_by_path: the contents, or the reason why one was not read.
+        starters: the files that students were given to edit, by path.
     """
     told = tuple(_told(notebook, handed, starters))
     contents = {path: handed[path] for path in notebook.own if isinstance(handed.get(path), bytes)}
@@ -90,7 +90,9 @@ def read_files(
 def _told(
     notebook: NotebookFile, handed: Mapping[str, bytes | NotebookError], starters: Mapping[str, bytes]
 ) -> Iterator[HandedFile]:
+    # An assignment with many files keeps less of each, so that the total is bounded.
     kept = min(MOST_SHOWN, MOST_SHOWN_TOGETHER // max(len(notebook.own), 1))
+    # Optional files that are missing are no problem, so they are not reported.
     quiet = {*notebook.take_along, *(one.path for one in notebook.results if one.optional)}
     for path, most in notebook.own.items():
         content = handed.get(path, NotebookError("missing", f"{path} was not handed in"))
@@ -120,6 +122,7 @@ def _told(
 
 
 def _picture(path: str, content: bytes, most: int) -> str:
+    # Pictures shrink with the share of a file, like texts, so that the total stays bounded.
     small = len(content) <= MOST_PICTURE * most // MOST_SHOWN
     return base64.b64encode(content).decode() if small and path.lower().endswith(_PICTURES) else ""
 
@@ -132,7 +135,10 @@ def _notes(told: tuple[HandedFile, ...], handed: Mapping[str, bytes | NotebookEr
 
 
 def _answer(path: str, content: bytes | None, starter: bytes | None) -> Answer:
-    """A file as an answer: a module as code, prose as text, and of anything else what it is, as a comment."""
+    """Return a file as an answer.
+
+    A module becomes code, prose becomes text, and any other file a comment with its size and digest.
+    """
     kind = "markdown" if path.endswith(_PROSE) else "code"
     text = _text(content if content is not None else starter or b"")
     changed = content is not None and (starter is None or canonical(text) != canonical(_text(starter)))
@@ -153,10 +159,12 @@ def _text(content: bytes) -> str:
 
 
 def _difference(starter: bytes, text: str, most: int) -> str:
-    """The lines that are others than the starter's, with three around them; empty where it cannot be told."""
+    """Return the changed lines with three lines of context; empty if there is no text or too much."""
     before, after = _text(starter).split("\n"), text.split("\n")
+    # difflib takes quadratic time in the worst case.
     if not text or max(len(before), len(after)) > MOST_LINES:
         return ""
+    # Without the two header lines, which would hold file names.
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     whole = "\n".join(lines)
     return whole if len(whole) <= most else ""

@@ -1,10 +1,11 @@
-"""Shows from the source alone that an answer cannot reach the attention functions of torch.
+"""Prove from the source alone that an answer cannot reach the attention functions of torch.
 
-`forbidden` finds names that stand in a source; this module allows only what is listed here. If it holds, the
-check need not run once more in a box in which forbidden functions fail. Everything unusual is not shown.
+`forbidden` finds names in a source; this module works with an allow-list instead. If the proof succeeds, the
+check need not run a second time in a box with the forbidden functions failing. For any unusual code the proof
+fails.
 
-Why it holds: a module is only ever the beginning of a dotted name that is listed, so no value of the answer
-is a module, and of all other values only listed attributes or such of the answer's own are used. None of the
+Why it is sound: a module occurs only at the beginning of a listed dotted name, so no value in the answer is a
+module, and of all other values only listed attributes or the answer's own attributes are used. None of the
 listed functions and classes calls an attention function itself.
 """
 
@@ -20,20 +21,20 @@ from autograder.checks.judging.forbidden import patterns
 from autograder.syntax import UNREADABLE, parsed
 
 FORBIDDEN = frozenset(patterns(("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")))
-"""The names that can be shown not to be reached, and what lies behind them."""
+"""The names for which the proof is possible, and the functions behind them."""
 _SUSPICIOUS = ("attention", "transformer", "sdp", "flex", "mha")
-"""No name of the answer's own has one of these in it if torch has something of that name."""
+"""Parts of names that torch uses for attention; the answer's own attributes must not contain them."""
 _LEADING = frozenset(
     (
         *("functional", "ops", "jit", "library", "utils", "nn", "compile", "numpy", "ctypes", "_ctypes"),
         "obj",  # of an AttributeError: the module that lacks a name
         *("modules", "get_field"),
-        *sys.stdlib_module_names,  # many a module has those that it imports
+        *sys.stdlib_module_names,  # modules expose the modules that they import
     )
 )
 """Attributes of modules, arrays and exceptions that lead to modules."""
 _FRAMES = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
-"""How attributes begin that lead from a generator or a traceback to all modules."""
+"""Prefixes of attributes that lead from a generator or a traceback to all modules."""
 _BUILTINS = frozenset(
     (
         *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int"),
@@ -58,7 +59,7 @@ _BUILTINS = frozenset(
     if isinstance(value, type) and issubclass(value, BaseException)
 }
 _SHELLS = re.compile(r"In|Out|_[io]h|_dh|_i+|_i?\d+|get_ipython|exit|quit|display")
-"""Names that the shell binds: what was entered and given, of all cells."""
+"""Names that the shell binds: inputs and outputs of all cells."""
 _SPECIAL = frozenset(("__init__", "__call__", "__len__", "__getitem__", "__iter__", "__repr__", "__name__"))
 _LAYERS = frozenset(
     (
@@ -93,7 +94,7 @@ _METHODS = frozenset(
         *("zeros_like", "zeros_", "zero_", "fill_", "dropout", "forward", "embedding", "square", "mode"),
     )
 )
-"""Attributes of tensors, layers and containers, and functions of torch, that call nothing composed."""
+"""Attributes of tensors, layers and containers, and functions of torch, that call no composed function."""
 _MODULES = {
     "torch": _METHODS | {"Tensor", "Size", "FloatTensor", "LongTensor", "BoolTensor", "long", "dtype"},
     "torch.nn": _LAYERS,
@@ -103,20 +104,22 @@ _MODULES = {
     "typing": frozenset(("Optional", "Union", "Tuple", "List", "Dict", "Any", "Sequence", "Callable")),
     "__future__": frozenset(("annotations",)),
 }
-"""Module → what may be used of it."""
+"""Module → its names that may be used."""
 
 
 def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequence[str]) -> bool:
-    """Return whether cells are shown not to reach forbidden functions; False if it is not known.
+    """Return whether cells provably cannot reach forbidden functions; False if that is not known.
 
     Args:
-        forbidden: names, or what lies behind them (`forbidden.patterns`).
-        sources: all cells of the student's.
-        given: cells among them that are as they were released.
+        forbidden: names, or the functions behind them (`forbidden.patterns`).
+        sources: all code cells of the student's notebook.
+        released_sources: sources of released code cells; equal ones among ``sources`` are trusted except for
+            their imports.
     """
     if not FORBIDDEN.issuperset(forbidden):
         return False
     try:
+        # Released cells are trusted in what they do, but the answer can use the names they import.
         trees = [parsed(source) for source in sources if source not in given]
         imports = [parsed(source) for source in sources if source in given]
     except UNREADABLE:
@@ -124,6 +127,7 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     reader = _Reader()
     foreign = _find_foreign(imports)
     return (
+        # Other names of released cells may hold anything, so the answer must not touch them.
         foreign.isdisjoint(_find_names(trees))
         and reader.know_imports(trees, strictly=True)
         and reader.know_imports(imports, strictly=False)
@@ -132,7 +136,7 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
 
 
 def _find_foreign(trees: Sequence[ast.Module]) -> set[str]:
-    """Return the names of the notebook that cells bind, other than by a known import."""
+    """Return the notebook's names that cells bind in another way than by a known import."""
     found: set[str] = set()
     waiting: list[ast.AST] = [*trees]
     while waiting:
@@ -169,20 +173,20 @@ def _find_names(trees: Sequence[ast.Module]) -> Iterator[str]:
 
 
 class _Reader:
-    """Knows what names stand for in all cells together."""
+    """The meaning of names in all cells together."""
 
     def __init__(self) -> None:
         self._modules: dict[str, str] = {}
-        """Name → the module that it is."""
+        """Name → the module that it refers to."""
         self._names: set[str] = set()
         self._attributes: set[str] = set()
 
     def know_imports(self, trees: Sequence[ast.Module], *, strictly: bool) -> bool:
-        """Note what cells bind; return whether all of it may be used.
+        """Record the names that cells bind; return whether all of them may be used.
 
         Args:
             trees: of cells.
-            strictly: they are the student's own; of others only harmless imports are known.
+            strictly: the cells are the student's own; in others only harmless imports are recorded.
         """
         for node in _nodes(trees):
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -232,17 +236,18 @@ class _Reader:
         return all(name in _SPECIAL or self._is_own_name(name) for name in names)
 
     def _is_own_name(self, name: str) -> bool:
-        is_builtin = hasattr(builtins, name) and name != "_"  # an interactive session of ours binds that one
+        is_builtin = hasattr(builtins, name) and name != "_"  # an interactive session of ours binds _
         is_hidden = name.startswith("__") or (is_builtin and name not in _BUILTINS)
         return not is_hidden and not _SHELLS.fullmatch(name)
 
     def is_harmless(self, tree: ast.Module) -> bool:
-        """Return whether a cell uses only what is known."""
+        """Return whether a cell uses only known names and attributes."""
         inner: set[int] = set()
         return all(self._is_harmless(node, inner) for node in ast.walk(tree))
 
     def _is_harmless(self, node: ast.AST, inner: set[int]) -> bool:
-        """Look at one node; those of dotted names that were looked at are noted in ``inner``."""
+        """Check one node; the inner nodes of dotted names that were checked are added to ``inner``."""
+        # Rare in answers, and each would need an argument of its own in the proof.
         if isinstance(node, ast.Match | ast.Global | ast.Nonlocal | ast.Delete | ast.AsyncFunctionDef):
             return False
         if isinstance(node, ast.Attribute):
@@ -253,6 +258,7 @@ class _Reader:
                 return node.attr in _MODULES[module]
             is_private, is_stored = node.attr.startswith("_"), node.attr in self._attributes
             is_of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+            # A private attribute is accepted only on self, and only if the answer itself stores it.
             is_known = (is_stored and is_of_self) if is_private else (is_stored or is_of_self)
             return node.attr in _METHODS | _SPECIAL or (is_known and _is_own_attribute(node.attr))
         if isinstance(node, ast.Name) and id(node) not in inner:
@@ -264,7 +270,7 @@ class _Reader:
         return True
 
     def _module_of(self, node: ast.expr, inner: set[int]) -> str:
-        """Return which module a dotted name is, empty if none; it is looked at with the name after it."""
+        """Return the module that a dotted name refers to, empty if none; records it in ``inner``."""
         found = ""
         if isinstance(node, ast.Name):
             found = self._modules.get(node.id, "")
@@ -282,7 +288,7 @@ def _nodes(trees: Sequence[ast.Module]) -> Iterator[ast.AST]:
 
 
 def _is_own_attribute(name: str) -> bool:
-    """Return whether an attribute cannot be one of Python's or torch's that leads further."""
+    """Return whether an attribute cannot be one of Python's or torch's that leads to a module."""
     lowered = name.lower()
     return not (
         name.startswith(("__", *_FRAMES)) or name in _LEADING or any(part in lowered for part in _SUSPICIOUS)

@@ -1,4 +1,4 @@
-"""Notebooks of another assignment of the course that were handed in by mistake."""
+"""Notebooks of another assignment of the course that were submitted by mistake."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from autograder.notebook.release import Release
 
 
 def refuse_other_assignment(course: Course, assignment: str, release: Release, data: bytes) -> None:
-    """Refuse a notebook that has no answer cell of its assignment, but those of another one.
+    """Refuse a notebook with no answer cell of its assignment, but with answer cells of another one.
 
     Args:
-        course: whose releases are looked into; only if no answer cell is there.
+        course: the course; its other releases are read only if no answer cell is found.
         assignment: that is graded.
-        release: of the notebook that is asked for.
-        data: what was handed in.
+        release: of the expected notebook.
+        data: the submitted notebook.
 
     Raises:
-        NotebookError: ``other-assignment``, with the name of the assignment it is of; or see
+        NotebookError: ``other-assignment``, with the name of the notebook's assignment; or see
             `autograder.notebook.document.parse`.
     """
     ids = _answer_ids(parse(data).cells)
@@ -29,6 +29,7 @@ def refuse_other_assignment(course: Course, assignment: str, release: Release, d
         return
     shared = {other: len(ids & _released_ids(course, other)) for other in course.assignments()}
     shared.pop(assignment, None)
+    # The most similar assignment; courses may reuse some ids in several.
     other = max(shared, key=lambda name: shared[name], default="")
     if other and shared[other]:
         raise NotebookError(
@@ -44,10 +45,10 @@ def _answer_ids(cells: tuple[RawCell, ...]) -> frozenset[str]:
 
 
 def _released_ids(course: Course, assignment: str) -> frozenset[str]:
-    """Return the answer cells of all notebooks that an assignment gave out; none if it gave out none."""
+    """Return the answer cells of all notebooks in an assignment's release; none if there is no release."""
     folder = course.release(assignment)
     ids: frozenset[str] = frozenset()
     for path in sorted(folder.glob("*.ipynb")):
-        with contextlib.suppress(OSError, NotebookError):  # a damaged release is told where it is graded
+        with contextlib.suppress(OSError, NotebookError):  # reported when that assignment is graded
             ids |= _answer_ids(parse(read_below(folder, path.name, most=MAX_BYTES)).cells)
     return ids

@@ -1,4 +1,4 @@
-"""The pipeline for one student, in order: read, run, ask, judge, score."""
+"""The pipeline for one student, in order: read, run, call, judge, score."""
 
 from __future__ import annotations
 
@@ -68,25 +68,25 @@ from autograder.stopwatch import Stopwatch
 from autograder.tables import printable_name
 
 JUDGING_TIME = "judging-time"
-"""The code of a note about questions that were not judged, since those before took too long."""
+"""The code of a note about questions that were not judged because earlier ones took too long."""
 
 
 class SubmittedFiles(Struct, frozen=True):
-    """What one student handed in for one assignment."""
+    """Everything that one student submitted for one assignment."""
 
     student: str
     notebooks: Mapping[str, bytes | NotebookError]
-    """By name; an error where the file could not be read."""
+    """By name; an error if the file could not be read."""
     files: Mapping[str, bytes | NotebookError] = {}
-    """The files that belong to it, by path, without those missing; an error where one could not be read."""
+    """The other files of the submission by path, missing ones omitted; an error if one could not be read."""
     unread: tuple[str, ...] = ()
-    """Files that are not graded, although they may contain the student's work."""
+    """Files that are not graded although they may contain the student's work."""
     taken: Mapping[str, str] = {}
-    """Where files lay that are graded under another name, by the path that is asked for."""
+    """Expected path → original path, for files that are graded under another name."""
     beside: tuple[str, ...] = ()
-    """Further files that are not graded, which matter only if work is missing."""
+    """Further files that are not graded; they matter only if work is missing."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks and pictures beside those that are graded, by name."""
+    """Other notebooks and pictures next to the graded ones, by name."""
 
     @property
     def other(self) -> OtherFiles:
@@ -94,9 +94,10 @@ class SubmittedFiles(Struct, frozen=True):
         return OtherFiles(self.unread, self.beside, self.copies)
 
     def digest(self) -> str:
-        """SHA-256 over everything handed in, and over why something could not be read."""
+        """Return the SHA-256 over the whole submission, errors of unreadable files included."""
         digest = hashlib.sha256()
-        files = {f"files/{name}": content for name, content in self.files.items()}  # none hides a notebook
+        # The prefix keeps a file from replacing a notebook of the same name.
+        files = {f"files/{name}": content for name, content in self.files.items()}
         for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
@@ -108,17 +109,17 @@ class SubmittedFiles(Struct, frozen=True):
 
 
 class JudgedAnswer(Struct, frozen=True):
-    """What came of one answer."""
+    """The result of one answer."""
 
     results: tuple[ItemResult, ...]
     fault: str = ""
-    """Why a person has to look at it, where that is our fault."""
+    """Why it needs manual review, if that is our fault."""
     notes: tuple[Note, ...] = ()
     """Remarks for staff."""
 
 
 class Grader:
-    """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
+    """Grade submissions of one assignment. Thread safe: several may be graded at the same time."""
 
     def __init__(
         self,
@@ -132,9 +133,9 @@ class Grader:
 
         Args:
             assignment: loaded.
-            pool: gives the sandboxes.
-            drawn: who sits a variant that was not handed out, by id (`autograder.personal.variant_set`).
-            stopwatch: is told where the time goes.
+            pool: provides the sandboxes.
+            drawn: students with a variant that was not given out, by id (`autograder.personal.variant_set`).
+            stopwatch: collects the times of the steps.
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -174,20 +175,20 @@ class Grader:
         cells: Sequence[str] = (),
         tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
-        """Judge one answer. A fault of ours becomes results that a person has to look at.
+        """Judge one answer. A fault of ours becomes results that need manual review.
 
         Args:
             question: of the assignment.
-            answer: to it.
+            answer: to the question.
             answers: all answers of the notebook, by grade_id.
             earlier: the results of the questions before this one, by question id.
-            ask: carries out the check's plan; not called when it is empty.
-            sitting: what the student was asked.
+            ask: carries out the check's plan; not called if the plan is empty.
+            sitting: the student's variant.
             cells: the sources of the student's other code cells and modules.
-            tests: what came of the question's test cells, by item.
+            tests: the outcomes of the question's test cells, by item.
 
         Raises:
-            EndedItself: no answer of this submission can be judged any more.
+            RepeatedBoxLoss: no answer of this submission can be judged any more.
         """
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
@@ -218,24 +219,25 @@ class Grader:
         known: Mapping[str, tuple[ItemResult, ...]] | None = None,
         timeouts: SubmissionTimeouts | None = None,
     ) -> Graded:
-        """Grade what one student handed in. Whatever it is, the result is a score.
+        """Grade one student's submission. Whatever it contains, the result is a score.
 
-        What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
+        After an unexpected error all items without a result need manual review, and a note describes the
+        error.
 
         Args:
-            handed: the notebooks.
-            known: results of questions that need not be asked, by question id.
-            timeouts: the known ones, which are not run again; takes those that are met.
+            submitted: the submission.
+            known_results: results of questions that need not be judged again, by question id.
+            timeouts: known time-outs, which are not run again; new ones are added.
 
         Raises:
-            NewTimeout: if `timeouts` asks for it.
+            NewTimeout: if `timeouts` requests it.
         """
         started = time.monotonic()
         digest = ""
         try:
             digest = handed.digest()
             sitting = self.sittings.of(handed.student, handed.notebooks, digest)
-        except AutograderError as error:  # what the student was asked cannot be told, and that is our fault
+        except AutograderError as error:  # the student's variant is unknown, which is our fault
             note = Note("variant-unknown", str(error))
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
@@ -246,7 +248,7 @@ class Grader:
             for path, source in handed.taken.items()
         ]
         refused = {one.code for one in handed.notebooks.values() if isinstance(one, NotebookError)}
-        if handed.unread and "unread-files" not in refused:  # else the refusal names them
+        if handed.unread and "unread-files" not in refused:  # that refusal already names them
             run.notes.append(Note("unread-files", f"Not graded: {name_files(handed.unread)}"))
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
@@ -269,7 +271,7 @@ class Grader:
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
-        """All of a submission is left to a person, after an error that nobody foresaw."""
+        """Return a result that needs manual review as a whole, after an unexpected error."""
         rubric = self.assignment.rubric_of(student)
         return self._waits(
             student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
@@ -281,7 +283,7 @@ class Grader:
 
 
 class _SubmissionRun:
-    """Collects the results of one submission."""
+    """The results of one submission while it is graded."""
 
     def __init__(
         self,
@@ -307,17 +309,18 @@ class _SubmissionRun:
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._asked: dict[str, set[str]] = {}
-        """Questions about which a box was asked, and for which names."""
+        """Question id → names that a box was asked for to judge it."""
         self._gaps = NotebookGaps()
-        """Of the present notebook."""
+        """Of the current notebook."""
         self._saved = frozenset[str]()
         """See `read_saved_pictures`."""
         self._broken = ""
-        """Why nothing is asked of the present notebook any more."""
+        """Why no more calls are made for the current notebook."""
+        # Processor time of this thread: a busy machine must not shorten the judging time.
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
 
     def notebook(self, notebook: NotebookFile) -> None:
-        """Read one notebook, run it, and judge its questions; what nobody foresaw is left to a person."""
+        """Read and run one notebook and judge its questions; unexpected errors lead to manual review."""
         try:
             with self._grader.stopwatch.step("read"):
                 submission = self._read(notebook)
@@ -335,7 +338,7 @@ class _SubmissionRun:
                 self.results[question.id] = found or _open(question, review(staff))
 
     def _read(self, notebook: NotebookFile) -> Submission | None:
-        """What was handed in; None where it is refused, which the results then say."""
+        """Read the submitted notebook; None if it is refused, in which case the results say so."""
         assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
         if data is None:
@@ -345,7 +348,8 @@ class _SubmissionRun:
             if isinstance(data, NotebookError):
                 if data.code not in ABSENT or release.has_answers:
                     raise data
-                data = assignment.release_bytes[notebook.name]  # all of it is given
+                data = assignment.release_bytes[notebook.name]  # nothing to answer
+            # A release that replaces a missing notebook need not be checked.
             if data is self._handed.notebooks.get(notebook.name):
                 refuse_other_assignment(assignment.course, assignment.name, release, data)
             beside = self._handed.other.pictures
@@ -366,7 +370,7 @@ class _SubmissionRun:
             remarks=(*remark_other_files(printable_name(graded), other), *submission.remarks),
         )
         self.notes += note_documents(other)
-        # Whatever comes, a person sees what was written.
+        # Kept before anything runs: whatever happens later, markers see the student's text.
         self.executed.append(
             ExecutedNotebook(
                 notebook.name,
@@ -378,6 +382,7 @@ class _SubmissionRun:
             )
         )
         if assignment.rubric.assignment.exam:
+            # Entries of earlier notebooks take precedence.
             self.stated = {**details(submission.cells), **self.stated}
         return submission
 
@@ -420,6 +425,7 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
+        # The losses may be deliberate, so results judged before them do not count either.
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
@@ -428,12 +434,13 @@ class _SubmissionRun:
     def _keep_run(
         self, notebook: NotebookFile, submission: Submission, session: Session, timeouts: Timeouts
     ) -> None:
-        """Keep what ran, what was noted, and what it took."""
+        """Keep outputs, notes, time-outs and resource usage of a run."""
         assignment = self._sitting.assignment
         if session.crowded:
             self._review_losses(notebook)
         ran = replace(self.executed[-1], runs=tuple(session.runs))
         limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
+        # The notebooks of a submission share one budget.
         shown_kb = budgets(limits).shown_kb // len(notebooks)
         kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
         if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
@@ -441,14 +448,14 @@ class _SubmissionRun:
             self.notes.append(Note("pictures-left-out", said, notebook.name))
         self.executed[-1] = kept
         self.notes += session.notes
-        # Neighbours may have taken the time of an ordinary user's box: nothing is concluded from it.
+        # Boxes of an ordinary user share quotas, so a neighbour may have caused the time-outs: keep none.
         if limit_notes.SHARED_USER not in {note.code for note in session.notes}:
             self.timeouts.met |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
         self.spent = _most(self.spent, session.spent())
 
     def _review_losses(self, notebook: NotebookFile) -> None:
-        """Leave to manual review what code lost while other boxes could take away what it needed."""
+        """Require manual review of points that other boxes may have caused to be lost."""
         for question in self._sitting.assignment.questions(notebook.name):
             if question.id in self._known or question.id not in {*self._asked, *self._tests}:
                 continue
@@ -464,10 +471,10 @@ class _SubmissionRun:
     def _timeouts_of(
         self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
     ) -> Timeouts:
-        """Return what is known to run out of time, named by all that decides what the student's code does."""
+        """Return the known time-outs under a digest of everything that determines the run."""
         assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
 
-        def digest() -> bytes:  # takes a while, and most submissions meet no time-out
+        def digest() -> bytes:  # slow, and most submissions never need it
             box = [isolation, seed, assignment.box_digest(environment), assignment.rubric.assignment.limits]
             sources = [one.source if isinstance(one, Cell) else None for one in cells]
             contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
@@ -476,7 +483,7 @@ class _SubmissionRun:
         return self.timeouts.of_notebook(digest)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
-        """Leave every question of a notebook to a person, also those that were judged before it came out."""
+        """Require manual review of all questions of a notebook, including those already judged."""
         self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
         for question in self._sitting.assignment.questions(notebook.name):
             waiting = _open(question, review(staff, "review.ended"))
@@ -485,7 +492,7 @@ class _SubmissionRun:
     def _question(
         self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
-        """Judge one answer, or leave it to a person and say why."""
+        """Judge one answer, or require manual review with a reason."""
         assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
         if answer is None:
@@ -497,6 +504,7 @@ class _SubmissionRun:
             return self._out_of_time(question)
         files = self.files[question.notebook]
         parts = self.executed[-1].positions(answer.grade_id)
+        # It is ambiguous which formula the student means as the answer.
         if len(parts) > 1 and has_several_formulas(answer) and not all(one.manual for one in question.items):
             staff = "the answer stands in several text cells with several formulas"
             return self._for_review(question, staff, "review.cells")
@@ -535,10 +543,10 @@ class _SubmissionRun:
         return results
 
     def _ask(self, session: Session, plan: tuple[Call, ...], place: str) -> Sequence[Observation]:
-        """Ask until something happens that nobody foresaw; then no more.
+        """Make calls until an unexpected error happens; then no more.
 
-        What the box says after it could be the answer to another question, and our fault read as the
-        student's.
+        After such an error the box's next reply could belong to another call, and our fault would be mistaken
+        for the student's.
         """
         names = self._asked.setdefault(place, set())
         names.update(call.target for call in plan)
@@ -553,7 +561,7 @@ class _SubmissionRun:
             raise
 
     def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
-        """Reading and judging took all the processor time there is; what is left waits for a person."""
+        """Require manual review of a question because the processor time for judging is used up."""
         most = f"{budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds} s"
         staff = f"not judged: the questions before took the {most} of processor time that judging has"
         self.notes.append(Note(JUDGING_TIME, staff, question.id))
@@ -574,7 +582,7 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 
 
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
-    """The same finding about every item of a question: a person has to look at it."""
+    """Return the same finding for every item of a question."""
     return tuple(item_result(question, item, finding) for item in question.items)
 
 

@@ -1,4 +1,4 @@
-"""Planted answers from the reference folder: what ``trials = "module:function"`` returns, read strictly."""
+"""Planted answers from the reference folder: the result of ``trials = "module:function"``, read strictly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import retry_infrastructure
 
 MOST_TRIALS = 2000
-"""Planted answers to one question."""
+"""Maximum number of planted answers to one question."""
 _NAME = "planted_trials"
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -27,17 +27,17 @@ _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 def planted_trials(
     assignment: Assignment, pool: Pool, questions: Iterable[Question] | None = None
 ) -> Mapping[str, tuple[Trial, ...]]:
-    """The planted answers of every question that names a function for them, by question id.
+    """Return the planted answers of every question that names a function for them, by question id.
 
     The function is called without arguments in the reference's sandbox.
 
     Args:
         assignment: loaded.
-        pool: gives the reference's sandbox.
-        questions: those that are asked about; default: all.
+        pool: provides the reference's sandbox.
+        questions: limits the result to these; default: all.
 
     Raises:
-        CourseError: it is missing, fails, or returns something else than trials; names the question.
+        CourseError: the function is missing, fails, or does not return trials; names the question.
     """
     rubric = assignment.rubric
     asking = [one for one in (rubric.questions if questions is None else questions) if one.trials]
@@ -62,12 +62,12 @@ def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> di
 
 
 def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> tuple[Trial, ...]:
-    """What a function of the reference folder returned, as trials.
+    """Convert the result of a function of the reference folder to trials.
 
     Args:
-        value: that it returned.
-        question: they belong to.
-        own: the files that students hand in beside the question's notebook, by path.
+        value: its result.
+        question: the question that the trials belong to.
+        submitted_files: the files that students submit in addition to the question's notebook, by path.
 
     Raises:
         CourseError: it is no list of trials, or they do not fit the question; names the trial.
@@ -105,7 +105,7 @@ def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> 
 
 
 def check_trials(trials: Iterable[Trial], question: Question, where: str) -> None:
-    """Refuse trials that have no name of their own, or speak of items that are not there.
+    """Refuse trials without a unique name, or with items that the question does not have.
 
     Raises:
         CourseError: names the trial.
@@ -124,6 +124,7 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
             "codes": (*trial.codes,),
         }
         for name, items in stated.items():
+            # Detects unknown ids and duplicates at once.
             if len(set(items) & possible.keys()) < len(items):
                 known = ", ".join(possible)
                 raise CourseError(
@@ -138,11 +139,12 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
 
 
 def _plain(entry: Any) -> Any:
-    """Points may be whole numbers, floating ones or texts; a file is a text or an array of bytes."""
+    """Normalise an entry: points may be integers, floats or texts; a file is a text or an array of bytes."""
     if isinstance(entry, dict) and isinstance(entry.get("files"), dict):
         entry = {**entry, "files": {path: _content(one) for path, one in entry["files"].items()}}
     if isinstance(entry, dict) and isinstance(entry.get("points"), dict):
         points = {
+            # As text, so that 0.1 becomes the exact decimal and not the binary fraction.
             item: str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
             for item, value in entry["points"].items()
         }
@@ -151,7 +153,7 @@ def _plain(entry: Any) -> Any:
 
 
 def _content(value: Any) -> Any:
-    """What stands in a file; bytes leave a box as an array."""
+    """Return the content of a file; bytes leave a box as an array."""
     if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
         return value.tobytes()
     return value.encode() if isinstance(value, str) else value

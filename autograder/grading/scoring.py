@@ -1,4 +1,4 @@
-"""Turns the results of all questions into the marks of one submission. Pure; knows no notebook and no box."""
+"""Combine the results of all questions to the marks of one submission. Pure; knows no notebook and no box."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from autograder.rubric import Item, Question, Rubric
 
 NO_POINTS = Decimal(0)
 LATE = "late"
-"""The code of a refusal because of the time."""
+"""The code of a refusal because of lateness."""
 
 OUR_FAULT = "our-fault"
-"""The code of a note about an error of ours that nobody foresaw."""
+"""The code of a note about an unexpected error of ours."""
 SANDBOX_FAULT = "sandbox-fault"
 """The code of a note about a sandbox that failed."""
 ENDED_ITSELF = "ended-itself"
-"""The code of a note about a submission that waits as a whole, because its boxes were lost repeatedly."""
+"""The code of a note about a submission that needs manual review as a whole, because its boxes were lost
+repeatedly."""
 FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT, ENDED_ITSELF})
-"""What such a note is about may be gone at the next run, which therefore grades again."""
+"""The cause of such a note may be gone at the next run, which therefore grades again."""
 
 _DECIDED = frozenset({LATE, "missing"})
-"""Refusals that are final. All others say that something was handed in and could not be read: a person looks
-at it before anybody loses a point."""
+"""Refusals that are final. All others mean that a submitted file could not be read: it needs manual review
+before the student loses a point."""
 
 
 def score(
@@ -36,18 +37,18 @@ def score(
     notes: Iterable[Note] = (),
     isolation: str = "namespaces",
 ) -> Score:
-    """The marks of one submission: one result for every item of the rubric, in its order.
+    """Return the marks of one submission: one result for every item of the rubric, in its order.
 
     A missing result becomes NEEDS_REVIEW. A result that breaks a rule (PASSED without full points, points
-    above what is possible, …) is our fault: it becomes NEEDS_REVIEW, and a note tells staff which rule.
-    An item with negative points is possible for nothing: PASSED and NO_ANSWER leave the question alone,
+    above the possible ones, …) is our fault: it becomes NEEDS_REVIEW, and a note names the rule for staff. An
+    item with negative points has nothing to win: PASSED and NO_ANSWER leave the question's points unchanged,
     FAILED takes points away, but never more than the other items have earned.
 
     Args:
-        student: whose submission.
+        student: the student.
         rubric: of the assignment.
         results: the judged items by question id.
-        notes: remarks for staff that travel with the score.
+        notes: remarks for staff that are stored with the score.
         isolation: how the student's code was confined.
     """
     faults: list[Note] = []
@@ -62,13 +63,13 @@ def score(
 def left_open(
     student: str, rubric: Rubric, staff: str, notes: Iterable[Note] = (), isolation: str = "namespaces"
 ) -> Score:
-    """The marks of a submission that a person has to grade from its first item to its last.
+    """Return the marks of a submission that needs manual review from the first item to the last.
 
     Args:
-        student: whose submission.
+        student: the student.
         rubric: of the assignment.
-        staff: why, for staff.
-        notes: remarks for staff that travel with the score.
+        staff: the reason, for staff.
+        notes: remarks for staff that are stored with the score.
         isolation: how the student's code was confined.
     """
     items = tuple(
@@ -82,13 +83,14 @@ def left_open(
 def refused_results(
     rubric: Rubric, error: NotebookError, *, notebook: str = ""
 ) -> dict[str, tuple[ItemResult, ...]]:
-    """Results for the questions of a notebook that could not be read, by question id.
+    """Return results for the questions of a notebook that could not be read, by question id.
 
     Args:
         rubric: of the assignment.
         error: why it could not be read.
         notebook: its name; empty: all notebooks of the assignment.
     """
+    # An unreadable notebook may contain a correct answer, so it is not a zero.
     status = Status.NO_ANSWER if error.code in _DECIDED else Status.NEEDS_REVIEW
     code = {LATE: f"refused.{LATE}", "missing": "refused"}.get(error.code, "refused.review")
     message = Message(code, {"reason": str(error)})
@@ -112,12 +114,13 @@ def refused_results(
 
 
 def _checked(question: Question, item: Item, found: ItemResult | None, faults: list[Note]) -> ItemResult:
-    """The result as it is, or NEEDS_REVIEW when there is none or it breaks a rule."""
+    """Return the result unchanged, or NEEDS_REVIEW if there is none or it breaks a rule."""
     if found is None:
         staff = "no result: our fault"
     else:
         broken = _broken_rule(item, found)
         if not broken:
+            # A negative item has nothing to win.
             return msgspec.structs.replace(found, possible=max(item.points, NO_POINTS))
         staff = f"{broken}: our fault; it said {found.status} with {found.points}: {found.staff}"
         faults.append(Note("broken-result", f"item {item.id}: {broken}", question.id))
@@ -125,7 +128,7 @@ def _checked(question: Question, item: Item, found: ItemResult | None, faults: l
 
 
 def _for_review(question: Question, item: Item, staff: str, code: str) -> ItemResult:
-    """An item that a person decides on, because we could not."""
+    """Return a result that needs manual review, because the item could not be graded automatically."""
     possible = max(item.points, NO_POINTS)
     return ItemResult(
         question.id, item.id, Status.NEEDS_REVIEW, NO_POINTS, possible, Message(code), staff, code
@@ -133,7 +136,7 @@ def _for_review(question: Question, item: Item, staff: str, code: str) -> ItemRe
 
 
 def _broken_rule(item: Item, found: ItemResult) -> str:
-    """Which rule a result breaks, in words; empty when it keeps them all."""
+    """Return the rule that a result breaks, in words; empty if it breaks none."""
     if found.possible not in (item.points, max(item.points, NO_POINTS)):
         return f"possible is {found.possible}, the rubric says {item.points}"
     if not found.points.is_finite():
@@ -141,6 +144,7 @@ def _broken_rule(item: Item, found: ItemResult) -> str:
     low, high = min(item.points, NO_POINTS), max(item.points, NO_POINTS)
     if not low <= found.points <= high:
         return f"points {found.points} are outside of {low} to {high}"
+    # For a negative item, `high` is zero: passing it means losing nothing.
     if found.status is Status.PASSED and found.points != high:
         return f"passed with {found.points} of {item.points} points"
     if found.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW) and found.points != 0:
@@ -149,7 +153,10 @@ def _broken_rule(item: Item, found: ItemResult) -> str:
 
 
 def _with_needs(question: Question, judged: Sequence[ItemResult]) -> list[ItemResult]:
-    """An item earns nothing without the items it needs; while one of those is open, so is this one."""
+    """Withhold points of items that need others which did not pass.
+
+    While one of those is open, so is the item itself.
+    """
     status = {result.item: result.status for result in judged}
     results = []
     for item, result in zip(question.items, judged, strict=True):
@@ -170,7 +177,8 @@ def _with_needs(question: Question, judged: Sequence[ItemResult]) -> list[ItemRe
 
 
 def _not_below_zero(items: Sequence[ItemResult]) -> list[ItemResult]:
-    """Negative items take away what is there, in their order, and never more."""
+    """Limit negative items, in their order, to the points that the question has earned."""
+    # The earned points of the question are all that negative items can take.
     left = sum((item.points for item in items if item.points > 0), NO_POINTS)
     kept = []
     for item in items:

@@ -1,8 +1,7 @@
-"""What of a notebook is kept for people and pages: all that an honest one holds, and no more than a budget.
+"""Limit how much of a notebook is kept for staff and pages: all of an honest one, and at most a budget.
 
-Given cells are the release's own and stay whole. Of the student's the answers come first, then the other
-cells, then the pictures in them in the same order, then what they printed. A verdict never depends on it:
-what was judged, was judged before.
+Cells of the release stay complete. Of the student's cells the answers come first, then the other cells, then
+the pictures in them in the same order, then outputs. A verdict never depends on it: judging is already done.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from msgspec.structs import replace
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown, PastedPicture
 
 _OF_OUTPUT = 100
-"""Bytes that an output or a picture takes besides its texts."""
+"""Bytes that an output or a picture takes in addition to its texts."""
 
 
 def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int) -> ExecutedNotebook:
-    """The notebook with what fits; a cell whose text was cut, or whose output is missing, says so.
+    """Return the notebook cut to its budget; cells with a cut text or missing output are flagged.
 
     Args:
         notebook: as it was run.
         answers: the ``grade_id`` of cells that hold answers.
-        kb: how much the student's texts and outputs may take as they are stored.
+        kb: maximum size of the student's texts and outputs as stored.
     """
     left = kb << 10
     kept: dict[int, Cell | Markdown] = {}
@@ -33,6 +32,7 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
         for name in answers
         for position in (*notebook.positions(name), *notebook.further.get(name, ()))
     }
+    # Answers first (the sort is stable), so that other cells cannot use up their budget.
     places = sorted(range(len(notebook.cells)), key=lambda place: place not in of_answers)
     for place in places:
         cell = notebook.cells[place]
@@ -54,10 +54,10 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
 
 
 def _cut(text: str, left: int) -> tuple[str, int]:
-    """As much of a text as fits, and what is then left."""
+    """Return the part of a text that fits, and the remaining budget."""
     size = stored_bytes((text,))
     if size > left:
-        # No letter takes more than six bytes as it is stored, and the quotes take two.
+        # JSON takes six bytes per character at most (\u0000), and two for quotes.
         text = text[: max(0, left - 2) // 6]
         size = left
     return text, left - size
@@ -66,7 +66,7 @@ def _cut(text: str, left: int) -> tuple[str, int]:
 def _pictures(pictures: Iterable[PastedPicture], left: int) -> tuple[tuple[PastedPicture, ...], int]:
     kept: list[PastedPicture] = []
     for picture in pictures:
-        for kept_picture in (picture, replace(picture, data="")):  # its name says that it was handed in
+        for kept_picture in (picture, replace(picture, data="")):  # the name shows that it was submitted
             size = _OF_OUTPUT + stored_bytes((kept_picture.name, kept_picture.mime, kept_picture.data))
             if size <= left:
                 kept.append(kept_picture)
@@ -76,7 +76,7 @@ def _pictures(pictures: Iterable[PastedPicture], left: int) -> tuple[tuple[Paste
 
 
 def count_pictures(notebook: ExecutedNotebook) -> int:
-    """Return how many pictures stand in the texts of a notebook; a name alone is none."""
+    """Return how many pictures the texts of a notebook contain; a name without data does not count."""
     texts = (cell for cell in notebook.cells if isinstance(cell, Markdown))
     return sum(bool(picture.data) for cell in texts for picture in cell.pictures)
 
@@ -94,7 +94,7 @@ def _outputs(run: CellRun, left: int) -> tuple[CellRun, int]:
 
 
 def stored_bytes(texts: Iterable[str]) -> int:
-    """How many bytes texts take as they are stored; those that UTF-8 cannot carry, at most so many."""
+    """Return the stored size of texts in bytes; an upper bound for texts that UTF-8 cannot encode."""
     size = 0
     for text in texts:
         try:

@@ -1,4 +1,4 @@
-"""Who sat which paper: a student's own assignment, what is expected of it, and remarks about it."""
+"""Each student's variant: the personal assignment, its expected values, and remarks about it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from autograder.variants.drawing import canonical_id
 
 
 class StudentAssignment(Struct, frozen=True, eq=False):
-    """What one student's submission is graded by."""
+    """The assignment by which one student's submission is graded."""
 
     assignment: Assignment
     expected: Expected
     notes: tuple[Note, ...] = ()
     own: str = ""
-    """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
+    """Scope of the hidden inputs, if they differ between students (`checks.base.draw_scope`)."""
 
 
 class StudentAssignments:
-    """The sittings of a class. Thread safe: it does not change after it was made.
+    """The variants of a class. Thread safe: it does not change after construction.
 
     Args:
         assignment: the common one.
         secret: the course's.
-        pool: gives the reference's sandbox, where expected values are not known yet.
-        drawn: who sits a variant that was not handed out, by id; for verifying variants.
+        pool: provides the reference's sandbox, if expected values are not known yet.
+        drawn: students with a variant that was not given out, by id; for verifying variants.
 
     Raises:
         CourseError: a reference solution is not usable.
@@ -57,13 +57,15 @@ class StudentAssignments:
         for student in assignment.manifest.students if assignment.manifest else ():
             try:
                 variant = assignment.variant_of(student)
+                # Students with equal variants share one assignment and its checks.
                 if variant.digest not in variants:
                     variants[variant.digest] = assignment.asked(variant)
                 self._labels[student] = variant.label
                 self._digests[student] = variant.digest
-            except Exception as error:  # noqa: BLE001 - raised when this student is graded, and nobody else
+            except Exception as error:  # noqa: BLE001 - raised when this student is graded; affects no other
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
+        # One call for all variants, so that they share a box and equal plans.
         common, *expected = expected_values(assignment, pool, every)
         self.common = StudentAssignment(assignment, common)
         sittings = [StudentAssignment(one, values) for one, values in zip(every, expected, strict=True)]
@@ -73,15 +75,16 @@ class StudentAssignments:
     def of(
         self, student: str, notebooks: Mapping[str, bytes | NotebookError], attempt: str = ""
     ) -> StudentAssignment:
-        """The sitting of one student.
+        """Return the variant of one student.
 
         Args:
             student: the id.
-            notebooks: what was handed in, for remarks; nothing else is concluded from it.
-            attempt: SHA-256 of all that was handed in.
+            notebooks: the submitted notebooks; used only for remarks.
+            attempt: SHA-256 of the whole submission.
 
         Raises:
-            CourseError: the student's variant cannot be told, or a notebook that was handed out is missing.
+            CourseError: the student's variant cannot be determined, or a notebook that was given out is
+                missing.
             RubricError: the rubric is not valid with the student's variant.
         """
         sitting = self._of(student, notebooks)
@@ -104,6 +107,7 @@ class StudentAssignments:
             return replace(self.common, notes=(Note("common-variant", text),))
         sitting = self._of_variant[self._digests[own]]
         notes: tuple[Note, ...] = ()
+        # Only a remark: labels are in the notebook, which students can edit or exchange.
         if written - {given.variant.label}:
             text = "The notebook does not say that it is this student's." + self._students_of(written)
             notes = (Note("other-notebook", text),)

@@ -1,8 +1,8 @@
-"""Answers that earned nothing although nothing may have read them: they get manual review instead of a zero.
+"""Answers that earned nothing but may not have been read at all: they get manual review instead of a zero.
 
-An import failed because a package is not here, a cell stopped at an error above the answer, later code
-deleted it, its cell has another type, or it stands in a text or a picture beside the cell. Whether such an
-answer is right cannot be decided automatically.
+An import failed because a package is missing, a cell stopped at an error above the answer, later code deleted
+it, its cell has another type, or it is in a text or a picture next to the cell. Whether such an answer is
+correct cannot be decided automatically.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from autograder.rubric import Question
 from autograder.syntax import bound_names
 
 IMPORT_FAILED = "import-failed"
-"""The code of the note about a cell one of whose imports failed."""
+"""The code of the note about a cell with a failed import."""
 CELL_STOPPED = "cell-stopped"
-"""The code of the note about a question whose answer was not defined because a cell stopped."""
+"""The code of the note about a question with an answer that is undefined because a cell stopped."""
 ANSWER_NOT_RUN = "answer-not-run"
-"""The code of the note about an answer whose cell is no Python, or does not define what is asked for."""
+"""The code of the note about an answer cell that is no Python, or does not define the required name."""
 _NAME_MISSING = "name.missing"
 _UNREAD = frozenset({_NAME_MISSING, "answer.not-python", "answer.unreadable"})
-"""Codes of results that say that code was not read."""
+"""Codes of results for code that was not read."""
 _EXPLAINED = frozenset({"answer-unnamed", "answer-rebound"})
-"""Codes of notes that already say why a name is not defined."""
+"""Codes of notes that already explain why a name is not defined."""
+# The repetitions are bounded: these texts come from student code and must not make matching slow.
 _MISSING = re.compile(
     r"^(?:ModuleNotFoundError|ImportError): .*?'([\w.]{1,80})'(?: from '([\w.]{1,80})')?", re.M
 )
@@ -55,25 +56,26 @@ _RAISED = re.compile(r"\b(NameError|ModuleNotFoundError|ImportError): [^\n]*?'([
 _LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.M)
 _NAME_ERROR = re.compile(r"\bNameError: [^\n]*?'(\w{1,80})'")
 _MOST_TEXT = 20_000
-"""Characters of an error's text that are searched: its first lines say where, its last one what."""
+"""Characters of an error's text that are searched: its first lines name the position, its last line the
+error."""
 
 
 class FailedImport(Struct, frozen=True):
     """One import of a cell that failed; the other statements of the cell were run."""
 
     number: int
-    """Of the cell, counted from 1."""
+    """Number of the cell, from 1."""
     package: str
-    """Or the magic that is not there, with its percent sign."""
+    """Or the missing magic, with its percent sign."""
     names: frozenset[str] = frozenset()
-    """What the import would have bound."""
+    """Names that the import would have bound."""
     defines: frozenset[str] = frozenset()
-    """What the cell defines."""
+    """Names that the cell defines."""
     file: str = ""
-    """The module, if it was handed in but is not taken along."""
+    """The module's file, if it was submitted but the assignment does not include it."""
 
     def note(self) -> Note:
-        """Return what staff are told."""
+        """Return the note for staff."""
         fault = "there is no magic" if self.package.startswith("%") else "cannot import"
         text = f"{fault} {self.package!r}; the other statements of the cell were run"
         if self.file:
@@ -82,49 +84,49 @@ class FailedImport(Struct, frozen=True):
 
 
 class StoppedCell(Struct, frozen=True):
-    """One cell that raised an error at its top level."""
+    """A cell that raised an error at its top level."""
 
     position: int
-    """Among all cells, counted from 0."""
+    """Position among all cells, from 0."""
     line: int
-    """Where it stopped; 0 if that is not known."""
+    """The line of the error; 0 if it is not known."""
     error: str
     """The exception's type name."""
     names: frozenset[str]
-    """What the statements that did not run would have defined."""
+    """Names that the statements after the error would have defined."""
 
 
 class NotebookGaps(Struct, frozen=True):
-    """What a notebook would have defined if none of its cells had met an error."""
+    """Definitions that a notebook lacks because of errors in its cells."""
 
     imports: tuple[FailedImport, ...] = ()
     stopped: tuple[StoppedCell, ...] = ()
     beside: tuple[str, ...] = ()
-    """Files that were handed in and are not taken along."""
+    """Submitted files that the assignment does not include."""
     named: tuple[str, ...] = ()
     """Those of them that the error of a cell names."""
 
 
 class AnswerFacts(Struct, frozen=True):
-    """What is known about one answer besides what its check sees."""
+    """Facts about one answer in addition to those that its check sees."""
 
     question: Question
     check: Check
     answer: Answer
     submission: Submission
     runs: Sequence[CellRun | None]
-    """What came of the notebook's cells."""
+    """The results of the notebook's cells."""
     parts: tuple[int, ...]
     """Positions of the answer's own cells."""
     gaps: NotebookGaps
     asked: Collection[str]
-    """The names that the answer is to define, or that the box was asked for to judge it."""
+    """Names that the answer has to define, or that the box was asked for to judge it."""
     saved: frozenset[str]
     """See `autograder.grading.answer_pictures.read_saved_pictures`."""
 
     @property
     def own_runs(self) -> list[CellRun | None]:
-        """What came of the answer's own cells; a module runs in whichever cell imports it."""
+        """The results of the answer's own cells; a module runs in whichever cell imports it."""
         return [*self.runs] if self.question.file else [self.runs[at] for at in self.parts]
 
     @property
@@ -135,7 +137,7 @@ class AnswerFacts(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """Why an item needs manual review; `note` is the code of a note that says so, about `place`."""
+    """Why an item needs manual review; `note` is the code of a note with the reason, about `place`."""
 
     message: Message
     staff: str
@@ -146,15 +148,19 @@ class Reason(Struct, frozen=True):
 def review_zeros(
     results: Iterable[ItemResult], facts: AnswerFacts
 ) -> tuple[tuple[ItemResult, ...], tuple[Note, ...]]:
-    """Return the results of a question, with manual review of what was not read, and notes for staff.
+    """Return the results of a question, with manual review of answers that were not read.
 
     Args:
         results: of the question.
         facts: about the answer.
+
+    Returns:
+        The results, and notes for staff.
     """
     reviewed, notes = [], dict[tuple[str, str], Note]()
     is_lost = any(run is not None and run.ending is not None for run in facts.own_runs)
     for result in results:
+        # Only results that cost points are reconsidered.
         is_zero = result.status in {Status.FAILED, Status.NO_ANSWER}
         reason = next(filter(None, (find(result, facts) for find in _RULES if is_zero)), None)
         if reason is not None:
@@ -162,7 +168,7 @@ def review_zeros(
                 note = Note(reason.note, reason.staff, reason.place or facts.question.id)
                 notes.setdefault((note.code, note.place), note)
             reviewed.append(review_instead(result, reason.message, reason.staff))
-        elif is_lost and result.code == _NAME_MISSING:  # the cell ended the box and was left out
+        elif is_lost and result.code == _NAME_MISSING:  # the cell ended the box and was skipped
             lost = Message("name.lost", result.student.params)
             reviewed.append(replace(result, student=lost, code=lost.code))
         else:
@@ -179,13 +185,13 @@ def find_gaps(
     answers: Mapping[str, Answer],
     beside: Sequence[str] = (),
 ) -> NotebookGaps:
-    """Return what the cells of a notebook did not define because of errors.
+    """Return the definitions that the cells of a notebook lack because of errors.
 
     Args:
         cells: of the notebook.
-        runs: what came of them.
-        answers: by grade_id; a cell that was left as it was handed out stops for nobody.
-        beside: files that were handed in and are not taken along.
+        runs: their results.
+        answers: by grade_id; errors in cells that the student did not change are ignored.
+        excluded_files: names of submitted files that the assignment does not include.
     """
     ran = [(at, cell, run) for at, (cell, run) in enumerate(zip(cells, runs, strict=False)) if run]
     outputs = [output for _, _, run in ran if run.error for output in run.outputs]
@@ -204,7 +210,7 @@ def _failed_imports(number: int, source: str, run: CellRun, beside: Sequence[str
         packages = {module or named for named, module in _MISSING.findall(text)}
         for package in sorted(packages) if output.kind == "error" else ():
             bound = frozenset(_bound(source, package))
-            if bound or package in _EXTENSION.findall(source):  # else it was imported further inside
+            if bound or package in _EXTENSION.findall(source):  # else the import is inside another module
                 defines = frozenset({*names(source), *bound})
                 yield FailedImport(number, package, bound, defines, _module(package, beside))
         if output.kind == "stream" and run.error:
@@ -217,7 +223,7 @@ def _stopped_cells(
 ) -> Sequence[StoppedCell]:
     """Return the student's cells that stopped before they defined something.
 
-    A cell that uses what an earlier one would have defined stops for the same reason.
+    A cell that uses a name which an earlier one would have defined stops for the same reason.
     """
     stopped: list[StoppedCell] = []
     for position, cell, run in ran:
@@ -243,10 +249,11 @@ def _stopped_cells(
 
 
 def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stmt]:
-    """Return the top-level statements after an error; of a block that raised also that block."""
+    """Return the top-level statements after an error, and a block in which it was raised."""
     left = []
     for statement in tree.body:
         last = statement.end_lineno or statement.lineno
+        # These ran to their end before the error.
         if last < line:
             continue
         is_block = isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try)
@@ -255,7 +262,7 @@ def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stm
         elif isinstance(statement, ast.Import | ast.ImportFrom) and error.endswith(
             ("ImportError", "ModuleNotFoundError")
         ):
-            return []  # the shell goes on after it
+            return []  # the shell continues after a failed import
     return left
 
 
@@ -273,7 +280,7 @@ def _bound(source: str, package: str) -> Iterator[str]:
 
 
 def _module(package: str, beside: Sequence[str]) -> str:
-    """Return the file or folder among those handed in that is a module; empty if there is none."""
+    """Return the submitted file or folder that is a module; empty if there is none."""
     root = package.partition(".")[0]
     files = [name for name in beside if name.rpartition("/")[2] == f"{root}.py"]
     folders = [name for name in beside if root in name.split("/")[:-1]]
@@ -288,9 +295,9 @@ def _text(output: CellOutput) -> str:
 
 
 def _find_import(result: ItemResult, facts: AnswerFacts) -> Reason | None:
-    """Return the package or file without which an item was not right.
+    """Return the package or file that an item lacked.
 
-    A part of the item may be right without it. All of it waits, so that it is marked once.
+    A part of the item may be correct without it. All of it needs review, so that it is marked only once.
     """
     package = _package_needed(result, facts)
     file = _module(package, facts.gaps.beside) if package else _file_needed(result, facts.gaps)
@@ -315,7 +322,7 @@ def _package_needed(result: ItemResult, facts: AnswerFacts) -> str:
     elif raised is not None:
         needed = raised[2]
     if not needed and facts.answer.cell_type == "code" and is_blank(facts.answer):
-        # It may stand in a file all of whose names were imported.
+        # The definition may be in a module that was imported with `*`.
         needed = next((one.package for one in imports if one.file and "*" in one.names), "")
     return needed
 
@@ -328,7 +335,7 @@ def _file_needed(result: ItemResult, gaps: NotebookGaps) -> str:
 
 
 def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
-    """Return the cell that stopped before it defined what the item needs."""
+    """Return the cell that stopped before it defined a name that the item needs."""
     needed = {found[1]} if (found := _NAME_ERROR.search(result.staff)) else set()
     if result.code == _NAME_MISSING:
         needed.add(_missing_name(result))
@@ -343,7 +350,7 @@ def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
 
 
 def _find_deletion(result: ItemResult, facts: AnswerFacts) -> Reason | None:
-    """Return that something deleted the name, or that it stands under a condition."""
+    """Return a reason if code deleted the name, or only defines it under a condition."""
     name = _missing_name(result)
     own = [facts.runs[at] for at in facts.parts]
     if result.code != _NAME_MISSING or facts.answer.cell_type != "code" or facts.notes & _EXPLAINED:
@@ -358,9 +365,9 @@ def _find_deletion(result: ItemResult, facts: AnswerFacts) -> Reason | None:
 
 
 def _find_other_type(result: ItemResult, facts: AnswerFacts) -> Reason | None:
-    """Return that the cell has another type than was given out.
+    """Return a reason if the cell's type differs from the release.
 
-    A notebook shows a student neither that text is not run nor that an error is in it.
+    The notebook does not show a student that text is not run, or that running it gives an error.
     """
     if "cell-type-changed" not in facts.notes or is_blank(facts.answer) or result.points or result.reading:
         return None
@@ -379,7 +386,7 @@ def _find_text(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     if result.status is not Status.NO_ANSWER or not is_blank(answer) or answer.cell_type != "code":
         return None
     cells = {item.cell for item in question.items}
-    stem = f"{answer.grade_id.removesuffix('-answer')}-"  # "task3-a-why" may be a question of its own
+    stem = f"{answer.grade_id.removesuffix('-answer')}-"  # "task3-a-why" may be a separate question
     for name, text in facts.submission.answers.items():
         is_beside = (name in cells or name.startswith(stem)) and text.cell_type != "code" and text.changed
         if is_beside and facts.check.is_in_text(text.source):
@@ -391,7 +398,7 @@ def _find_text(result: ItemResult, facts: AnswerFacts) -> Reason | None:
 
 
 def _find_picture(result: ItemResult, facts: AnswerFacts) -> Reason | None:
-    """Return the pictures of the student's own beside a blank answer."""
+    """Return the student's own pictures next to a blank answer."""
     if result.status is not Status.NO_ANSWER:
         return None
     item = next(item for item in facts.question.items if item.id == result.item)
@@ -412,7 +419,7 @@ _RULES: tuple[Callable[[ItemResult, AnswerFacts], Reason | None], ...] = (
     _find_text,
     _find_picture,
 )
-"""The first that finds a reason for an item counts."""
+"""The first rule that finds a reason for an item counts."""
 
 
 def _missing_name(result: ItemResult) -> str:
@@ -420,7 +427,7 @@ def _missing_name(result: ItemResult) -> str:
 
 
 def _note_not_run(results: Iterable[ItemResult], facts: AnswerFacts) -> tuple[Note, ...]:
-    """Return what staff are told about an answer that earned nothing because its code did not run."""
+    """Return notes for staff about an answer that earned nothing because its code did not run."""
     tree = code_tree(facts.answer.source)
     is_empty = is_blank(facts.answer) or (tree is not None and not tree.body)  # comments alone
     if is_empty or facts.notes & _EXPLAINED:

@@ -1,7 +1,7 @@
-"""Work that may lie in files that are not graded: items that earned nothing get manual review.
+"""Work that may be in files that are not graded: items that earned nothing get manual review.
 
-A student may hand in a blank notebook beside a scan, a text or a module, or a worse copy of the notebook
-under the name that is graded. What lies in such files is never graded; it only decides that somebody looks.
+A student may submit a blank notebook together with a scan, a text or a module, or a worse copy of the
+notebook under the name that is graded. Such files are never graded; they only cause a manual review.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class OtherFiles(Struct, frozen=True):
     """The files of a submission that are not graded."""
 
     unread: tuple[str, ...] = ()
-    """They may contain work, whatever the notebook earned."""
+    """Files that may contain work, whatever the notebook earned."""
     beside: tuple[str, ...] = ()
-    """They may contain work if it is missing in the notebook."""
+    """Files that may contain work if it is missing in the notebook."""
     copies: Mapping[str, bytes] = {}
     """Other notebooks and pictures, by name."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """Names of all of them."""
         return (*self.unread, *self.beside)
 
     @property
@@ -53,7 +53,7 @@ class OtherFiles(Struct, frozen=True):
 
     @property
     def to_name(self) -> tuple[str, ...]:
-        """Those of which student and staff are told, whatever the notebook earned."""
+        """Files that student and staff are informed of, whatever the notebook earned."""
         return (*self.unread, *self.documents)
 
     @property
@@ -62,15 +62,16 @@ class OtherFiles(Struct, frozen=True):
         return {name: data for name, data in self.copies.items() if name.casefold().endswith(SCANS)}
 
     def without_shown(self, submission: Submission) -> OtherFiles:
-        """Return the files without the pictures that the notebook's texts show."""
+        """Return the files except the pictures that the notebook's texts show."""
         texts = (cell for cell in submission.cells if isinstance(cell, Markdown))
+        # Markers see these pictures in the notebook itself.
         shown = {picture.name for text in texts for picture in text.pictures}
         beside = tuple(name for name in self.beside if name.rpartition("/")[2] not in shown)
         return OtherFiles(self.unread, beside, self.copies)
 
 
 def remark_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
-    """Return what the student is told above the notebook about the files that may contain work, too.
+    """Return the message above the notebook about other files that may contain work.
 
     Args:
         graded: the name of the file that was graded.
@@ -83,7 +84,7 @@ def remark_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]
 
 
 def note_documents(other: OtherFiles) -> tuple[Note, ...]:
-    """Return what staff are told of documents beside the notebook; other files are noted elsewhere."""
+    """Return a note for staff about documents next to the notebook; other files are noted elsewhere."""
     text = f"Not graded: {name_files(other.documents)}"
     return (Note("documents-beside", text),) if other.documents else ()
 
@@ -95,19 +96,20 @@ def review_unread(
     submission: Submission,
     release: Release,
 ) -> dict[str, tuple[ItemResult, ...]]:
-    """Return the results of a notebook, with manual review of what may be answered in another file.
+    """Return the results of a notebook, with manual review of answers that may be in another file.
 
     Args:
         questions: of the notebook.
-        results: of them.
+        results: of the questions.
         other: the files that are not graded.
-        submission: the notebook that was.
+        submission: the graded notebook.
         release: the notebook as it was given out.
     """
     reviewed = {question.id: tuple(results.get(question.id, ())) for question in questions}
     if not (other.names or other.copies):
         return reviewed
     items = [item for found in reviewed.values() for item in found]
+    # Nothing was earned at all: perhaps a wrong file was graded.
     if other.names and items and not any(item.points > 0 for item in items):
         files = name_files(other.names)
         staff = f"this notebook earned nothing, but these files were not graded: {files}"
@@ -118,7 +120,7 @@ def review_unread(
     for name, answers in _copied_answers(other.copies, submission, release):
         staff = f"{name}, which was not graded, has another answer"
         message = Message("review.copy", {"file": name})
-        # A checkpoint often has an earlier answer: it matters only if there is none in its place.
+        # A checkpoint often has an earlier answer: it matters only if the graded notebook has none.
         is_reviewed = _is_blank if is_hidden_notebook(name) else _may_be_better
         for question in questions:
             places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
@@ -134,7 +136,7 @@ def review_unread(
 def _written_beside(
     questions: Sequence[Question], results: Results, texts: Sequence[str]
 ) -> dict[str, tuple[ItemResult, ...]]:
-    """Return the results with manual review of what the notebook leaves blank."""
+    """Return the results with manual review of everything that the notebook leaves blank."""
     written = {(question.id, item.id) for question in questions for item in question.items if item.manual}
     files = name_files(texts)
     staff = f"this is not answered in the notebook, but these files were not graded: {files}"
@@ -157,18 +159,18 @@ def _copied_answers(
     for name, data in copies.items():
         try:
             copied = read(data, release, student=submission.student, assignment=submission.assignment)
-        except NotebookError:  # another notebook altogether, or a damaged one: it is named as not graded
+        except NotebookError:  # an unrelated or damaged notebook; it is reported as not graded
             continue
         yield name, copied.answers
 
 
 def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places: Iterable[str]) -> bool:
-    """Whether a copy has an answer to an item, and another one than the notebook that was graded.
+    """Decide whether a copy has an answer to an item that differs from the graded notebook's answer.
 
     Args:
-        graded: its answers.
-        copied: those of the copy.
-        places: grade_ids under which the answer may stand; the first that there is counts.
+        graded: answers of the graded notebook.
+        copied: answers of the copy.
+        places: grade_ids under which the answer may be found; the first existing one counts.
     """
     place = next((name for name in places if name in copied), "")
     answer = copied.get(place)
@@ -186,7 +188,7 @@ def _is_blank(result: ItemResult) -> bool:
 
 
 def _may_be_better(result: ItemResult) -> bool:
-    """Whether points are missing, or people mark the answer: they have to know of the other one."""
+    """Decide whether points are missing, or markers grade the answer and have to know of the other one."""
     return result.status in _NOTHING or result.code == "review.person"
 
 
@@ -196,7 +198,7 @@ def _reviewed(
     staff: str,
     is_reviewed: Callable[[ItemResult], bool] = _earned_nothing,
 ) -> tuple[ItemResult, ...]:
-    """Return results in which all of these wait for manual review; by default what earned nothing."""
+    """Return results with manual review of all of these; by default, of those that earned nothing."""
     return tuple(
         review_instead(result, message, staff) if result.possible > 0 and is_reviewed(result) else result
         for result in results
