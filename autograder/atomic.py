@@ -29,7 +29,7 @@ _PART = 1 << 20
 PARTIAL = re.compile(r"\.autograder-[0-9a-f]{16}\.partial")
 
 
-def read(path: Path, *, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a regular file without blocking: a named pipe's writer may never come.
 
     Raises:
@@ -37,8 +37,8 @@ def read(path: Path, *, most: int = MOST_BYTES) -> bytes:
             says which.
     """
     _refuse_others(path, path.stat())  # before it is opened, which means something to devices
-    others = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-    flags = os.O_RDONLY | sum(others)
+    platform_flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    flags = os.O_RDONLY | sum(platform_flags)
     with os.fdopen(os.open(path, flags), "rb") as file:
         # Checked again on the open file: the path may have been replaced in between.
         _refuse_others(path, os.fstat(file.fileno()))
@@ -56,14 +56,14 @@ def _refuse_others(path: Path, status: os.stat_result) -> None:
         raise OSError(errno.EINVAL, "not a regular file (a pipe, a socket or a device)", str(path))
 
 
-def write(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) -> None:
+def write_bytes(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) -> None:
     """Write ``content``, whole or in parts, to ``path`` atomically, with exactly these permissions.
 
     Raises:
         OSError: it could not be written; the previous file at ``path`` is unchanged.
     """
-    sweep(path.parent)
-    partial, descriptor = _locked_partial(path.parent)
+    sweep_partials(path.parent)
+    partial, descriptor = _create_locked_partial(path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
@@ -79,7 +79,7 @@ def write(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) ->
         raise
 
 
-def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
+def copy_file(source: Path, target: Path, *, mode: int = 0o644) -> None:
     """Copy a regular file of any size to ``target`` atomically.
 
     If the target already has the same content, nothing is written, so its other hard links are kept.
@@ -92,8 +92,8 @@ def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
         if filecmp.cmp(source, target, shallow=False):
             target.chmod(mode)
             return
-    sweep(target.parent)
-    partial, descriptor = _locked_partial(target.parent)
+    sweep_partials(target.parent)
+    partial, descriptor = _create_locked_partial(target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file, source.open("rb") as content:
             shutil.copyfileobj(content, file, _PART)
@@ -108,7 +108,7 @@ def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
         raise
 
 
-def link(source: Path, target: Path) -> None:
+def link_file(source: Path, target: Path) -> None:
     """Create a hard link atomically, or a copy if the file system has no hard links.
 
     Raises:
@@ -120,13 +120,13 @@ def link(source: Path, target: Path) -> None:
         partial = target.with_name(f".autograder-{secrets.token_hex(8)}.partial")
         partial.hardlink_to(source)
     except OSError:
-        copy(source, target)
+        copy_file(source, target)
         return
     partial.replace(target)
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold an exclusive lock on a folder against all callers, in whichever process.
 
     If the system or the file system has no such locks, there is no exclusion.
@@ -143,7 +143,7 @@ def alone(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _locked_partial(folder: Path) -> tuple[Path, int]:
+def _create_locked_partial(folder: Path) -> tuple[Path, int]:
     """Create a locked partial file; one that is swept between creation and lock is created again."""
     while True:
         partial = folder / f".autograder-{secrets.token_hex(8)}.partial"
@@ -156,7 +156,7 @@ def _locked_partial(folder: Path) -> tuple[Path, int]:
         os.close(descriptor)
 
 
-def sweep(folder: Path) -> list[Path]:
+def sweep_partials(folder: Path) -> list[Path]:
     """Remove the partial files of dead writers from a folder (not from its subfolders).
 
     Only regular files of this user with a free lock are touched; links are not followed. Files that cannot be

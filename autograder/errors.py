@@ -40,7 +40,7 @@ class CourseError(AutograderError):
     """A folder, file, secret or setting of the course is missing or unusable."""
 
 
-class NothingKept(CourseError):
+class StoreMissing(CourseError):
     """No submission of the course was graded yet, so there is no store to read from."""
 
 
@@ -63,20 +63,20 @@ class Place(str):
     __slots__ = ("path",)
     path: tuple[Key, ...]
 
-    def __new__(cls, said: str, *path: Key) -> Self:
+    def __new__(cls, description: str, *path: Key) -> Self:
         """Create a place from its description and its keys."""
-        made = super().__new__(cls, said)
-        made.path = path
-        return made
+        place = super().__new__(cls, description)
+        place.path = path
+        return place
 
-    def at(self, said: str, *keys: Key) -> Place:
+    def extend(self, description: str, *keys: Key) -> Place:
         """Return a place below this one, with both descriptions joined."""
-        return Place(f"{self}{said}", *self.path, *keys)
+        return Place(f"{self}{description}", *self.path, *keys)
 
 
-def inside(place: str, said: str, *keys: Key) -> Place:
+def extend_place(place: str, description: str, *keys: Key) -> Place:
     """Return a place below another one, which may be a plain description without keys."""
-    return (place if isinstance(place, Place) else Place(place)).at(said, *keys)
+    return (place if isinstance(place, Place) else Place(place)).extend(description, *keys)
 
 
 class RubricError(AutograderError):
@@ -141,7 +141,7 @@ class BoxLost(SandboxFault):
     """
 
 
-class EndedItself(SandboxFault):
+class RepeatedBoxLoss(SandboxFault):
     """One submission lost so many boxes that it may be on purpose: all of it needs manual review."""
 
 
@@ -154,7 +154,7 @@ class BoxEnded(SandboxError):
         self.detail = detail
 
 
-class Unplaced(SandboxError):
+class UnlocatedLimit(SandboxError):
     """A limit was met in one of several cells, and it is not known in which."""
 
 
@@ -173,10 +173,14 @@ def describe_error(error: BaseException) -> str:
     text = "".join(char if char.isprintable() else " " for char in text[:_MOST_TOLD]).strip()
     if isinstance(error, AutograderError):
         return text
-    places = [
+    frame_positions = [
         (frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     # The innermost frame of ours is more useful than one deep inside a library.
-    ours = [place for place in places if str(place[0]).startswith("autograder.")] or places
-    where = " (in {}, line {})".format(*ours[-1]) if ours else ""
-    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
+    ours = [
+        frame_position
+        for frame_position in frame_positions
+        if str(frame_position[0]).startswith("autograder.")
+    ] or frame_positions
+    location = " (in {}, line {})".format(*ours[-1]) if ours else ""
+    return f"{type(error).__name__}: {text}{location}" if text else f"{type(error).__name__}{location}"

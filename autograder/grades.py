@@ -96,17 +96,17 @@ class QuestionPoints(Struct, frozen=True):
     @property
     def points(self) -> Decimal:
         """Points so far."""
-        return _sum(cell.points for cell in self.cells)
+        return _sum_points(cell.points for cell in self.cells)
 
     @property
     def least(self) -> Decimal:
         """Points that are certain."""
-        return _sum(cell.least for cell in self.cells)
+        return _sum_points(cell.least for cell in self.cells)
 
     @property
     def most(self) -> Decimal:
         """Points that are still possible."""
-        return _sum(cell.most for cell in self.cells)
+        return _sum_points(cell.most for cell in self.cells)
 
     @property
     def pending(self) -> bool:
@@ -152,22 +152,22 @@ class Standing(Struct, frozen=True):
     @property
     def earned(self) -> Decimal:
         """Points so far without bonus points, before any are taken away."""
-        return self._sums("points", bonus=False)
+        return self._sum_field("points", bonus=False)
 
     @property
     def by_bonus_questions(self) -> Decimal:
         """Points so far in bonus questions."""
-        return self._sums("points", bonus=True)
+        return self._sum_field("points", bonus=True)
 
     @property
     def late(self) -> Decimal:
         """Late penalty on the points earned so far; a number from zero on."""
-        return self._late(max(NOTHING, self.earned - self.taken))
+        return self._deduct_lateness(max(NOTHING, self.earned - self.taken))
 
     @property
     def points(self) -> Decimal:
         """Points so far, without bonus points."""
-        return self._counted("points")[0]
+        return self._count_points("points")[0]
 
     @property
     def bonus(self) -> Decimal:
@@ -177,52 +177,54 @@ class Standing(Struct, frozen=True):
     @property
     def total(self) -> Decimal:
         """Points that count so far, before rounding."""
-        return self._total("points")
+        return self._compute_total("points")
 
     @property
     def pending(self) -> Decimal:
         """Number of points that are still open."""
-        return _sum(cell.most - cell.least for question in self.questions for cell in question.cells)
+        return _sum_points(cell.most - cell.least for question in self.questions for cell in question.cells)
 
     @property
     def worst(self) -> Grade | None:
         """The grade if nothing more is earned; None if there are no grades."""
-        return self.scale.grade(self._total("least")) if self.scale else None
+        return self.scale.find_grade(self._compute_total("least")) if self.scale else None
 
     @property
     def best(self) -> Grade | None:
         """The grade if everything open is earned; equal to `worst` if all is final."""
-        return self.scale.grade(self._total("most")) if self.scale else None
+        return self.scale.find_grade(self._compute_total("most")) if self.scale else None
 
     @property
     def certain(self) -> tuple[Decimal, Decimal]:
         """Points and bonus points if nothing more is earned: the basis of `worst`."""
-        return self._counted("least")
+        return self._count_points("least")
 
-    def _total(self, what: str) -> Decimal:
-        points, bonus = self._counted(what)
-        return self.scale.counted(points, bonus) if self.scale else points + bonus
+    def _compute_total(self, field: str) -> Decimal:
+        points, bonus = self._count_points(field)
+        return self.scale.count_points(points, bonus) if self.scale else points + bonus
 
-    def _counted(self, what: str) -> tuple[Decimal, Decimal]:
-        points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
-        return points - self._late(points), self._sums(what, bonus=True) + self.extra + self.given
+    def _count_points(self, field: str) -> tuple[Decimal, Decimal]:
+        points = max(NOTHING, self._sum_field(field, bonus=False) - self.taken)
+        return points - self._deduct_lateness(points), self._sum_field(
+            field, bonus=True
+        ) + self.extra + self.given
 
-    def _late(self, points: Decimal) -> Decimal:
+    def _deduct_lateness(self, points: Decimal) -> Decimal:
         """Return the late penalty: at most the points themselves, and never below the floor."""
         if self.deduction is None:
             return NOTHING
         # Percentages refer to the regular questions; bonus questions do not raise the penalty.
-        possible = _sum(question.possible for question in self.questions if not question.bonus)
+        possible = _sum_points(question.possible for question in self.questions if not question.bonus)
         of = {"percent": possible / 100, "percent-of-earned": points / 100, "points": Decimal(1)}
         unit = of[self.deduction.unit]
         return max(NOTHING, min(self.deduction.amount * unit, points - self.deduction.floor * unit))
 
-    def _sums(self, what: str, *, bonus: bool) -> Decimal:
-        return _sum(getattr(question, what) for question in self.questions if question.bonus is bonus)
+    def _sum_field(self, field: str, *, bonus: bool) -> Decimal:
+        return _sum_points(getattr(question, field) for question in self.questions if question.bonus is bonus)
 
 
-def standing(
-    score: Score, rubric: Rubric, marks: PersonMarks | None = None, given: Decimal = NOTHING
+def compute_standing(
+    score: Score, rubric: Rubric, marks: PersonMarks | None = None, bonus: Decimal = NOTHING
 ) -> Standing:
     """Combine automatic result, manual marks and bonus points of one student.
 
@@ -233,15 +235,15 @@ def standing(
         bonus: bonus points of the course, from zero on.
     """
     marks = marks or {}
-    automatic = automatic_points(score, rubric)
-    questions = tuple(_question(question, automatic, marks) for question in rubric.questions)
+    automatic = compute_automatic_points(score, rubric)
+    questions = tuple(_count_question(question, automatic, marks) for question in rubric.questions)
     extras = [marks[cell].extra for cell in automatic if cell in marks]
     return Standing(
         score.student,
         questions,
-        given,
-        _sum(extra for extra in extras if extra > 0),
-        -_sum(extra for extra in extras if extra < 0),
+        bonus,
+        _sum_points(extra for extra in extras if extra > 0),
+        -_sum_points(extra for extra in extras if extra < 0),
         rubric.assignment.grading,
         score.rubric_version != rubric.version,
         any(note.code in UNDECIDED for note in score.notes),
@@ -250,59 +252,59 @@ def standing(
     )
 
 
-def _question(
+def _count_question(
     question: Question, automatic: Mapping[CellName, CellPoints], marks: PersonMarks
 ) -> QuestionPoints:
-    names = [(question.notebook, cell) for cell in question.cells()]
+    names = [(question.notebook, cell) for cell in question.list_cells()]
     cells = tuple(_with_mark(automatic[name], marks.get(name)) for name in names)
     # A comment may be on the answer cell even if other cells carry the points.
     commented = dict.fromkeys(((question.notebook, question.answer_cell), *names))
     comments = tuple(marks[name].comment for name in commented if name in marks and marks[name].comment)
-    extra = _sum(marks[name].extra for name in names if name in marks)
+    extra = _sum_points(marks[name].extra for name in names if name in marks)
     return QuestionPoints(question.id, question.bonus, question.points, cells, comments, extra)
 
 
-def automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:
+def compute_automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:
     """Return the automatic points of every grade cell, each between zero and the cell's points.
 
     An item without a result is pending.
     """
     results = {(result.question, result.item): result for result in score.items}
     return {
-        (question.notebook, cell): _cell(question, cell, possible, results)
+        (question.notebook, cell): _count_cell(question, cell, possible, results)
         for question in rubric.questions
-        for cell, possible in question.cells().items()
+        for cell, possible in question.list_cells().items()
     }
 
 
-def _cell(
+def _count_cell(
     question: Question, cell: str, possible: Decimal, results: Mapping[tuple[str, str], ItemResult]
 ) -> CellPoints:
     decided: list[Decimal] = []
-    waiting: list[Item] = []
+    pending_items: list[Item] = []
     for item in question.items:
         if (item.cell or question.id) == cell:
             result = results.get((question.id, item.id))
             if result is not None and result.status is not Status.NEEDS_REVIEW:
                 decided.append(result.points)
             elif item.points != 0:  # one worth nothing, such as "Comments?", changes no mark
-                waiting.append(item)
+                pending_items.append(item)
     # Items may have negative points, so pending ones widen the range in both directions.
-    points = _sum(decided)
-    least = points + _sum(item.points for item in waiting if item.points < 0)
-    most = points + _sum(item.points for item in waiting if item.points > 0)
+    points = _sum_points(decided)
+    least = points + _sum_points(item.points for item in pending_items if item.points < 0)
+    most = points + _sum_points(item.points for item in pending_items if item.points > 0)
 
-    def bounded(value: Decimal) -> Decimal:
+    def limit_points(value: Decimal) -> Decimal:
         return min(max(value, NOTHING), possible)
 
     return CellPoints(
         cell,
         possible,
-        bounded(points),
-        bounded(least),
-        bounded(most),
+        limit_points(points),
+        limit_points(least),
+        limit_points(most),
         settled=bool(decided),
-        pending=bool(waiting),
+        pending=bool(pending_items),
     )
 
 
@@ -331,5 +333,5 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
     )
 
 
-def _sum(values: Iterable[Decimal]) -> Decimal:
+def _sum_points(values: Iterable[Decimal]) -> Decimal:
     return sum(values, NOTHING)

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.installed import package
-from autograder.kinds import foreign_entries
+from autograder.installed import name_package
+from autograder.kinds import list_foreign_entries
 
 GRADING_VERSION = 5
 """The version of grading. Stored results of another version are computed again.
@@ -39,9 +39,9 @@ def list_versions(preload: Iterable[str] = (), kinds: Iterable[str] = ()) -> lis
     modules = sorted({module.partition(".")[0] for module in preload})
     for module in modules:
         versions += _list_module_versions(module)
-    for entry in foreign_entries(sorted(kinds)):
+    for entry in list_foreign_entries(sorted(kinds)):
         version_text = entry.dist.version if entry.dist else "without a version"
-        versions.append(f"kind {entry.name} {package(entry)} {version_text}")
+        versions.append(f"kind {entry.name} {name_package(entry)} {version_text}")
     return list(dict.fromkeys(versions))
 
 

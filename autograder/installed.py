@@ -23,30 +23,31 @@ class EntryGroup(Struct, frozen=True):
 
 
 @functools.cache
-def registered(group: EntryGroup) -> Mapping[str, EntryPoint]:
+def list_entries(group: EntryGroup) -> Mapping[str, EntryPoint]:
     """Return all entry points of a group by name, without loading them.
 
     Raises:
         AutograderError: two packages register one name; of the group's type.
     """
-    found: dict[str, EntryPoint] = {}
+    entries: dict[str, EntryPoint] = {}
     # Sorted, so that the error about a duplicate does not depend on the order of sys.path.
     # Sorted, so that the order of the kinds does not depend on sys.path.
-    for entry in sorted(entry_points(group=group.name), key=lambda one: one.name):
-        other = found.setdefault(entry.name, entry)
+    for entry in sorted(entry_points(group=group.name), key=lambda entry_point: entry_point.name):
+        other = entries.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise group.error(
-                f"{group.what} {entry.name!r}: two packages register it: {package(other)}, {package(entry)}"
+                f"{group.what} {entry.name!r}: two packages register it: {name_package(other)}, "
+                f"{name_package(entry)}"
             )
-    return found
+    return entries
 
 
-def package(entry: EntryPoint) -> str:
+def name_package(entry: EntryPoint) -> str:
     """Return the distribution that registers an entry point."""
     return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
 
 
-def load(group: EntryGroup, name: str) -> Any:
+def load_entry(group: EntryGroup, name: str) -> Any:
     """Load the object that is registered under a name.
 
     Args:
@@ -57,15 +58,17 @@ def load(group: EntryGroup, name: str) -> Any:
         AutograderError: the name is unknown (with a suggestion), or its package cannot be loaded; of the
             group's type.
     """
-    entry = registered(group).get(name)
+    entry = list_entries(group).get(name)
     if entry is None:
-        known = sorted(registered(group))
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
-        if not known:
+        names = sorted(list_entries(group))
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(names)}"
+        if not names:
             hint = "none is registered; install this package again: pip install -e ."
         raise group.error(f"unknown {group.what} {name!r}; {hint}")
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:
-        raise group.error(f"{group.what} {name!r}: {package(entry)} cannot be loaded: {error}") from error
+        raise group.error(
+            f"{group.what} {name!r}: {name_package(entry)} cannot be loaded: {error}"
+        ) from error

@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from autograder.messages import counted, sentence
+from autograder.messages import format_counted, format_sentence
 from autograder.records import Deduction, Unit
-from autograder.wording import written_number
+from autograder.wording import format_number
 
 Rule = Literal["review", "refuse", "accept", "penalty"]
 """Consequence of a late submission: manual decision, not graded, counts like any other, or `Penalty`."""
@@ -61,29 +61,31 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
     closed_after_hours: Annotated[int, Meta(ge=1, le=_MOST_HOURS)] | None = None
     """Later submissions are not graded."""
 
-    def fault(self) -> str:
+    def find_fault(self) -> str:
         """Return the first error in the settings; empty if there is none."""
         ways = [self.per_day is not None, self.per_hour is not None, bool(self.steps)]
         if sum(ways) != 1:
             return "expected one of per_day, per_hour and steps"
-        stated = [self.per_day, self.per_hour, self.cap, *(step.take for step in self.steps)]
-        amounts = [one for one in stated if one is not None]
-        if bad := [one for one in amounts if not one.is_finite() or one <= 0]:
+        settings = [self.per_day, self.per_hour, self.cap, *(step.take for step in self.steps)]
+        amounts = [amount for amount in settings if amount is not None]
+        if bad := [amount for amount in amounts if not amount.is_finite() or amount <= 0]:
             return f"expected numbers above 0, got {bad[0]}"
         if not self.floor.is_finite() or self.floor < 0:
             return f"floor: expected a number from 0 on, got {self.floor}"
-        if self.unit != "points" and (bad := [one for one in (*amounts, self.floor) if one > _WHOLE]):
+        if self.unit != "points" and (
+            bad := [amount for amount in (*amounts, self.floor) if amount > _WHOLE]
+        ):
             return f"expected at most 100 percent, got {bad[0]}"
-        for one, other in pairwise(self.steps):
-            if not (one.after_hours < other.after_hours and one.take < other.take):
+        for amount, following in pairwise(self.steps):
+            if not (amount.after_hours < following.after_hours and amount.take < following.take):
                 return "steps: each must come later than the one before, and take more"
         return ""
 
-    def closed(self, late: timedelta) -> bool:
+    def is_closed(self, late: timedelta) -> bool:
         """Decide whether a submission this late is not graded any more."""
         return self.closed_after_hours is not None and late > self.closed_after_hours * HOUR
 
-    def deduction(self, late: timedelta, days: int) -> Deduction | None:
+    def compute_deduction(self, late: timedelta, days: int) -> Deduction | None:
         """Return the late penalty; None if there is none.
 
         Args:
@@ -93,7 +95,7 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
         if self.per_day is not None:
             amount = self.per_day * days
         elif self.per_hour is not None:
-            amount = self.per_hour * started(late, HOUR)
+            amount = self.per_hour * count_started_units(late, HOUR)
         else:
             reached = (step.take for step in self.steps if late > step.after_hours * HOUR)
             amount = max(reached, default=Decimal(0))
@@ -121,61 +123,61 @@ class Terms(Struct, frozen=True):
     slip: SlipDays | None = None
     days: DayLength = "calendar"
 
-    def texts(self, language: str) -> tuple[str, ...]:
+    def describe_terms(self, language: str) -> tuple[str, ...]:
         """Return sentences for students about the rules that differ from the default; empty if none do."""
         return (
-            *self._rule(language),
-            *self._grace(language),
-            *self._slip(language),
-            *self._day_length(language),
+            *self._describe_rule(language),
+            *self._describe_grace(language),
+            *self._describe_slip_days(language),
+            *self._describe_day_length(language),
         )
 
-    def _day_length(self, language: str) -> list[str]:
+    def _describe_day_length(self, language: str) -> list[str]:
         costs_by_day = self.late == "penalty" and self.penalty and self.penalty.per_day is not None
         matters = self.days == "24-hours" and (costs_by_day or self.slip)
-        return [sentence("late.day-of-24-hours", language)] if matters else []
+        return [format_sentence("late.day-of-24-hours", language)] if matters else []
 
-    def _rule(self, language: str) -> list[str]:
+    def _describe_rule(self, language: str) -> list[str]:
         penalty = self.penalty
         if self.late != "penalty" or penalty is None:
             return []
-        each = penalty.per_day or penalty.per_hour
-        if each is not None:
+        rate = penalty.per_day or penalty.per_hour
+        if rate is not None:
             code = "late.per-day" if penalty.per_day else "late.per-hour"
-            said = [sentence(code, language, take=amount_text(each, penalty.unit, language))]
+            sentences = [format_sentence(code, language, take=format_amount(rate, penalty.unit, language))]
         else:
             steps = [
-                sentence(
+                format_sentence(
                     "late.step" if step.after_hours else "late.step-at-once",
                     language,
-                    take=amount_text(step.take, penalty.unit, language),
+                    take=format_amount(step.take, penalty.unit, language),
                     hours=step.after_hours,
                 )
                 for step in penalty.steps
             ]
-            said = [sentence("late.steps", language, steps="; ".join(steps))]
+            sentences = [format_sentence("late.steps", language, steps="; ".join(steps))]
         if penalty.cap is not None:
-            cap = amount_text(penalty.cap, penalty.unit, language)
-            said.append(sentence("late.cap", language, take=cap))
+            cap = format_amount(penalty.cap, penalty.unit, language)
+            sentences.append(format_sentence("late.cap", language, take=cap))
         if penalty.floor:
-            left = amount_text(penalty.floor, penalty.unit, language)
-            said.append(sentence("late.floor", language, left=left))
+            floor_text = format_amount(penalty.floor, penalty.unit, language)
+            sentences.append(format_sentence("late.floor", language, left=floor_text))
         if penalty.closed_after_hours is not None:
-            said.append(sentence("late.closed", language, hours=penalty.closed_after_hours))
-        return said
+            sentences.append(format_sentence("late.closed", language, hours=penalty.closed_after_hours))
+        return sentences
 
-    def _grace(self, language: str) -> list[str]:
+    def _describe_grace(self, language: str) -> list[str]:
         minutes = int(self.grace.total_seconds()) // 60
-        return [sentence("late.grace", language, minutes=minutes)] if minutes else []
+        return [format_sentence("late.grace", language, minutes=minutes)] if minutes else []
 
-    def _slip(self, language: str) -> list[str]:
+    def _describe_slip_days(self, language: str) -> list[str]:
         if self.slip is None:
             return []
-        days = counted("late.slip", language, Decimal(self.slip.days), days=self.slip.days)
-        return [days, sentence("late.slip-most", language, most=self.slip.most)]
+        days = format_counted("late.slip", language, Decimal(self.slip.days), days=self.slip.days)
+        return [days, format_sentence("late.slip-most", language, most=self.slip.most)]
 
 
-def end_of_day(end: datetime, days: int, length: DayLength) -> datetime:
+def compute_day_end(end: datetime, days: int, length: DayLength) -> datetime:
     """Return the moment until which a submission is late by this number of days.
 
     Args:
@@ -195,19 +197,19 @@ def count_days(end: datetime, moment: datetime, length: DayLength) -> int:
     # In UTC: subtracting local times of one zone ignores clock changes.
     late = moment.astimezone(UTC) - end.astimezone(UTC)
     days = max(late // DAY - 2, 0)  # clock changes are at most a day (date line); start early, then count up
-    while end_of_day(end, days, length) < moment:
+    while compute_day_end(end, days, length) < moment:
         days += 1
     return days
 
 
-def started(late: timedelta, unit: timedelta) -> int:
+def count_started_units(late: timedelta, unit: timedelta) -> int:
     """Return how many units of time have begun; a moment exactly at the end of one begins no other."""
     return -(-late // unit)
 
 
-def amount_text(amount: Decimal, unit: Unit, language: str) -> str:
+def format_amount(amount: Decimal, unit: Unit, language: str) -> str:
     """Format an amount with its unit: ``10 percent of the possible points``."""
-    number = written_number(amount, language)
+    number = format_number(amount, language)
     if unit == "points":
-        return counted("late.points", language, amount, number=number)
-    return sentence(f"late.{unit}", language, number=number)
+        return format_counted("late.points", language, amount, number=number)
+    return format_sentence(f"late.{unit}", language, number=number)

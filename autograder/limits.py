@@ -69,7 +69,7 @@ class Budgets(Struct, frozen=True):
     """Attempts per student with notebooks and outputs kept in the database; marks are kept for all."""
 
 
-def budgets(limits: Limits) -> Budgets:
+def compute_budgets(limits: Limits) -> Budgets:
     """Return the budgets of one submission; they grow with the rubric's limits for answers and output."""
     usual = Budgets()
     output_kb = limits.output_kb - Limits().output_kb
@@ -89,7 +89,7 @@ OF_BUDGET: Mapping[Ending, str] = {Ending.QUESTION_SIZE: "question_mb", Ending.A
 class MemoryBudget:
     """The remaining part of a memory budget. Not thread safe."""
 
-    def __init__(self, mb: float, ending: Ending, *others: MemoryBudget) -> None:
+    def __init__(self, mb: float, ending: Ending, *parents: MemoryBudget) -> None:
         """Start with the full budget.
 
         Args:
@@ -99,14 +99,14 @@ class MemoryBudget:
         """
         self.left = int(mb * (1 << 20))
         self._ending = ending
-        self._others = others
+        self._others = parents
 
-    def take(self, size: int) -> Ending | None:
+    def count_answer(self, size: int) -> Ending | None:
         """Charge an answer of this many bytes; return the ending if it does not fit."""
         self.left -= size
         # All budgets are charged even if one is already exceeded: totals stay correct.
-        for other in self._others:
-            other.take(size)
+        for parent in self._others:
+            parent.count_answer(size)
         return self.ending
 
     @property
@@ -117,7 +117,7 @@ class MemoryBudget:
         return next((other.ending for other in self._others if other.ending), None)
 
 
-def room_for_files(limits: Limits) -> int:
+def compute_file_allowance(limits: Limits) -> int:
     """Return how many bytes submitted files may take in a box, so that there is room to work with them."""
     return int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
 
@@ -148,10 +148,10 @@ OF_MET: Mapping[LimitKind, str] = {
 _UNITS = {"seconds": " s", "mb": " MB", "kb": " kB"}
 
 
-def amount(kind: Ending | LimitKind, limits: Limits) -> str:
+def format_limit(kind: Ending | LimitKind, limits: Limits) -> str:
     """Format the allowed amount with its unit, in no language, e.g. ``"30 s"``; empty if it is no limit."""
     if isinstance(kind, Ending) and kind in OF_BUDGET:
-        return f"{getattr(budgets(limits), OF_BUDGET[kind])} MB"
+        return f"{getattr(compute_budgets(limits), OF_BUDGET[kind])} MB"
     field = OF_MET.get(kind) if isinstance(kind, LimitKind) else OF_ENDING.get(kind)
     if field is None:
         return ""
@@ -161,15 +161,15 @@ def amount(kind: Ending | LimitKind, limits: Limits) -> str:
     return f"{value:.10g}{_UNITS.get(field.rpartition('_')[2], '')}"
 
 
-def ranges() -> dict[str, tuple[float, float]]:
+def list_ranges() -> dict[str, tuple[float, float]]:
     """Return the least and the most that a rubric may set, by field of `Limits`."""
-    found = {}
+    ranges_by_field = {}
     for field in msgspec.inspect.type_info(Limits).fields:  # type: ignore[attr-defined]
-        found[field.name] = (field.type.ge, field.type.le)
-    return found
+        ranges_by_field[field.name] = (field.type.ge, field.type.le)
+    return ranges_by_field
 
 
-def check(table: Mapping[str, Any], place: str) -> None:
+def check_limits(table: Mapping[str, Any], place: str) -> None:
     """Refuse limits that make no sense.
 
     Args:
@@ -179,13 +179,13 @@ def check(table: Mapping[str, Any], place: str) -> None:
     Raises:
         RubricError: a number is outside of its range, or two of them contradict each other.
     """
-    for name, (least, most) in ranges().items():
-        value = _number(table.get(name))
+    for name, (least, most) in list_ranges().items():
+        value = _to_number(table.get(name))
         if value is not None and not least <= value <= most:  # true for NaN as well
             expected = f"{least:,.10g} to {most:,.10g}"
             raise RubricError(f"expected {expected}, got {table[name]}", place, name)
     scratch, memory = (
-        _number(table.get(name, getattr(Limits(), name))) for name in ("scratch_mb", "memory_mb")
+        _to_number(table.get(name, getattr(Limits(), name))) for name in ("scratch_mb", "memory_mb")
     )
     if scratch is not None and memory is not None and scratch > memory:
         raise RubricError(
@@ -195,7 +195,7 @@ def check(table: Mapping[str, Any], place: str) -> None:
         )
 
 
-def _number(value: object) -> float | None:
+def _to_number(value: object) -> float | None:
     """Return a number of a rubric; None for other types, which are refused by the type check."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None

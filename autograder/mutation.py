@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import libcst as cst
 from msgspec import Struct
 
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 _COMPARISONS: Mapping[type[cst.BaseCompOp], type[cst.BaseCompOp]] = {
     cst.LessThan: cst.LessThanEqual,
@@ -71,7 +71,7 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     Source that is not valid Python has none.
     """
     try:
-        original = ast.dump(parsed(source))
+        original = ast.dump(parse_module(source))
         module = cst.parse_module(source)
     except (*UNREADABLE, cst.ParserSyntaxError):
         return ()
@@ -81,7 +81,7 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     for edit in collector.edits:
         by_mistake.setdefault(edit.mistake, []).append(edit)
     # In turns, so that a small limit still covers every kind of mistake.
-    in_turns = itertools.chain(*itertools.zip_longest(*map(_spread_evenly, by_mistake.values())))
+    in_turns = itertools.chain(*itertools.zip_longest(*map(_order_evenly, by_mistake.values())))
     mutants: dict[str, Mutant] = {}
     for edit in filter(None, in_turns):
         if len(mutants) >= limit:
@@ -92,12 +92,12 @@ def generate_mutants(source: str, limit: int) -> tuple[Mutant, ...]:
     return tuple(sorted(mutants.values(), key=lambda mutant: (mutant.line, mutant.mistake, mutant.after)))
 
 
-def _spread_evenly(edits: Sequence[_Edit]) -> list[_Edit]:
+def _order_evenly(edits: Sequence[_Edit]) -> list[_Edit]:
     """Order edits so that every prefix of the list covers the whole text: the middle, then the halves."""
     if len(edits) < 3:
         return list(edits)
     middle = len(edits) // 2
-    halves = itertools.zip_longest(_spread_evenly(edits[:middle]), _spread_evenly(edits[middle + 1 :]))
+    halves = itertools.zip_longest(_order_evenly(edits[:middle]), _order_evenly(edits[middle + 1 :]))
     return [edits[middle], *(edit for pair in halves for edit in pair if edit is not None)]
 
 
@@ -114,7 +114,7 @@ def _apply_edit(module: cst.Module, source: str, edit: _Edit) -> Mutant | None:
 def _is_different_program(source: str, original: str) -> bool:
     try:
         # A change of the text alone, such as other brackets, is the same program.
-        return ast.dump(parsed(source)) != original
+        return ast.dump(parse_module(source)) != original
     except UNREADABLE:
         return False
 
@@ -128,7 +128,7 @@ class _EditCollector(cst.CSTVisitor):
         self._functions = 0
         self._elifs: set[cst.If] = set()
 
-    def _add(self, node: cst.CSTNode, replacement: cst.CSTNode, mistake: str) -> None:
+    def _add_edit(self, node: cst.CSTNode, replacement: cst.CSTNode, mistake: str) -> None:
         self.edits.append(_Edit(node, replacement, mistake))
 
     # Annotations, default values, decorators and messages do not decide a result of correct code.
@@ -147,16 +147,16 @@ class _EditCollector(cst.CSTVisitor):
 
     def visit_Raise(self, node: cst.Raise) -> bool:
         if self._functions:
-            self._add(node, cst.Pass(), "a statement is dropped")
+            self._add_edit(node, cst.Pass(), "a statement is dropped")
         return False
 
     def visit_Expr(self, node: cst.Expr) -> bool:
         if isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
             return False
-        if isinstance(node.value, cst.Call) and _last_name(node.value) in _MESSAGE_CALLS:
+        if isinstance(node.value, cst.Call) and _get_last_name(node.value) in _MESSAGE_CALLS:
             return False
         if self._functions:
-            self._add(node, cst.Pass(), "a statement is dropped")
+            self._add_edit(node, cst.Pass(), "a statement is dropped")
         return True
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
@@ -169,7 +169,7 @@ class _EditCollector(cst.CSTVisitor):
 
     def visit_AugAssign(self, node: cst.AugAssign) -> None:
         if self._functions:
-            self._add(node, cst.Pass(), "a statement is dropped")
+            self._add_edit(node, cst.Pass(), "a statement is dropped")
 
     def visit_If(self, node: cst.If) -> None:
         self._drop_block(node)
@@ -189,12 +189,12 @@ class _EditCollector(cst.CSTVisitor):
             nothing = node.with_changes(
                 value=cst.Name("None"), whitespace_after_return=cst.SimpleWhitespace(" ")
             )
-            self._add(node, nothing, "nothing is returned")
+            self._add_edit(node, nothing, "nothing is returned")
 
     def _drop_block(self, node: cst.If | cst.For | cst.While) -> None:
         if self._functions and node not in self._elifs:
             line = cst.SimpleStatementLine([cst.Pass()], leading_lines=node.leading_lines)
-            self._add(node, line, "a statement is dropped")
+            self._add_edit(node, line, "a statement is dropped")
 
     # Expressions.
 
@@ -204,62 +204,62 @@ class _EditCollector(cst.CSTVisitor):
             if other is not None:
                 changed = list(node.comparisons)
                 changed[position] = target.with_changes(operator=other())
-                self._add(node, node.with_changes(comparisons=changed), "another comparison")
+                self._add_edit(node, node.with_changes(comparisons=changed), "another comparison")
 
     def visit_BinaryOperation(self, node: cst.BinaryOperation) -> None:
         other = _OPERATORS.get(type(node.operator))
         if other is not None:
-            self._add(node.operator, other(), "another operator")
+            self._add_edit(node.operator, other(), "another operator")
         if isinstance(node.operator, cst.MatrixMultiply):
             swapped = node.with_changes(left=node.right, right=node.left)
-            self._add(node, swapped, "operands are swapped")
+            self._add_edit(node, swapped, "operands are swapped")
 
     def visit_BooleanOperation(self, node: cst.BooleanOperation) -> None:
         other = cst.Or() if isinstance(node.operator, cst.And) else cst.And()
         # Brackets keep the operands together: `or` binds weaker than `and`.
         brackets = node if node.lpar else node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-        self._add(node, brackets.with_changes(operator=other), "and for or")
+        self._add_edit(node, brackets.with_changes(operator=other), "and for or")
 
     def visit_UnaryOperation(self, node: cst.UnaryOperation) -> None:
         if isinstance(node.operator, cst.Not | cst.Minus):
-            self._add(node, node.expression, "a sign or a not is missing")
+            self._add_edit(node, node.expression, "a sign or a not is missing")
 
     def visit_Integer(self, node: cst.Integer) -> None:
-        self._add(node, cst.Integer(str(node.evaluated_value + 1)), "off by one")
+        self._add_edit(node, cst.Integer(str(node.evaluated_value + 1)), "off by one")
 
     def visit_Float(self, node: cst.Float) -> None:
         value = node.evaluated_value
         # Doubled, because a small change could stay within a test's tolerance.
-        self._add(node, cst.Float(repr(value * 2 if value else 1.0)), "another constant")
+        self._add_edit(node, cst.Float(repr(value * 2 if value else 1.0)), "another constant")
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         value = node.evaluated_value
         if isinstance(value, str) and value:
-            self._add(node, cst.SimpleString(repr(value + "x")), "another constant")
+            self._add_edit(node, cst.SimpleString(repr(value + "x")), "another constant")
 
     def visit_Name(self, node: cst.Name) -> None:
         if node.value in ("True", "False"):
-            self._add(node, cst.Name("False" if node.value == "True" else "True"), "another constant")
+            self._add_edit(node, cst.Name("False" if node.value == "True" else "True"), "another constant")
 
     def visit_Call(self, node: cst.Call) -> bool:
-        if _last_name(node) in _MESSAGE_CALLS:
+        if _get_last_name(node) in _MESSAGE_CALLS:
             return False
         positional = [argument for argument in node.args if argument.keyword is None]
         is_starred = any(argument.star for argument in node.args)
-        if len(positional) > 1 and not is_starred and _last_name(node) not in _SYMMETRIC_CALLS:
-            first, second, *others = node.args
+        if len(positional) > 1 and not is_starred and _get_last_name(node) not in _SYMMETRIC_CALLS:
+            first, second, *remaining = node.args
             swapped = (first.with_changes(value=second.value), second.with_changes(value=first.value))
-            self._add(node, node.with_changes(args=[*swapped, *others]), "arguments are swapped")
+            self._add_edit(node, node.with_changes(args=[*swapped, *remaining]), "arguments are swapped")
         for argument in node.args:
             if argument.keyword is not None:
-                kept = [other for other in node.args if other is not argument]
+                kept = [kept_argument for kept_argument in node.args if kept_argument is not argument]
                 if kept:
                     kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-                self._add(node, node.with_changes(args=kept), "an argument is missing")
+                self._add_edit(node, node.with_changes(args=kept), "an argument is missing")
         return True
 
 
-def _last_name(call: cst.Call) -> str:
+def _get_last_name(call: cst.Call) -> str:
     """Return the last part of the called name: ``warn`` of ``warnings.warn(…)``; empty for other calls."""
     if isinstance(call.func, cst.Attribute):
         return call.func.attr.value

@@ -25,7 +25,7 @@ _DISGUISED = re.compile(r"(?:\.ipynb)?\.(?:txt|json)$")
 """Notebooks are JSON, so browsers save ``hw.ipynb.json`` or ``hw.json``, and editors ``hw.ipynb.txt``."""
 
 
-def path_fault(path: str) -> str:
+def find_path_fault(path: str) -> str:
     """Return why a text cannot be the path of a file below a folder; empty if it can."""
     parts = path.split("/")
     if path.endswith("/"):
@@ -53,29 +53,29 @@ def is_regular(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+def list_files_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """List the regular files in a folder and its subfolders by path, in order; links are not followed."""
     for entry in sorted(folder.iterdir()):
         # A link could lead out of the folder, to files that students must not get.
         if entry.name.startswith(".") or entry.name in _LEFT_BEHIND or entry.is_symlink():
             continue
         if entry.is_dir():
-            yield from ((f"{entry.name}/{inner}", path) for inner, path in files_below(entry))
+            yield from ((f"{entry.name}/{inner}", path) for inner, path in list_files_below(entry))
         elif entry.is_file():
             yield entry.name, entry
 
 
-def files_in(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+def list_files_at(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """List the files of a folder at these paths, by path; a path of a folder gives the files below it."""
     for path in paths:
-        place = folder / path
-        if place.is_dir():
-            yield from ((f"{path}/{inner}", file) for inner, file in files_below(place))
+        full_path = folder / path
+        if full_path.is_dir():
+            yield from ((f"{path}/{inner}", file) for inner, file in list_files_below(full_path))
         else:
-            yield path, place
+            yield path, full_path
 
 
-def meant_places(
+def match_expected_paths(
     names: Iterable[str], expected: Sequence[str], is_notebook: Callable[[str], bool]
 ) -> dict[str, str]:
     """Map each file name to the expected path it is meant for, if only that file can be meant by it.
@@ -90,23 +90,32 @@ def meant_places(
         is_notebook: whether a file of this name contains a notebook; called only for files with an ending
             that does not say so.
     """
-    notebooks = [one for one in expected if one.endswith(_NOTEBOOK)]
-    places = {name: name for name in names}
-    for wanted in expected:
-        if wanted in places.values():
+    notebooks = [candidate for candidate in expected if candidate.endswith(_NOTEBOOK)]
+    targets = {name: name for name in names}
+    for expected_path in expected:
+        if expected_path in targets.values():
             continue
-        loose = [name for name, place in places.items() if place not in expected]
-        added = _added(wanted, expected)
-        meant = [name for name in loose if _plain(wanted) in _originals(name, added)]
-        if not meant and wanted in notebooks:
-            disguised = [name for name in loose if is_disguised(name) and is_notebook(name)]
-            meant = [one for one in disguised if _plain(wanted) in _originals(_undisguised(one), added)]
-            if not meant and len(notebooks) == 1:
-                meant = [*(one for one in loose if one.casefold().endswith(_NOTEBOOK)), *disguised]
+        unmatched = [name for name, target in targets.items() if target not in expected]
+        added = _compile_additions(expected_path, expected)
+        matches = [
+            name for name in unmatched if _normalise_name(expected_path) in _list_originals(name, added)
+        ]
+        if not matches and expected_path in notebooks:
+            disguised = [name for name in unmatched if is_disguised(name) and is_notebook(name)]
+            matches = [
+                candidate
+                for candidate in disguised
+                if _normalise_name(expected_path) in _list_originals(_strip_disguise(candidate), added)
+            ]
+            if not matches and len(notebooks) == 1:
+                matches = [
+                    *(candidate for candidate in unmatched if candidate.casefold().endswith(_NOTEBOOK)),
+                    *disguised,
+                ]
         # Ambiguous names are left as they are; guessing could grade the wrong file.
-        if len(meant) == 1:
-            places[meant[0]] = wanted
-    return places
+        if len(matches) == 1:
+            targets[matches[0]] = expected_path
+    return targets
 
 
 def is_disguised(name: str) -> bool:
@@ -114,29 +123,36 @@ def is_disguised(name: str) -> bool:
     return bool(_DISGUISED.search(name.casefold()))
 
 
-def _undisguised(name: str) -> str:
+def _strip_disguise(name: str) -> str:
     return _DISGUISED.sub(_NOTEBOOK, name.casefold())
 
 
-def _added(wanted: str, expected: Iterable[str]) -> re.Pattern[str]:
+def _compile_additions(expected_path: str, expected: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern for additions to an expected file name, given the other expected names."""
-    name, numbered = _plain(wanted), re.compile(re.escape(_plain(wanted).stem) + _NUMBERED)
-    others = [one for one in map(_plain, expected) if one.suffix == name.suffix]
+    name, numbered = (
+        _normalise_name(expected_path),
+        re.compile(re.escape(_normalise_name(expected_path).stem) + _NUMBERED),
+    )
+    similar = [
+        expected_name
+        for expected_name in map(_normalise_name, expected)
+        if expected_name.suffix == name.suffix
+    ]
     # With hw-1 and hw-2 expected, "-2" is part of the name, not an addition.
-    by_number = any(numbered.fullmatch(one.stem) for one in others)
+    by_number = any(numbered.fullmatch(expected_name.stem) for expected_name in similar)
     return re.compile(_COPIED if by_number else f"{_COPIED}|{_NUMBERED}")
 
 
-def _originals(path: str, added: re.Pattern[str]) -> Iterator[PurePosixPath]:
+def _list_originals(path: str, added: re.Pattern[str]) -> Iterator[PurePosixPath]:
     """Return the names that a file may be a copy of, or a copy of a copy; folders are ignored."""
-    name, before = _plain(path), None
+    name, before = _normalise_name(path), None
     while name != before and name.stem:
         yield name
         before, stem = name, added.sub("", name.stem, count=1).strip()
         name = PurePosixPath(f"{stem or name.stem}{name.suffix}")
 
 
-def _plain(path: str) -> PurePosixPath:
+def _normalise_name(path: str) -> PurePosixPath:
     """Return the normalised name of a file, without its folders."""
     # NFC: macOS submits decomposed umlauts, which compare unequal to composed ones.
     return PurePosixPath(PurePosixPath(unicodedata.normalize("NFC", path).casefold()).name)

@@ -137,14 +137,14 @@ class Ref(Struct, frozen=True):
     """How the box identifies it to a test: its path within a library, or the handle of its class."""
 
 
-class Structured(Struct, frozen=True, eq=False):
+class StructuredValue(Struct, frozen=True, eq=False):
     """A value of a known type in plain parts, such as a set or a frame; only boxes rebuild it."""
 
     type_name: str
     parts: Any
 
 
-class Opaque(Struct, frozen=True):
+class OpaqueValue(Struct, frozen=True):
     """An object that has no plain form. Only the name of its type and a capped text are known.
 
     ``text`` is ``str(object)`` for sympy expressions, and empty for all other types.
@@ -476,20 +476,22 @@ class ExecutedNotebook(Struct, frozen=True):
     further: Mapping[str, tuple[int, ...]] = {}
     """As in `Submission`."""
 
-    def positions(self, grade_id: str) -> tuple[int, ...]:
+    def find_positions(self, grade_id: str) -> tuple[int, ...]:
         """Return the positions of an answer's cells, or of the cells with this grade_id."""
         if grade_id in self.answer_cells:
             return self.answer_cells[grade_id]
         # The student's own cells have an empty grade_id, which must not match all of them.
-        return tuple(at for at, cell in enumerate(self.cells) if grade_id and cell.grade_id == grade_id)
+        return tuple(
+            position for position, cell in enumerate(self.cells) if grade_id and cell.grade_id == grade_id
+        )
 
-    def text(self, grade_id: str) -> str:
+    def get_text(self, grade_id: str) -> str:
         """Return the text of an answer's cells, in order."""
-        return "\n\n".join(self.cells[position].source for position in self.positions(grade_id))
+        return "\n\n".join(self.cells[position].source for position in self.find_positions(grade_id))
 
-    def pictures(self, grade_id: str) -> tuple[PastedPicture, ...]:
+    def get_pictures(self, grade_id: str) -> tuple[PastedPicture, ...]:
         """Return the pictures in an answer's Markdown cells, in order."""
-        cells = (self.cells[position] for position in self.positions(grade_id))
+        cells = (self.cells[position] for position in self.find_positions(grade_id))
         return tuple(picture for cell in cells if isinstance(cell, Markdown) for picture in cell.pictures)
 
 
@@ -505,7 +507,7 @@ class FileState(enum.StrEnum):
     """A link, a folder, or not readable; the notes say which."""
 
 
-class HandedFile(Struct, frozen=True):
+class SubmissionFile(Struct, frozen=True):
     """A file that belongs to a submission in addition to its notebook, for staff and pages."""
 
     notebook: str
@@ -527,7 +529,7 @@ class HandedFile(Struct, frozen=True):
     """The bytes of a small picture as base64, not yet checked for display; empty for other files."""
 
 
-class Spent(Struct, frozen=True):
+class ResourceUsage(Struct, frozen=True):
     """The maximum that one submission used of each resource in `Limits`, under the same names."""
 
     cell_seconds: float = 0.0
@@ -539,7 +541,7 @@ class Spent(Struct, frozen=True):
     memory_mb: float = 0.0
 
 
-class Graded(Struct, frozen=True):
+class GradingResult(Struct, frozen=True):
     """Everything that grading one student's submission produced."""
 
     score: Score
@@ -549,11 +551,11 @@ class Graded(Struct, frozen=True):
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
     """The part of ``seconds`` in which boxes were opened, ran and were closed."""
-    spent: Spent = Spent()
+    spent: ResourceUsage = ResourceUsage()
     """For each limit, the value of the notebook that used most."""
     stated: Mapping[str, str] = {}
     """The student's entries on the title page. They are not verified and identify no student."""
-    files: tuple[HandedFile, ...] = ()
+    files: tuple[SubmissionFile, ...] = ()
     """The files that belong to the submission in addition to its notebooks."""
     timeouts: Mapping[str, int] = {}
     """Cells and calls that timed out; the next run need not repeat them, see `sandbox.timeouts`."""

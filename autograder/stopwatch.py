@@ -33,34 +33,34 @@ class Stopwatch:
         self._open = threading.local()
 
     @contextlib.contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def measure_step(self, name: str) -> Iterator[None]:
         """Charge the time of the block to this step, except for nested steps."""
         outer = getattr(self._open, "inner", None)
         # Collects the time of nested steps, which is subtracted below.
         inner = self._open.inner = StepTime()
-        before = _now()
+        before = _read_clocks()
         try:
             yield
         finally:
-            took = StepTime(*(now - then for now, then in zip(_now(), before, strict=True)))
+            took = StepTime(*(now - then for now, then in zip(_read_clocks(), before, strict=True)))
             self._open.inner = outer
             if outer is not None:
-                _more(outer, took)
-            _more(took, inner, -1)
-            self.add(name, took)
+                _add_time(outer, took)
+            _add_time(took, inner, -1)
+            self.add_step(name, took)
 
-    def add(self, name: str, took: StepTime) -> None:
+    def add_step(self, name: str, took: StepTime) -> None:
         """Add a step that was timed elsewhere."""
         with self._lock:
-            _more(self._steps.setdefault(name, StepTime()), took)
+            _add_time(self._steps.setdefault(name, StepTime()), took)
 
-    def steps(self) -> Mapping[str, StepTime]:
+    def get_steps(self) -> Mapping[str, StepTime]:
         """Return the times by name, in the order in which steps first ended."""
         with self._lock:
             return dict(self._steps)
 
 
-def _now() -> tuple[float, float, float]:
+def _read_clocks() -> tuple[float, float, float]:
     try:
         import resource
     except ImportError:  # Windows has no such module; no student code runs there
@@ -69,7 +69,7 @@ def _now() -> tuple[float, float, float]:
     return time.monotonic(), used.ru_utime, used.ru_stime
 
 
-def _more(one: StepTime, other: StepTime, sign: int = 1) -> None:
-    one.seconds += sign * other.seconds
-    one.user_seconds += sign * other.user_seconds
-    one.system_seconds += sign * other.system_seconds
+def _add_time(total: StepTime, amount: StepTime, sign: int = 1) -> None:
+    total.seconds += sign * amount.seconds
+    total.user_seconds += sign * amount.user_seconds
+    total.system_seconds += sign * amount.system_seconds

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from autograder.lateness import Rule, Terms, amount_text
-from autograder.messages import sentence
+from autograder.lateness import Rule, Terms, format_amount
+from autograder.messages import format_sentence
 from autograder.records import Deduction, Message, Note
 
 FILE_NAME = "timestamp.txt"
@@ -114,39 +114,41 @@ class Timing(Struct, frozen=True):
         """True if it may cost points."""
         return bool(self.doubt or self.uncovered) and self.rule != "accept"
 
-    def notes(self) -> tuple[Note, ...]:
+    def list_notes(self) -> tuple[Note, ...]:
         """Return remarks for staff with the rule that was applied; none if it was in time."""
         end = format_moment(self.window.end, self.window.zone)
         if self.doubt and self.rule == "accept":
             return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
         if self.doubt:
             return (Note("time-not-known", f"{self.doubt} The end was {end}; a person decides."),)
-        found = []
+        notes = []
         if self.late:
-            told = f"Handed in {duration(self.late)} after the end ({end}): "
+            beginning = f"Handed in {format_duration(self.late)} after the end ({end}): "
             if self.slip and self.slip.used:
                 used = f"{self.slip.used} slip days are used for it, {self.slip.left} are left"
-                found.append(Note("slip-days", f"{told}{used}."))
+                notes.append(Note("slip-days", f"{beginning}{used}."))
             if self.uncovered:
-                code, what = _RULES[self.rule]
-                found.append(Note(code, f"{told}{what.format(taken=self._taken('en'))}."))
+                code, consequence = _RULES[self.rule]
+                notes.append(
+                    Note(code, f"{beginning}{consequence.format(taken=self._format_penalty('en'))}.")
+                )
         if self.instead:
-            after = duration(self.instead - self.window.end)
+            after = format_duration(self.instead - self.window.end)
             last = "the last attempt that is taken" if self.late else "the last attempt in time"
             text = f"Graded is {last}; another one came {after} after the end ({end})."
-            found.append(Note("earlier-attempt", text))
-        return tuple(found)
+            notes.append(Note("earlier-attempt", text))
+        return tuple(notes)
 
-    def _taken(self, language: str) -> str:
-        taken = self.deduction or Deduction(Decimal(0))
-        return amount_text(taken.amount, taken.unit, language)
+    def _format_penalty(self, language: str) -> str:
+        deduction = self.deduction or Deduction(Decimal(0))
+        return format_amount(deduction.amount, deduction.unit, language)
 
-    def messages(self, language: str = "en") -> tuple[Message, ...]:
+    def list_messages(self, language: str = "en") -> tuple[Message, ...]:
         """Return messages for the student with times in the language's format; none if it was in time."""
         params = {
             "end": format_moment(self.window.end, self.window.zone, language),
-            "late": duration(self.late),
-            "taken": self._taken(language),
+            "late": format_duration(self.late),
+            "taken": self._format_penalty(language),
             **({"used": str(self.slip.used), "left": str(self.slip.left)} if self.slip else {}),
         }
         if self.doubt:
@@ -183,12 +185,12 @@ def read_stamp(folder: Path) -> Stamp:
     except OSError as error:
         return Stamp(fault=f"{FILE_NAME} cannot be read: {error.strerror}.")
     try:
-        return Stamp(moment_of(text))
+        return Stamp(parse_moment(text))
     except (ValueError, OverflowError) as error:  # OverflowError: the first or last day that datetime has
         return Stamp(fault=f"{FILE_NAME} says {text[:60]!a}: {error}.")
 
 
-def moment_of(text: str) -> datetime:
+def parse_moment(text: str) -> datetime:
     """Parse a time to a moment in UTC; a time without a zone is UTC.
 
     Raises:
@@ -197,25 +199,25 @@ def moment_of(text: str) -> datetime:
     """
     named = _NAMED.fullmatch(text)
     if named is None:
-        moment = _plain(text)
+        moment = _parse_iso(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     # A name such as Europe/Berlin follows the time, which fromisoformat does not read.
-    moment, name = _plain(named[1]), named[2]
+    moment, name = _parse_iso(named[1]), named[2]
     if moment.tzinfo is not None:
         raise ValueError("it states two zones")
     if name in _FIXED:
         return moment.replace(tzinfo=timezone(timedelta(hours=_FIXED[name]))).astimezone(UTC)
-    return local_moment(moment, named_zone(name)).astimezone(UTC)
+    return resolve_local_time(moment, get_zone(name)).astimezone(UTC)
 
 
-def _plain(text: str) -> datetime:
+def _parse_iso(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         raise ValueError("expected a time such as 2026-02-12 10:20:30 UTC") from None
 
 
-def named_zone(name: str) -> ZoneInfo:
+def get_zone(name: str) -> ZoneInfo:
     """Return a zone of the IANA database.
 
     Raises:
@@ -230,17 +232,17 @@ def named_zone(name: str) -> ZoneInfo:
     raise ValueError(f"the zone {name!r} cannot be told; expected UTC, or a name such as Europe/Berlin")
 
 
-def local_moment(local: datetime, zone: tzinfo) -> datetime:
+def resolve_local_time(local: datetime, zone: tzinfo) -> datetime:
     """Return the moment at which clocks in a zone show a time.
 
     Raises:
         ValueError: they never do, or do twice, because of a clock change.
     """
     # fold=0 and fold=1 differ only in a gap or an overlap of a clock change (PEP 495).
-    one, other = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-    if one.utcoffset() == other.utcoffset():
-        return one
-    exists = one.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local
+    earlier, later = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if earlier.utcoffset() == later.utcoffset():
+        return earlier
+    exists = earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local
     happens = "happens twice" if exists else "does not exist"
     raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
 
@@ -251,10 +253,10 @@ def format_moment(moment: datetime, zone: str, language: str = "en") -> str:
     ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
     """
     code = "moment.seconds" if moment.second else "moment.minutes"
-    return sentence(code, language, moment=moment, zone=zone)
+    return format_sentence(code, language, moment=moment, zone=zone)
 
 
-def by_clock(moment: datetime, window: Window) -> datetime:
+def to_window_zone(moment: datetime, window: Window) -> datetime:
     """Convert a moment to a window's zone, if the result is within the range of datetime."""
     try:
         return moment.astimezone(window.end.tzinfo)
@@ -262,7 +264,7 @@ def by_clock(moment: datetime, window: Window) -> datetime:
         return moment
 
 
-def duration(length: timedelta) -> str:
+def format_duration(length: timedelta) -> str:
     """Format a length of time in symbols that all languages share: ``2 d 1 h``, ``40 s``, ``< 1 s``."""
     whole = int(length.total_seconds())
     parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_ZEROS = 20
 
 
-def text_in(text: str | Mapping[str, str], language: str) -> str:
+def get_text(text: str | Mapping[str, str], language: str) -> str:
     """Return a rubric's text in one language, or else in English, or else in any.
 
     A plain string is for all languages.
@@ -27,7 +27,7 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
 
 # The same few values are formatted for every student, and babel is slow.
 @functools.lru_cache(maxsize=4096)
-def written_number(value: Decimal, language: str) -> str:
+def format_number(value: Decimal, language: str) -> str:
     """Format a number without trailing zeros, with the language's decimal sign and a real minus sign.
 
     A number with more than twenty digits before or after the decimal sign is written with a power of ten.
@@ -37,26 +37,26 @@ def written_number(value: Decimal, language: str) -> str:
 
     power = value.adjusted() if value else 0
     if abs(power) > _MOST_ZEROS:
-        return f"{written_number(value.scaleb(-power), language)} × 10^{power}".replace("^-", "^−")
+        return f"{format_number(value.scaleb(-power), language)} × 10^{power}".replace("^-", "^−")
     # No quantization: points are exact, and rounding them here would hide that.
-    plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
+    plain = format_decimal(value.normalize(), "0.#", _parse_locale(language), decimal_quantization=False)
     return plain.replace("-", "−")
 
 
-def decimal_sign(language: str) -> str:
+def get_decimal_sign(language: str) -> str:
     """Return the decimal separator of a language."""
     from babel.numbers import get_decimal_symbol
 
-    return get_decimal_symbol(_locale(language))
+    return get_decimal_symbol(_parse_locale(language))
 
 
-def decimal_comma(languages: Iterable[str]) -> bool:
+def has_decimal_comma(languages: Iterable[str]) -> bool:
     """Decide whether one of these languages has a decimal comma; then a point may separate thousands."""
-    return any(decimal_sign(language) == "," for language in languages)
+    return any(get_decimal_sign(language) == "," for language in languages)
 
 
 @functools.cache
-def _locale(language: str) -> Locale:
+def _parse_locale(language: str) -> Locale:
     """Return a language's locale; English if the language is unknown."""
     from babel import Locale, UnknownLocaleError
 
@@ -73,17 +73,17 @@ class LocalisedText(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return the text for staff."""
-        return self.within("en")
+        return self.get_text("en")
 
-    def __add__(self, more: str) -> LocalisedText:
-        return LocalisedText({language: words + more for language, words in self.text.items()})
+    def __add__(self, suffix: str) -> LocalisedText:
+        return LocalisedText({language: words + suffix for language, words in self.text.items()})
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.text.items())))
 
-    def within(self, language: str) -> str:
+    def get_text(self, language: str) -> str:
         """Return the text in one language; see `get_text`."""
-        return text_in(self.text, language)
+        return get_text(self.text, language)
 
 
 Phrase = str | LocalisedText

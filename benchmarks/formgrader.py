@@ -35,7 +35,7 @@ from playwright.sync_api import Page, sync_playwright
 from autograder import assignment as assignments
 from autograder.app.stores import open_store
 from autograder.course import Course
-from autograder.marking.points import cell_points
+from autograder.marking.points import compute_cell_points
 from tests.support.served import Served, wait_for
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assign
 """
 
 
-class Marked(Struct, frozen=True):
+class MarkedAnswer(Struct, frozen=True):
     """One answer that needs marking, and its points."""
 
     keys: tuple[str, ...]
@@ -69,7 +69,7 @@ class Marked(Struct, frozen=True):
         return f"{self.points.normalize():f}"
 
 
-class Counted(Struct):
+class ActionCounter(Struct):
     """The actions of a marker."""
 
     page: Page
@@ -87,33 +87,33 @@ class Counted(Struct):
         self.page.locator(selector).first.click()
         self.clicks += 1
 
-    def leads(self, key: str) -> None:
+    def follow_key(self, key: str) -> None:
         """Press a key that opens another page."""
         with self.page.expect_navigation():
             self.press(key)
 
-    def follow(self, selector: str) -> None:
+    def follow_link(self, selector: str) -> None:
         """Click a link to another page."""
         with self.page.expect_navigation():
             self.click(selector)
 
-    def loaded(self) -> None:
+    def count_load(self) -> None:
         """Count a loaded page."""
         self.loads += 1
 
-    def figures(self) -> dict[str, int]:
+    def collect_figures(self) -> dict[str, int]:
         """Return the counts for the output."""
-        found = {"keys": self.keys, "clicks": self.clicks, "actions": self.keys + self.clicks}
-        return {**found, "loads": self.loads, "all": self.keys + self.clicks + self.loads}
+        counts = {"keys": self.keys, "clicks": self.clicks, "actions": self.keys + self.clicks}
+        return {**counts, "loads": self.loads, "all": self.keys + self.clicks + self.loads}
 
 
-def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
+def plan_marks(offer: Offer) -> dict[int, tuple[str, str, MarkedAnswer]]:
     """Return student, cell and points of each answer to be marked, by its number."""
     from autograder.service import versions
     from autograder.service.marking import answers
     from autograder.service.models import CellMark
 
-    found, rubric = {}, versions.rubric_of(offer.version)
+    planned, rubric = {}, versions.load_rubric(offer.version)
     rows = CellMark.objects.filter(
         place__course=offer.course,
         place__assignment=offer.assignment,
@@ -122,53 +122,59 @@ def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
         answered=True,
     ).select_related("place")
     for row in rows:
-        cell = answers.cell_of(rubric, row.place.notebook, row.place.cell)
+        cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
         assert cell is not None
-        verdicts, given, keys = answers.verdicts(row), {}, []
+        verdicts, points_by_item, keys = answers.load_verdicts(row), {}, []
         open_ = [item.id for item in cell.items if verdicts.get(item.id) is None]
-        for item in cell.items[: 1 + max(n for n, one in enumerate(cell.items) if one.id in open_)]:
+        for item in cell.items[
+            : 1 + max(n for n, open_item in enumerate(cell.items) if open_item.id in open_)
+        ]:
             if item.id not in open_:
                 keys.append("j")
                 continue
             text = f"{row.place.cell}\0{item.id}\0{row.equal or row.computed}"
             # A hash, so that equal answers get equal points in both programs.
             key = "0ha"[hashlib.sha256(text.encode()).digest()[0] % 3]
-            given[item.id] = {"0": Decimal(0), "h": item.points / HALF, "a": item.points}[key]
+            points_by_item[item.id] = {"0": Decimal(0), "h": item.points / HALF, "a": item.points}[key]
             keys.append(key)
-        points = cell_points(cell.question, cell.name, verdicts, given)
+        points = compute_cell_points(cell.question, cell.name, verdicts, points_by_item)
         assert points is not None
-        marked = Marked(tuple(keys), points, cell.possible, row.equal or row.computed)
-        found[row.pk] = (row.student, row.place.cell, marked)
-    return found
+        marked = MarkedAnswer(tuple(keys), points, cell.possible, row.equal or row.computed)
+        planned[row.pk] = (row.student, row.place.cell, marked)
+    return planned
 
 
 # ---------------------------------------------------------------- formgrader
 
 
 @contextlib.contextmanager
-def jupyter(folder: Path) -> Iterator[str]:
+def serve_jupyter(folder: Path) -> Iterator[str]:
     """Run a Jupyter server with formgrader in a course's folder; yield its address."""
     # Port 0 lets the kernel choose a free port.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    own = folder / ".jupyter-of-benchmark"
-    own.mkdir()
+    settings_folder = folder / ".jupyter-of-benchmark"
+    settings_folder.mkdir()
     words = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(own), "JUPYTER_DATA_DIR": str(own)}
-    with (own / "log").open("w") as log:
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(settings_folder),
+        "JUPYTER_DATA_DIR": str(settings_folder),
+    }
+    with (settings_folder / "log").open("w") as log:
         started = subprocess.Popen(
             [sys.executable, "-m", "jupyter_server", *words, f"--ServerApp.root_dir={folder}"],
             cwd=folder,
-            env={**environment, "JUPYTER_RUNTIME_DIR": str(own), "HOME": str(own)},
+            env={**environment, "JUPYTER_RUNTIME_DIR": str(settings_folder), "HOME": str(settings_folder)},
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
     address = f"http://127.0.0.1:{port}"
 
-    def answers() -> bool:
-        assert started.poll() is None, (own / "log").read_text()
+    def check_answer() -> bool:
+        assert started.poll() is None, (settings_folder / "log").read_text()
         try:
             with urllib.request.urlopen(f"{address}/api", timeout=5) as answer:
                 return bool(answer.status == 200)
@@ -176,90 +182,101 @@ def jupyter(folder: Path) -> Iterator[str]:
             return False
 
     try:
-        wait_for(answers, 60, "the Jupyter server does not answer")
+        wait_for(check_answer, 60, "the Jupyter server does not answer")
         yield address
     finally:
         started.terminate()
         started.wait()
 
 
-def in_formgrader(
-    page: Page, address: str, folder: Path, name: str, wanted: Mapping[tuple[str, str], Marked]
-) -> Counted:
+def mark_in_formgrader(
+    page: Page, address: str, folder: Path, name: str, planned: Mapping[tuple[str, str], MarkedAnswer]
+) -> ActionCounter:
     """Mark a class in formgrader: one student after another."""
     with contextlib.closing(sqlite3.connect(folder / "gradebook.db")) as book:
         students = dict(book.execute(OF_STUDENT).fetchall())
-    by = Counted(page)
-    page.on("load", lambda _: by.loaded())
+    counter = ActionCounter(page)
+    page.on("load", lambda _: counter.count_load())
     page.route("**/mathjax/**", lambda route: route.fulfill(body=MATHJAX, content_type="text/javascript"))
     page.goto(f"{address}/formgrader/gradebook/{name}/{name}")
-    by.follow('a[href*="/formgrader/submissions/"]')
+    counter.follow_link('a[href*="/formgrader/submissions/"]')
     while "/submissions/" in page.url:
         page.wait_for_function("() => typeof formgrader === 'object' && formgrader.loaded && MathJax.loaded")
         page.wait_for_function("() => formgrader.grades.loaded && formgrader.comments.loaded && !$.active")
         student = students[page.url.partition("/submissions/")[2].partition("/")[0]]
-        _one_student(by, {cell: one for (who, cell), one in wanted.items() if who == student})
+        _mark_student(
+            counter,
+            {
+                cell: answer
+                for (name_of_student, cell), answer in planned.items()
+                if name_of_student == student
+            },
+        )
         page.wait_for_function("() => !$.active")
-        before = by.loads
-        by.press("Control+.")
-        while by.loads == before:
+        before = counter.loads
+        counter.press("Control+.")
+        while counter.loads == before:
             page.wait_for_timeout(20)
-    return by
+    return counter
 
 
-def _one_student(by: Counted, wanted: Mapping[str, Marked]) -> None:
+def _mark_student(counter: ActionCounter, planned: Mapping[str, MarkedAnswer]) -> None:
     """Fill all boxes of a page that need points; in reverse order if the last of them has the focus."""
-    by.page.evaluate("() => { $.fx.off = true; }")  # a click waits until the page has scrolled to the box
-    boxes: list[str] = by.page.evaluate("() => [...document.querySelectorAll('.score')].map((one) => one.id)")
-    cells = [cell for cell in boxes if cell in wanted]
-    assert len(cells) == len(wanted), set(wanted) - set(boxes)
-    if cells and by.page.evaluate(FOCUSED) == cells[-1]:
+    counter.page.evaluate(
+        "() => { $.fx.off = true; }"
+    )  # a click waits until the page has scrolled to the box
+    boxes: list[str] = counter.page.evaluate(
+        "() => [...document.querySelectorAll('.score')].map((one) => one.id)"
+    )
+    cells = [cell for cell in boxes if cell in planned]
+    assert len(cells) == len(planned), set(planned) - set(boxes)
+    if cells and counter.page.evaluate(FOCUSED) == cells[-1]:
         cells.reverse()
     for cell in cells:
-        marked, box = wanted[cell], f'[id="{cell}"]'
-        focused = by.page.evaluate(FOCUSED) == cell
+        marked, box = planned[cell], f'[id="{cell}"]'
+        focused = counter.page.evaluate(FOCUSED) == cell
         if not focused and marked.points in {0, marked.most}:
-            by.click(f".nbgrader_cell:has({box}) .{'full' if marked.points else 'no'}-credit")
+            counter.click(f".nbgrader_cell:has({box}) .{'full' if marked.points else 'no'}-credit")
             continue
         if not focused:
-            by.click(box)
+            counter.click(box)
         for digit in marked.digits:
-            by.press(digit)
+            counter.press(digit)
 
 
 # ---------------------------------------------------------------- the service
 
 
-def in_the_service(
-    page: Page, service: Served, name: str, wanted: Mapping[int, Marked], person: tuple[str, str]
-) -> Counted:
+def mark_in_service(
+    page: Page, service: Served, name: str, planned: Mapping[int, MarkedAnswer], person: tuple[str, str]
+) -> ActionCounter:
     """Mark a class in the service: the groups of one cell after those of another."""
     page.goto(service.address("app/accounts/login/"))
     page.locator("#id_login").fill(person[0])
     page.locator("#id_password").fill(person[1])
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    by = Counted(page)
-    page.on("load", lambda _: by.loaded())
+    counter = ActionCounter(page)
+    page.on("load", lambda _: counter.count_load())
     overview = service.address(f"app/c/{service.slug}/staff/a/{name}/mark/")
     page.goto(overview)
-    waiting = 'tr:has(td a[href$="which=waiting"]) a[href$="/groups/"]'
-    while page.locator(waiting).count():
-        by.follow(waiting)
-        by.follow("li.group:not(:has(.soft)) a.button")
+    waiting_row = 'tr:has(td a[href$="which=waiting"]) a[href$="/groups/"]'
+    while page.locator(waiting_row).count():
+        counter.follow_link(waiting_row)
+        counter.follow_link("li.group:not(:has(.soft)) a.button")
         while page.url != overview:
             number = int(page.url.partition("/answers/")[2].partition("/")[0])
-            for key in wanted[number].keys:
-                by.press(key)
-            by.leads("n")
+            for key in planned[number].keys:
+                counter.press(key)
+            counter.follow_key("n")
             assert page.locator(".notice.success").is_visible()
-    return by
+    return counter
 
 
 # ---------------------------------------------------------------- both
 
 
-def compared(service: Served, offer: Offer, folder: Path, person: tuple[str, str]) -> dict[str, Any]:
+def compare_marking(service: Served, offer: Offer, folder: Path, person: tuple[str, str]) -> dict[str, Any]:
     """Mark a class in both programs, and count.
 
     Args:
@@ -270,52 +287,58 @@ def compared(service: Served, offer: Offer, folder: Path, person: tuple[str, str
     """
     from autograder.service.store import DatabaseStore
 
-    answers, name = to_mark(offer), offer.assignment
+    answers, name = plan_marks(offer), offer.assignment
     program = shutil.which("chromium")
     assert program is not None, "there is no Chromium here"
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "yes"  # Playwright's loop runs in this thread
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS])
         started = time.monotonic()
-        marks = {number: one for number, (_, _, one) in answers.items()}
-        ours = in_the_service(browser.new_page(), service, name, marks, person)
+        marks = {number: marks_of_program for number, (_, _, marks_of_program) in answers.items()}
+        ours = mark_in_service(browser.new_page(), service, name, marks, person)
         middle = time.monotonic()
-        with jupyter(folder) as address:
-            cells = {(student, cell): one for student, cell, one in answers.values()}
-            theirs = in_formgrader(browser.new_page(), address, folder, name, cells)
+        with serve_jupyter(folder) as address:
+            cells = {
+                (student, cell): marks_of_program for student, cell, marks_of_program in answers.values()
+            }
+            theirs = mark_in_formgrader(browser.new_page(), address, folder, name, cells)
         ended = time.monotonic()
         browser.close()
-    given = DatabaseStore(offer.course).marks(name)
-    with open_store(assignments.load(Course.at(folder), name), new=False) as book:
-        other = book.marks(name)
+    service_marks = DatabaseStore(offer.course).load_marks(name)
+    with open_store(assignments.load_assignment(Course.from_folder(folder), name), new=False) as book:
+        formgrader_marks = book.load_marks(name)
     points = [
-        {(student, *cell): mark.points for student, all_ in one.items() for cell, mark in all_.items()}
-        for one in (given, other)
+        {
+            (student, *cell): mark.points
+            for student, all_ in marks_of_program.items()
+            for cell, mark in all_.items()
+        }
+        for marks_of_program in (service_marks, formgrader_marks)
     ]
     # The comparison is only fair if both ways lead to the same marks.
     assert points[0] == points[1], set(points[0].items()) ^ set(points[1].items())
     assert len(points[0]) == len(answers)
-    return _told(ours, theirs, answers, middle - started, ended - middle)
+    return _build_report(ours, theirs, answers, middle - started, ended - middle)
 
 
-def _told(
-    ours: Counted,
-    theirs: Counted,
-    answers: Mapping[int, tuple[str, str, Marked]],
+def _build_report(
+    ours: ActionCounter,
+    theirs: ActionCounter,
+    answers: Mapping[int, tuple[str, str, MarkedAnswer]],
     *seconds: float,
 ) -> dict[str, Any]:
-    everybody = [one for _, _, one in answers.values()]
+    all_answers = [answer for _, _, answer in answers.values()]
     students = len({student for student, _, _ in answers.values()})
     cells = len({cell for _, cell, _ in answers.values()})
-    boxes = sum(1 + len(one.digits) for one in everybody) + theirs.loads
-    single = sum(len(one.keys) + 1 for one in everybody) + cells
-    mine, other = ours.figures(), theirs.figures()
+    boxes = sum(1 + len(answer.digits) for answer in all_answers) + theirs.loads
+    single = sum(len(answer.keys) + 1 for answer in all_answers) + cells
+    mine, other = ours.collect_figures(), theirs.collect_figures()
     return {
         "class": {
             "students": students,
             "cells": cells,
             "answers": len(answers),
-            "distinct": len({(cell, one.equal) for _, cell, one in answers.values()}),
+            "distinct": len({(cell, answer.equal) for _, cell, answer in answers.values()}),
             "equal_points": True,
         },
         "formgrader": {**other, "seconds": round(seconds[1])},

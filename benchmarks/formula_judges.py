@@ -58,23 +58,23 @@ def main() -> None:
         for line in sys.stdin:
             print(json.dumps(PEERS[options.peer](Case(*json.loads(line)))), flush=True)
         return
-    found = list(dict.fromkeys(cases(options.sdist)))
-    asked = [case for case in found if all(map(is_formula, case[:2]))]
-    figures = {"all": len(found), "formulas": len(asked)}
+    all_cases = list(dict.fromkeys(read_cases(options.sdist)))
+    formula_cases = [case for case in all_cases if all(map(is_formula, case[:2]))]
+    figures = {"all": len(all_cases), "formulas": len(formula_cases)}
     table = {}
     for name, python in (
         ("formulas", sys.executable),
         ("math_verify", options.python),
         ("sympy", options.python),
     ):
-        verdicts = judged(name, str(python), asked, options)
+        verdicts = run_judge(name, str(python), formula_cases, options)
         table[name] = dict(Counter(
             "open" if verdict is None else "expected" if verdict is case.same else
             "other: equal" if verdict else "other: different"
-            for case, verdict in zip(asked, verdicts, strict=True)
+            for case, verdict in zip(formula_cases, verdicts, strict=True)
         ))  # fmt: skip
         if options.show:
-            for case, verdict in zip(asked, verdicts, strict=True):
+            for case, verdict in zip(formula_cases, verdicts, strict=True):
                 if verdict is not case.same:
                     print(name, verdict, case)
     print(figures)
@@ -84,14 +84,14 @@ def main() -> None:
         print(json.dumps({**figures, "judges": table}))
 
 
-def cases(sdist: Path) -> Iterator[Case]:
+def read_cases(sdist: Path) -> Iterator[Case]:
     """Yield every case of three plain values in the tests of the archive."""
     with tarfile.open(sdist) as archive:
         for member in archive.getmembers():
             if re.search(r"/tests/test_\w+\.py\Z", member.name) and (file := archive.extractfile(member)):
                 for node in ast.walk(ast.parse(file.read())):
                     if isinstance(node, ast.Tuple) and len(node.elts) == 3:
-                        values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+                        values = [element.value for element in node.elts if isinstance(element, ast.Constant)]
                         match values:
                             case [str(gold), str(answer), int(same)]:
                                 yield Case(gold, answer, bool(same))
@@ -103,13 +103,15 @@ def is_formula(text: str) -> bool:
     return bool(text.strip()) and set(words) <= _FUNCTIONS
 
 
-def judged(name: str, python: str, asked: list[Case], options: argparse.Namespace) -> list[bool | None]:
+def run_judge(
+    name: str, python: str, judged_cases: list[Case], options: argparse.Namespace
+) -> list[bool | None]:
     """Return the verdicts of a judge in a separate process; one that takes too long leaves the case open."""
     command = [python, __file__, str(options.sdist), str(options.python), "--peer", name]
     verdicts: list[bool | None] = []
-    while len(verdicts) < len(asked):
-        lines = "".join(json.dumps(case) + "\n" for case in asked[len(verdicts) :])
-        seconds = SECONDS * len(asked)
+    while len(verdicts) < len(judged_cases):
+        lines = "".join(json.dumps(case) + "\n" for case in judged_cases[len(verdicts) :])
+        seconds = SECONDS * len(judged_cases)
         try:
             done = subprocess.run(
                 command,
@@ -124,11 +126,11 @@ def judged(name: str, python: str, asked: list[Case], options: argparse.Namespac
             output = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
         got = [json.loads(line) for line in output.splitlines() if line in ("true", "false", "null")]
         # The case that exceeded the time limit has no verdict; continue after it.
-        verdicts += got if len(verdicts) + len(got) >= len(asked) else [*got, None]
+        verdicts += got if len(verdicts) + len(got) >= len(judged_cases) else [*got, None]
     return verdicts
 
 
-def by_formulas(case: Case) -> bool | None:
+def judge_with_formulas(case: Case) -> bool | None:
     """Judge with `autograder.formulas`, in the first form in which both can be read."""
     from autograder.formulas import FormulaError, Symbol, Vocabulary, equal, parse
 
@@ -143,7 +145,7 @@ def by_formulas(case: Case) -> bool | None:
     return None
 
 
-def by_math_verify(case: Case) -> bool | None:
+def judge_with_math_verify(case: Case) -> bool | None:
     """Judge with Math-Verify's own reader and judge, with its defaults."""
     import math_verify
 
@@ -151,7 +153,7 @@ def by_math_verify(case: Case) -> bool | None:
     return bool(math_verify.verify(gold, answer, timeout_seconds=None)) if gold and answer else None
 
 
-def by_sympy(case: Case) -> bool | None:
+def judge_with_sympy(case: Case) -> bool | None:
     """Judge with `parse_latex`, then `simplify` of the difference."""
     import sympy
     from sympy.parsing.latex import parse_latex
@@ -166,7 +168,7 @@ def by_sympy(case: Case) -> bool | None:
 
 
 PEERS: Mapping[str, Callable[[Case], bool | None]] = {
-    "formulas": by_formulas, "math_verify": by_math_verify, "sympy": by_sympy,
+    "formulas": judge_with_formulas, "math_verify": judge_with_math_verify, "sympy": judge_with_sympy,
 }  # fmt: skip
 
 

@@ -88,7 +88,7 @@ class Pair(NamedTuple):
     """Equations that may be substituted."""
 
 
-class Judged(NamedTuple):
+class Verdict(NamedTuple):
     """A judge's verdict on a pair (or why there is none), and the seconds it took."""
 
     verdict: str
@@ -105,36 +105,36 @@ def main() -> None:
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
-        serve(PEERS[options.peer])
+        serve_pairs(PEERS[options.peer])
         return
-    asked, hard = exam_pairs(), [Pair("", (right,), text, equal) for right, text, equal in HARD]
+    pairs, hard = list_exam_pairs(), [Pair("", (right,), text, equal) for right, text, equal in HARD]
     # Fixed seeds: every run measures the same pairs.
-    few = [*random.Random(4).sample(asked, min(options.sample, len(asked))), *hard]
-    known = {pair: exam.evidence(FORMULAS[pair.key], pair.text, DRAW) for pair in asked}
-    judge = partial(by_the_kind, known)
-    shuffled = random.Random(5).sample(asked, len(asked))
+    few = [*random.Random(4).sample(pairs, min(options.sample, len(pairs))), *hard]
+    evidence = {pair: exam.evidence(FORMULAS[pair.key], pair.text, DRAW) for pair in pairs}
+    judge = partial(judge_with_kind, evidence)
+    shuffled = random.Random(5).sample(pairs, len(pairs))
     # Shuffled, so that caches do not profit from similar answers in a row.
-    figures, few_figures = measured(shuffled, judge, once=True), measured(hard, ours)
+    figures, few_figures = measure_judge(shuffled, judge, once=True), measure_judge(hard, judge_directly)
     plain = [pair._replace(text=" = ".join(map(to_text, parse_sides(pair.text, VOCABULARY)))) for pair in few]
     peers = {
-        "floats": measured([*asked, *hard], floats),
-        "sympy": remote("sympy", few),
-        "sympy_plain": remote("sympy", plain),
+        "floats": measure_judge([*pairs, *hard], compare_floats),
+        "sympy": measure_peer("sympy", few),
+        "sympy_plain": measure_peer("sympy", plain),
     }
     if find_spec("math_verify") is not None:
-        peers["math_verify"] = remote("math_verify", few)
-    show({"this grader": figures, "hard pairs": few_figures, **peers})
+        peers["math_verify"] = measure_peer("math_verify", few)
+    print_table({"this grader": figures, "hard pairs": few_figures, **peers})
     if options.json:
         print(json.dumps({**figures, "hard": few_figures, "peers": peers}))
 
 
-def exam_pairs() -> list[Pair]:
+def list_exam_pairs() -> list[Pair]:
     """Return every arrangement and slip of every formula, in every notation."""
     pairs = []
     for key, formula in FORMULAS.items():
-        options = RUBRIC.question(formula.question).item(formula.item).options
+        options = RUBRIC.get_question(formula.question).get_item(formula.item).options
         granted = options.get("assume", ())
-        remarked = (text for entry in options.get("remark", ()) for text in stated(entry["when"]))
+        remarked = (text for entry in options.get("remark", ()) for text in to_list(entry["when"]))
         accepted = tuple(dict.fromkeys((formula.right[0], *options.get("accept", ()), *remarked)))
         assume = "" if not granted else ";".join(RUBRIC.assignment.assume[name] for name in granted)
         for texts, equal in ((formula.right, True), (formula.wrong, False)):
@@ -145,82 +145,84 @@ def exam_pairs() -> list[Pair]:
     return pairs
 
 
-def stated(when: str | list[str]) -> list[str]:
+def to_list(when: str | list[str]) -> list[str]:
     """Return a list of one formula, or of several that are the same mistake."""
     return [when] if isinstance(when, str) else when
 
 
-def ours(pair: Pair) -> str:
+def judge_directly(pair: Pair) -> str:
     """Read and compare without a question: the key is made as well."""
     key = FormulaKey([parse(pair.right[0], VOCABULARY)], [Comparer(Points(VOCABULARY.domains, b"a test"))])
     try:
-        return str(key.facts(parse(pair.text, VOCABULARY)).right(strictly=False))
+        return str(key.make_facts(parse(pair.text, VOCABULARY)).is_right(strictly=False))
     except Unreadable:
         return "unreadable"
     except Undecided:
         return "undecided"
 
 
-def by_the_kind(known: Mapping[Pair, Evidence], pair: Pair) -> str:
+def judge_with_kind(evidence: Mapping[Pair, Evidence], pair: Pair) -> str:
     """Judge as for a submission: read the answer's cell, judge every item, explain mistakes."""
     formula = FORMULAS[pair.key]
-    results = exam.check(formula.question).judge(known[pair])
-    status = next(one.status for one in results if one.item == formula.item)
+    results = exam.check(formula.question).judge(evidence[pair])
+    status = next(result.status for result in results if result.item == formula.item)
     return {Status.PASSED: "True", Status.FAILED: "False", Status.NEEDS_REVIEW: "undecided"}[status]
 
 
-def floats(pair: Pair) -> str:
+def compare_floats(pair: Pair) -> str:
     """Compare values at a few fixed points, with assumptions substituted; equations by the ratio of
     differences.
     """
     try:
-        return str(any(_alike(pair.text, right, pair.assume) for right in pair.right))
+        return str(any(_is_close(pair.text, right, pair.assume) for right in pair.right))
     except Unreadable:
         return "unreadable"
 
 
-def _alike(text: str, right: str, assume: str) -> bool:
+def _is_close(text: str, right: str, assume: str) -> bool:
     generator = random.Random(1)
     answer, expected = parse_sides(text, VOCABULARY), parse_sides(right, VOCABULARY)
     ratios = []
     for _ in range(PROBES):
-        at = {name: generator.uniform(1, 2) for name in sorted(VOCABULARY.domains)}
+        point = {name: generator.uniform(1, 2) for name in sorted(VOCABULARY.domains)}
         for relation in filter(None, assume.split(";")):
             left, formula = parse_sides(relation, VOCABULARY)
             if isinstance(left, Sym):
-                at[left.name] = approximate(formula, at)
-        ratios.append(_difference(answer, at) / _difference(expected, at))
+                point[left.name] = evaluate_in_floats(formula, point)
+        ratios.append(_subtract_sides(answer, point) / _subtract_sides(expected, point))
     # Two forms of one equation may differ by a constant factor.
     ratio = statistics.fmean(ratios) if "=" in right else 1.0
     return all(abs(each - ratio) <= TOLERANCE * abs(ratio) for each in ratios)
 
 
-def _difference(sides: tuple[Node, ...], at: Mapping[str, float]) -> float:
-    values = [approximate(side, at) for side in sides]
+def _subtract_sides(sides: tuple[Node, ...], point: Mapping[str, float]) -> float:
+    values = [evaluate_in_floats(side, point) for side in sides]
     return values[0] - (values[1] if len(values) > 1 else 0.0)
 
 
-def approximate(node: Node, at: Mapping[str, float]) -> float:
+def evaluate_in_floats(node: Node, point: Mapping[str, float]) -> float:
     """Return the value of a formula in floats."""
     match node:
         case Sym(name):
-            return at[name]
+            return point[name]
         case Num(value):
             return float(value)
         case Neg(operand):
-            return -approximate(operand, at)
+            return -evaluate_in_floats(operand, point)
         case Add(parts):
-            return math.fsum(approximate(part, at) for part in parts)
+            return math.fsum(evaluate_in_floats(part, point) for part in parts)
         case Mul(parts):
-            return math.prod(approximate(part, at) for part in parts)
+            return math.prod(evaluate_in_floats(part, point) for part in parts)
         case Div(above, below):
-            return approximate(above, at) / approximate(below, at)
+            return evaluate_in_floats(above, point) / evaluate_in_floats(below, point)
         case Pow(base, exponent):
-            return math.pow(approximate(base, at), approximate(exponent, at))
+            return math.pow(evaluate_in_floats(base, point), evaluate_in_floats(exponent, point))
     raise ValueError(node)
 
 
-def measured(pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool = False) -> dict[str, float]:
+def measure_judge(
+    pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool = False
+) -> dict[str, float]:
     """Return verdicts and times of a judge in this process.
 
     Args:
@@ -243,10 +245,10 @@ def measured(pairs: Iterable[Pair], judge: Callable[[Pair], str], *, once: bool 
             times[number].append(time.thread_time() - started)
     # The median is robust against interruptions by other processes.
     medians = [statistics.median(each) for each in times]
-    return figures_of(pairs, [Judged(*entry) for entry in zip(verdicts, medians, strict=True)])
+    return compute_figures(pairs, [Verdict(*entry) for entry in zip(verdicts, medians, strict=True)])
 
 
-def figures_of(pairs: Iterable[Pair], judged: list[Judged]) -> dict[str, float]:
+def compute_figures(pairs: Iterable[Pair], judged: list[Verdict]) -> dict[str, float]:
     """Return times in microseconds, and counts of wrong and missing verdicts."""
     times = sorted(entry.seconds for entry in judged)
     outcomes = Counter((pair.equal, entry.verdict) for pair, entry in zip(pairs, judged, strict=True))
@@ -265,9 +267,9 @@ def figures_of(pairs: Iterable[Pair], judged: list[Judged]) -> dict[str, float]:
 MISSING = ("unreadable", "undecided", "timeout")
 
 
-def remote(peer: str, pairs: list[Pair]) -> dict[str, float]:
+def measure_peer(peer: str, pairs: list[Pair]) -> dict[str, float]:
     """Return verdicts and times of a peer in a separate process, which is replaced after a time-out."""
-    judged: list[Judged] = []
+    judged: list[Verdict] = []
     while len(judged) < len(pairs):
         command = [sys.executable, __file__, "--peer", peer]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
@@ -279,13 +281,13 @@ def remote(peer: str, pairs: list[Pair]) -> dict[str, float]:
                 worker.stdin.flush()
                 answer = worker.stdout.readline()
                 if not answer:
-                    judged.append(Judged("timeout", SECONDS))
+                    judged.append(Verdict("timeout", SECONDS))
                     break
-                judged.append(Judged(*json.loads(answer)))
-    return figures_of(pairs, judged)
+                judged.append(Verdict(*json.loads(answer)))
+    return compute_figures(pairs, judged)
 
 
-def serve(judge: Callable[[Pair], str]) -> None:
+def serve_pairs(judge: Callable[[Pair], str]) -> None:
     """Answer pairs from standard input until one takes too long, which ends this process."""
     import faulthandler
 
@@ -301,7 +303,7 @@ def serve(judge: Callable[[Pair], str]) -> None:
         print(json.dumps((verdict, seconds)), flush=True)
 
 
-def by_sympy(pair: Pair) -> str:
+def judge_with_sympy(pair: Pair) -> str:
     """Judge with `parse_expr`, implicit products and ``^``, then `simplify` of the difference."""
     import sympy
     from sympy.parsing import sympy_parser
@@ -311,12 +313,12 @@ def by_sympy(pair: Pair) -> str:
         sympy_parser.convert_xor,
         sympy_parser.implicit_multiplication,
     )
-    known = {spelling: sympy.Symbol(name, positive=True) for spelling, name in VOCABULARY.names.items()}
+    symbols = {spelling: sympy.Symbol(name, positive=True) for spelling, name in VOCABULARY.names.items()}
 
-    def read(text: str) -> list[sympy.Expr]:
-        return [sympy_parser.parse_expr(side, known, rules) for side in text.split("=")]
+    def read_sides(text: str) -> list[sympy.Expr]:
+        return [sympy_parser.parse_expr(side, symbols, rules) for side in text.split("=")]
 
-    def alike(answer: list[sympy.Expr], right: list[sympy.Expr]) -> bool:
+    def is_equal(answer: list[sympy.Expr], right: list[sympy.Expr]) -> bool:
         if len(answer) != len(right):
             return False
         if len(right) == 2:
@@ -326,14 +328,14 @@ def by_sympy(pair: Pair) -> str:
         return bool(sympy.simplify(difference) == 0 or sympy.simplify(difference.subs(assumed)) == 0)
 
     try:
-        answer = read(pair.text)
-        assumed = [tuple(read(relation)) for relation in pair.assume.split(";") if relation]
-        return str(any(alike(answer, read(right)) for right in pair.right))
+        answer = read_sides(pair.text)
+        assumed = [tuple(read_sides(relation)) for relation in pair.assume.split(";") if relation]
+        return str(any(is_equal(answer, read_sides(right)) for right in pair.right))
     except Exception:  # noqa: BLE001 - its parser runs the text as code
         return "unreadable"
 
 
-def by_math_verify(pair: Pair) -> str:
+def judge_with_math_verify(pair: Pair) -> str:
     """Judge with Math-Verify's own reader and judge."""
     import math_verify
 
@@ -344,10 +346,13 @@ def by_math_verify(pair: Pair) -> str:
     return str(any(math_verify.verify(right, answer, timeout_seconds=None) for right in rights))
 
 
-PEERS: Mapping[str, Callable[[Pair], str]] = {"sympy": by_sympy, "math_verify": by_math_verify}
+PEERS: Mapping[str, Callable[[Pair], str]] = {
+    "sympy": judge_with_sympy,
+    "math_verify": judge_with_math_verify,
+}
 
 
-def show(judges: Mapping[str, Mapping[str, float]]) -> None:
+def print_table(judges: Mapping[str, Mapping[str, float]]) -> None:
     """Print a line for each judge."""
     columns = list(next(iter(judges.values())))
     print(" " * 14 + "".join(f"{name:>19}" for name in columns))

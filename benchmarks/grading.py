@@ -22,7 +22,7 @@ from autograder.demo import EXAM
 from autograder.demo import course as demo_course
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
 
 SLOW = 2.0
@@ -38,19 +38,25 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place, _ = demo_course.make(Path(folder, "course"), students=options.students, seed=1)
-        assignment = assignments.load(place, EXAM.assignment)
-        handed = [batch.collect(assignment, handin) for handin in place.handins(EXAM.assignment)]
+        course, _ = demo_course.make_course(Path(folder, "course"), students=options.students, seed=1)
+        assignment = assignments.load_assignment(course, EXAM.assignment)
+        submissions = [
+            batch.read_handin(assignment, handin) for handin in course.list_handins(EXAM.assignment)
+        ]
         with Pool() as pool:
             started = time.perf_counter()
             grader = Grader(assignment, pool)
             start_seconds = time.perf_counter() - started
-            first = graded(grader, handed, options.workers)
+            first = grade_all(grader, submissions, options.workers)
             # Refused submissions take no time and would lower the median.
-            quick = [one for one, result in zip(handed, first, strict=True) if 0.01 < result.seconds < SLOW]
+            quick = [
+                submission
+                for submission, result in zip(submissions, first, strict=True)
+                if 0.01 < result.seconds < SLOW
+            ]
             started = time.perf_counter()
             rounds = [
-                result for _ in range(options.rounds) for result in graded(grader, quick, options.workers)
+                result for _ in range(options.rounds) for result in grade_all(grader, quick, options.workers)
             ]
             elapsed = time.perf_counter() - started
     figures = {
@@ -58,8 +64,8 @@ def main() -> None:
         "workers": options.workers,
         "submissions": len(rounds),
         "start_seconds": round(start_seconds, 2),
-        "submission_ms_p50": milliseconds([result.seconds for result in rounds]),
-        "sandbox_ms_p50": milliseconds([result.sandbox_seconds for result in rounds]),
+        "submission_ms_p50": compute_median_ms([result.seconds for result in rounds]),
+        "sandbox_ms_p50": compute_median_ms([result.sandbox_seconds for result in rounds]),
         "submissions_per_second": round(len(rounds) / elapsed, 1),
     }
     for name, value in figures.items():
@@ -68,13 +74,13 @@ def main() -> None:
         print(json.dumps(figures))
 
 
-def graded(grader: Grader, handed: list[SubmittedFiles], workers: int) -> list[Graded]:
+def grade_all(grader: Grader, submissions: list[SubmittedFiles], workers: int) -> list[GradingResult]:
     """Grade all submissions, several at the same time."""
     with ThreadPoolExecutor(workers) as threads:
-        return list(threads.map(grader.grade, handed))
+        return list(threads.map(grader.grade, submissions))
 
 
-def milliseconds(seconds: list[float]) -> float:
+def compute_median_ms(seconds: list[float]) -> float:
     """Return the median in milliseconds."""
     return round(1000 * statistics.median(seconds), 1)
 

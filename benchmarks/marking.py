@@ -44,11 +44,11 @@ from autograder import assignment as assignments  # noqa: E402
 from autograder.app import demo_run, open_course  # noqa: E402
 from autograder.app.stores import open_store  # noqa: E402
 from autograder.assignment import Assignment  # noqa: E402
-from autograder.generate import generate  # noqa: E402
+from autograder.generate import generate_release  # noqa: E402
 from autograder.marking.grouping import STEPS  # noqa: E402
-from autograder.records import Graded, Markdown, Status  # noqa: E402
+from autograder.records import GradingResult, Markdown, Status  # noqa: E402
 from autograder.service import setup  # noqa: E402
-from autograder.store import GradedEntry, Key, encode  # noqa: E402
+from autograder.store import GradedEntry, Key, encode_result  # noqa: E402
 from tests.marking import synthetic  # noqa: E402
 from tests.service import course as courses  # noqa: E402
 from tests.support import small_course  # noqa: E402
@@ -98,20 +98,22 @@ _CHOICES = re.compile(r'name="(choice-[^"]+)" value="([^"]*)"')
 # ---------------------------------------------------------------- the classes
 
 
-def demo(folder: Path, students: int) -> Assignment:
+def create_demo(folder: Path, students: int) -> Assignment:
     """Create the demo's course with its class, graded."""
-    course, people = demo_run.make(folder, students=students, seed=1)
-    demo_run.run(course, EXAM, people[EXAM])
-    return assignments.load(course, EXAM)
+    course, people = demo_run.make_course(folder, students=students, seed=1)
+    demo_run.run_demo(course, EXAM, people[EXAM])
+    return assignments.load_assignment(course, EXAM)
 
 
-def results_of(assignment: Assignment) -> dict[str, Graded]:
+def load_results(assignment: Assignment) -> dict[str, GradingResult]:
     """Return the results of the demo's class."""
     with open_store(assignment, new=False) as book:
-        return dict(book.results(assignment.name))
+        return dict(book.load_results(assignment.name))
 
 
-def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterator[tuple[str, Graded]]:
+def make_large_class(
+    assignment: Assignment, bases: Sequence[GradingResult], count: int
+) -> Iterator[tuple[str, GradingResult]]:
     """Yield this many students' results: each based on one of the demo, with different written answers."""
     cells = [
         item.cell or question.id
@@ -126,13 +128,13 @@ def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterat
     texts[GROUP_CELL][:EQUAL] = ["The encoder sees both sides, the decoder only the past."] * EQUAL
     for number in range(count):
         base, name = bases[number % len(bases)], f"m{number:05}"
-        own = {cell: f"{texts[cell][number]} See $d_k$." for cell in cells}
+        answers = {cell: f"{texts[cell][number]} See $d_k$." for cell in cells}
         notebooks = tuple(
             replace(
                 notebook,
                 cells=tuple(
-                    replace(cell, source=own[cell.grade_id])
-                    if isinstance(cell, Markdown) and cell.grade_id in own
+                    replace(cell, source=answers[cell.grade_id])
+                    if isinstance(cell, Markdown) and cell.grade_id in answers
                     else cell
                     for cell in notebook.cells
                 ),
@@ -142,7 +144,7 @@ def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterat
         yield name, replace(base, score=replace(base.score, student=name), notebooks=notebooks)
 
 
-def complete(assignment: Assignment, results: Mapping[str, Graded]) -> list[Graded]:
+def select_complete(assignment: Assignment, results: Mapping[str, GradingResult]) -> list[GradingResult]:
     """Return the results with manual review of every written answer."""
     questions = assignment.rubric.questions
     manual = {(question.id, item.id) for question in questions for item in question.items if item.manual}
@@ -151,14 +153,16 @@ def complete(assignment: Assignment, results: Mapping[str, Graded]) -> list[Grad
         for graded in results.values()
         if graded.notebooks
         and all(
-            one.status is Status.NEEDS_REVIEW
-            for one in graded.score.items
-            if (one.question, one.item) in manual
+            result.status is Status.NEEDS_REVIEW
+            for result in graded.score.items
+            if (result.question, result.item) in manual
         )
     ]
 
 
-def enter(slug: str, assignment: Assignment, bases: Sequence[Graded], count: int) -> dict[str, Any]:
+def create_large_course(
+    slug: str, assignment: Assignment, bases: Sequence[GradingResult], count: int
+) -> dict[str, Any]:
     """Create a course with the large class; return the sizes of its results."""
     from django.utils import timezone
 
@@ -166,20 +170,23 @@ def enter(slug: str, assignment: Assignment, bases: Sequence[Graded], count: int
     from autograder.service.models import Attempt, CourseRecord, CurrentResult, State
     from autograder.service.store import DatabaseStore
 
-    record = CourseRecord.objects.create(slug=slug, title=slug, secret=assignment.course.secret())
-    offer = versions.offer(record, assignment.course, EXAM)
+    record = CourseRecord.objects.create(slug=slug, title=slug, secret=assignment.course.load_secret())
+    offer = versions.create_or_update_offer(record, assignment.course, EXAM)
     store, weights, batch = DatabaseStore(record), [], []
-    files = {one: _handed_in(assignment, one) for one in {graded.score.student for graded in bases}}
-    made = dict(large(assignment, bases, count))
-    for number, (student, graded) in enumerate(made.items(), 1):
-        weights.append(len(encode(graded)))
-        key = Key.of(student, graded.digest, assignment.rubric, "imported")
+    files = {
+        student_name: _read_submitted(assignment, student_name)
+        for student_name in {graded.score.student for graded in bases}
+    }
+    results = dict(make_large_class(assignment, bases, count))
+    for number, (student, graded) in enumerate(results.items(), 1):
+        weights.append(len(encode_result(graded)))
+        key = Key.from_submission(student, graded.digest, assignment.rubric, "imported")
         batch.append(GradedEntry(key, graded, assignment.rubric))
         if number % 100 == 0 or number == count:
-            store.record(batch)
+            store.record_results(batch)
             batch = []
         of_base = files[bases[(number - 1) % len(bases)].score.student]
-        attempts.hand_in(offer, student, of_base, courses.SIGNER)
+        attempts.submit_files(offer, student, of_base, courses.SIGNER)
     current = dict(CurrentResult.objects.filter(course=record).values_list("student", "result"))
     for attempt in Attempt.objects.filter(offer=offer):
         Attempt.objects.filter(pk=attempt.pk).update(
@@ -196,12 +203,12 @@ def enter(slug: str, assignment: Assignment, bases: Sequence[Graded], count: int
     }
 
 
-def _handed_in(assignment: Assignment, student: str) -> dict[str, bytes]:
+def _read_submitted(assignment: Assignment, student: str) -> dict[str, bytes]:
     folder = assignment.course.root / "submitted" / student / EXAM
-    return {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix == ".ipynb"}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".ipynb"}
 
 
-def members(course: CourseRecord) -> None:
+def add_markers(course: CourseRecord) -> None:
     """Add three markers; the same ones in every course."""
     from django.contrib.auth.hashers import make_password
 
@@ -216,13 +223,13 @@ def members(course: CourseRecord) -> None:
 # ---------------------------------------------------------------- over HTTP
 
 
-def spread(seconds: Sequence[float]) -> dict[str, float]:
+def summarize_times(seconds: Sequence[float]) -> dict[str, float]:
     """Return median, 95th percentile and maximum, in milliseconds; the number; the load of the machine."""
     ordered = sorted(seconds)
     p95 = statistics.quantiles(ordered, n=20)[-1] if len(ordered) > 19 else ordered[-1]
-    places = {"median": statistics.median(ordered), "p95": p95, "most": ordered[-1]}
-    found = {name: round(1000 * value, 1) for name, value in places.items()}
-    return {**found, "number": len(ordered), "load": round(os.getloadavg()[0], 1)}
+    percentiles = {"median": statistics.median(ordered), "p95": p95, "most": ordered[-1]}
+    milliseconds = {name: round(1000 * value, 1) for name, value in percentiles.items()}
+    return {**milliseconds, "number": len(ordered), "load": round(os.getloadavg()[0], 1)}
 
 
 class Marker(Struct, eq=False):
@@ -236,7 +243,7 @@ class Marker(Struct, eq=False):
     def get(self, path: str) -> tuple[str, float]:
         """Load a page; return it, and the seconds to its last byte."""
         started = time.perf_counter()
-        answer = self.session.get(self._address(path), timeout=60)
+        answer = self.session.get(self._build_address(path), timeout=60)
         took = time.perf_counter() - started
         assert answer.status_code == 200, (answer.status_code, path, answer.text[:2000])
         return str(answer.text), took
@@ -246,17 +253,17 @@ class Marker(Struct, eq=False):
         started = time.perf_counter()
         # Following the redirect would add a second request to the time.
         answer = self.session.post(
-            self._address(path), sent, headers=headers, allow_redirects=False, timeout=60
+            self._build_address(path), sent, headers=headers, allow_redirects=False, timeout=60
         )
         took = time.perf_counter() - started
         assert answer.status_code in {200, 302}, (answer.status_code, path, answer.text[:2000])
         return answer, took
 
-    def _address(self, path: str) -> str:
+    def _build_address(self, path: str) -> str:
         return str(self.service.address(path[1:] if path.startswith("/") else f"{self.base}{path}"))
 
 
-def signed_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> Marker:
+def sign_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> Marker:
     """Sign in with the form."""
     session = requests.Session()
     page = session.get(service.address("app/accounts/login/"), timeout=60)
@@ -268,26 +275,29 @@ def signed_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> 
     return Marker(service, f"app/c/{slug}/staff/a/{assignment}/", session)
 
 
-def filled(page: str) -> dict[str, str]:
+def fill_form(page: str) -> dict[str, str]:
     """Fill the form of an answer, or a group, with half of the points for each item."""
     form = page[page.index('class="mark"') :]
     form = form[: form.index("</form>")]
     values: dict[str, list[str]] = {}
     for name, value in _CHOICES.findall(form):
         values.setdefault(name, []).append(value)
-    return {**dict(_HIDDEN.findall(form)), **{name: one[len(one) // 2] for name, one in values.items()}}
+    return {
+        **dict(_HIDDEN.findall(form)),
+        **{name: values_of_item[len(values_of_item) // 2] for name, values_of_item in values.items()},
+    }
 
 
-def go_through(marker: Marker, place: int, number: int) -> tuple[list[float], list[float]]:
+def go_through(marker: Marker, cell_id: int, number: int) -> tuple[list[float], list[float]]:
     """Mark answers one after another; return the seconds for saving, and for loading the next answer."""
-    page, _ = marker.get(f"mark/{place}/")
+    page, _ = marker.get(f"mark/{cell_id}/")
     token = _TOKEN.search(page)
     assert token
     action = re.search(r'class="mark" action="([^"]+)"', page)
     saves, nexts = [], []
     for _ in range(number):
         assert action, page
-        answer, saved = marker.post(action[1], {**filled(page), "then": "next"})
+        answer, saved = marker.post(action[1], {**fill_form(page), "then": "next"})
         assert answer.status_code == 302, "an answer was not saved"
         page, took = marker.get(answer.headers["Location"])
         assert "Saved" in page
@@ -297,91 +307,91 @@ def go_through(marker: Marker, place: int, number: int) -> tuple[list[float], li
     return saves, nexts
 
 
-def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
+def measure_large_class(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     """Measure all requests of the large class."""
     from autograder.service.models import CellPlace
 
     slug = offer.course.slug
-    places = {one.cell: one.pk for one in CellPlace.objects.filter(course=offer.course)}
-    people = [signed_in(service, slug, name) for name in MARKERS]
-    found: dict[str, Any] = {}
-    for one in people:
-        one.get("mark/")  # a process loads the assignment at its first request
-    found["queue"] = spread([people[0].get("mark/")[1] for _ in range(20)])
+    cell_ids = {marker.cell: marker.pk for marker in CellPlace.objects.filter(course=offer.course)}
+    people = [sign_in(service, slug, name) for name in MARKERS]
+    figures: dict[str, Any] = {}
+    for marker in people:
+        marker.get("mark/")  # a process loads the assignment at its first request
+    figures["queue"] = summarize_times([people[0].get("mark/")[1] for _ in range(20)])
     # Warm-up.
-    go_through(people[0], places[CELL], 5)
-    runs = [go_through(people[0], places[CELL], number) for _ in range(RUNS)]
-    found["save"] = spread([took for saves, _ in runs for took in saves])
-    found["next"] = spread([took for _, nexts in runs for took in nexts])
+    go_through(people[0], cell_ids[CELL], 5)
+    runs = [go_through(people[0], cell_ids[CELL], number) for _ in range(RUNS)]
+    figures["save"] = summarize_times([took for saves, _ in runs for took in saves])
+    figures["next"] = summarize_times([took for _, nexts in runs for took in nexts])
     with ThreadPoolExecutor(len(people)) as threads:
-        several = list(threads.map(lambda one: go_through(one, places[CELL], number), people))
-    found["save_of_three"] = spread([took for saves, _ in several for took in saves])
-    found["next_of_three"] = spread([took for _, nexts in several for took in nexts])
-    found["groups"] = {}
+        several = list(threads.map(lambda marker: go_through(marker, cell_ids[CELL], number), people))
+    figures["save_of_three"] = summarize_times([took for saves, _ in several for took in saves])
+    figures["next_of_three"] = summarize_times([took for _, nexts in several for took in nexts])
+    figures["groups"] = {}
     for step in STEPS:
-        path, first, again = f"mark/{places[CELL]}/groups/?near={step}", [], []
+        path, first, again = f"mark/{cell_ids[CELL]}/groups/?near={step}", [], []
         for _ in range(RUNS):
             # Groups are cached in the database; the first request must compute them.
             service.rows("DELETE FROM service_cache RETURNING 1")
             first.append(people[0].get(path)[1])
             again.append(people[0].get(path)[1])
-        found["groups"][str(step)] = {"first": spread(first), "again": spread(again)}
-    found["group"] = group_at_once(people[0], places[GROUP_CELL])
-    return found
+        figures["groups"][str(step)] = {"first": summarize_times(first), "again": summarize_times(again)}
+    figures["group"] = mark_group(people[0], cell_ids[GROUP_CELL])
+    return figures
 
 
-def group_at_once(marker: Marker, place: int) -> dict[str, Any]:
+def mark_group(marker: Marker, cell_id: int) -> dict[str, Any]:
     """Open, mark and undo the largest group several times."""
-    page, _ = marker.get(f"mark/{place}/groups/")
+    page, _ = marker.get(f"mark/{cell_id}/groups/")
     address = re.search(r'class="button" href="([^"]+/group\?near=[^"]+)"', page)
     assert address, "there is no group"
     times: dict[str, list[float]] = {"open": [], "mark": [], "undo": []}
     for _ in range(RUNS + 2):
         page, took = marker.get(address[1].replace("&amp;", "&"))
         times["open"].append(took)
-        form = filled(page)
+        form = fill_form(page)
         assert form["rows"].count(":") == EQUAL
         _, took = marker.post(address[1].partition("?")[0], {**form, "then": "next"})
         times["mark"].append(took)
         answer, took = marker.post("mark/undo", {"csrfmiddlewaretoken": form["csrfmiddlewaretoken"]})
         times["undo"].append(took)
         assert "undone" in marker.get(answer.headers["Location"])[0]
-    return {name: spread(took) for name, took in times.items()}
+    return {name: summarize_times(took) for name, took in times.items()}
 
 
 # ---------------------------------------------------------------- the bench
 
 
-def on_the_bench(service: Served, folder: Path, preload: str, tries: int) -> dict[str, Any]:
+def try_on_bench(service: Served, folder: Path, preload: str, tries: int) -> dict[str, Any]:
     """Try inputs in a notebook of the small course with a preloaded module."""
     from autograder.service.models import CourseRecord
 
     code, source, value = NOTEBOOKS[preload]
-    made = small_course.small_course(folder)
+    course = small_course.small_course(folder)
     rubric = folder / "rubrics" / f"{small_course.NAME}.toml"
     small_course.changed(rubric, 'preload = ["numpy"]', f'preload = ["{preload}"]')
-    generate(made, small_course.NAME)
-    secret = open_course(folder).secret()
+    generate_release(course, small_course.NAME)
+    secret = open_course(folder).load_secret()
     record = CourseRecord.objects.create(slug=f"bench-{preload}", title=preload, secret=secret)
-    members(record)
+    add_markers(record)
     offer = courses.offered(record, folder)
     attempt = courses.handed_in(offer, "s1", courses.answered(folder, softmax_answer=code))
     path, took, opened = f"bench/{attempt.pk}", [], []
     for name in MARKERS:
-        marker = signed_in(service, record.slug, name, small_course.NAME)
+        marker = sign_in(service, record.slug, name, small_course.NAME)
         token = _TOKEN.search(marker.get(path)[0])
         assert token
         form = {"csrfmiddlewaretoken": token[1], "source": source, "notebook": "code"}
-        opened.append(_until_warm(marker, f"{path}/tries?notebook=code"))
+        opened.append(_wait_until_warm(marker, f"{path}/tries?notebook=code"))
         for _ in range(tries):
             time.sleep(READING_SECONDS)
             answer, seconds = marker.post(path, form, **{"HX-Request": "true"})
             assert value in answer.text, answer.text
             took.append(seconds)
-    return {"try": spread(took), "opening_seconds": round(max(opened), 1)}
+    return {"try": summarize_times(took), "opening_seconds": round(max(opened), 1)}
 
 
-def _until_warm(marker: Marker, path: str) -> float:
+def _wait_until_warm(marker: Marker, path: str) -> float:
     started = time.monotonic()
     while "Ready" not in marker.get(path)[0]:
         assert time.monotonic() - started < 120, "the bench is not ready"
@@ -392,29 +402,34 @@ def _until_warm(marker: Marker, path: str) -> float:
 # ---------------------------------------------------------------- all of it
 
 
-def measured(
-    place: Path, assignment: Assignment, options: argparse.Namespace
+def measure_parts(
+    root: Path, assignment: Assignment, options: argparse.Namespace
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Serve the demo's course, and measure; yield each part as soon as it is done."""
-    folder, results = assignment.course.root, results_of(assignment)
-    other = Path(shutil.copytree(folder, place / "formgrader"))
+    folder, results = assignment.course.root, load_results(assignment)
+    formgrader_folder = Path(shutil.copytree(folder, root / "formgrader"))
     with Served(folder, "--workers", "-1") as service, setup.open_tables(service.database_url):
         from autograder.service.models import CourseRecord, Offer
 
-        members(CourseRecord.objects.get(slug=service.slug))
+        add_markers(CourseRecord.objects.get(slug=service.slug))
         if not options.only or "large" in options.only:
-            made = enter("large", assignment, complete(assignment, results), options.answers)
+            sizes = create_large_course(
+                "large", assignment, select_complete(assignment, results), options.answers
+            )
             offer = Offer.objects.select_related("course").get(course__slug="large")
-            members(offer.course)
-            yield "large", {**made, **class_of_many(service, offer, options.each)}
+            add_markers(offer.course)
+            yield "large", {**sizes, **measure_large_class(service, offer, options.each)}
         if not options.only or "bench" in options.only:
             yield (
                 "bench",
-                {name: on_the_bench(service, place / name, name, options.tries) for name in NOTEBOOKS},
+                {name: try_on_bench(service, root / name, name, options.tries) for name in NOTEBOOKS},
             )
         if not options.only or "actions" in options.only:
             offer = Offer.objects.select_related("course").get(course__slug=service.slug, assignment=EXAM)
-            yield "actions", formgrader.compared(service, offer, other, (MARKERS[0], PASSWORD))
+            yield (
+                "actions",
+                formgrader.compare_marking(service, offer, formgrader_folder, (MARKERS[0], PASSWORD)),
+            )
 
 
 def main() -> None:
@@ -429,15 +444,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=("large", "bench", "actions"), help="default: all")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = {}
-    with tempfile.TemporaryDirectory(prefix="autograder-marking-") as place:
-        assignment = demo(Path(place) / "course", options.students)
-        for name, value in measured(Path(place), assignment, options):
-            found[name] = value
-            for one, figures in value.items():
-                print(f"{name}: {one}: {figures}", flush=True)
+    figures_by_part = {}
+    with tempfile.TemporaryDirectory(prefix="autograder-marking-") as temporary:
+        assignment = create_demo(Path(temporary) / "course", options.students)
+        for name, value in measure_parts(Path(temporary), assignment, options):
+            figures_by_part[name] = value
+            for figure, figures in value.items():
+                print(f"{name}: {figure}: {figures}", flush=True)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(figures_by_part))
 
 
 if __name__ == "__main__":

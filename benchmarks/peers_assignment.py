@@ -240,13 +240,13 @@ EXERCISES = (
 POINTS = sum(exercise.points for exercise in EXERCISES)
 
 
-def _cell(grade_id: str, cell_type: str, **more: Any) -> dict[str, Any]:
+def _build_metadata(grade_id: str, cell_type: str, **more: Any) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell."""
-    stated = {"schema_version": 3, "grade_id": grade_id, "grade": False, "solution": False, "locked": False}
-    return {"nbgrader": {**stated, "task": False, "cell_type": cell_type, **more}}
+    defaults = {"schema_version": 3, "grade_id": grade_id, "grade": False, "solution": False, "locked": False}
+    return {"nbgrader": {**defaults, "task": False, "cell_type": cell_type, **more}}
 
 
-def _notebook(cells: list[Any]) -> str:
+def _write_notebook(cells: list[Any]) -> str:
     notebook = new_notebook(cells=cells)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for number, cell in enumerate(notebook.cells):
@@ -255,82 +255,97 @@ def _notebook(cells: list[Any]) -> str:
     return str(nbformat.writes(notebook))
 
 
-def _solution(source: str) -> str:
+def _mark_solution(source: str) -> str:
     """Return a solution with the markers that both nbgrader and otter read."""
     return f"### BEGIN SOLUTION\n{source}\n### END SOLUTION"
 
 
-def nbgrader_course(folder: Path) -> None:
+def write_nbgrader_course(folder: Path) -> None:
     """Write an nbgrader course with the source of the assignment; tests are hidden."""
-    cells = [new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True))]
-    for one in EXERCISES:
-        cells.append(new_markdown_cell(one.prompt, metadata=_cell(f"{one.id}-text", "markdown", locked=True)))
+    cells = [new_code_cell(IMPORTS, metadata=_build_metadata("imports", "code", locked=True))]
+    for exercise in EXERCISES:
+        cells.append(
+            new_markdown_cell(
+                exercise.prompt, metadata=_build_metadata(f"{exercise.id}-text", "markdown", locked=True)
+            )
+        )
         answer = new_code_cell(
-            _solution(one.solution), metadata=_cell(f"{one.id}-answer", "code", solution=True)
+            _mark_solution(exercise.solution),
+            metadata=_build_metadata(f"{exercise.id}-answer", "code", solution=True),
         )
         cells.append(answer)
-        for test in one.tests:
+        for test in exercise.tests:
             hidden = f"### BEGIN HIDDEN TESTS\n{test.code}\n### END HIDDEN TESTS"
-            stated = _cell(test.item, "code", grade=True, locked=True, points=test.points)
-            cells.append(new_code_cell(hidden, metadata=stated))
-    _write(folder / "source" / NAME / f"{NAME}.ipynb", _notebook(cells))
-    _write(folder / "nbgrader_config.py", "c = get_config()\nc.CourseDirectory.course_id = 'bench'\n")
+            metadata = _build_metadata(test.item, "code", grade=True, locked=True, points=test.points)
+            cells.append(new_code_cell(hidden, metadata=metadata))
+    _write_text(folder / "source" / NAME / f"{NAME}.ipynb", _write_notebook(cells))
+    _write_text(folder / "nbgrader_config.py", "c = get_config()\nc.CourseDirectory.course_id = 'bench'\n")
 
 
-def otter_source(path: Path) -> None:
+def write_otter_source(path: Path) -> None:
     """Write the notebook from which ``otter assign`` makes the student's version and the autograder."""
     cells = [
         nbformat.v4.new_raw_cell("# ASSIGNMENT CONFIG\nexport_cell: false\nrun_tests: false"),
         new_code_cell(IMPORTS),
     ]
-    for one in EXERCISES:
-        name = one.id.replace("-", "_")
+    for exercise in EXERCISES:
+        name = exercise.id.replace("-", "_")
         cells.append(
-            nbformat.v4.new_raw_cell(f"# BEGIN QUESTION\nname: {name}\npoints: {one.points}\nmanual: false")
+            nbformat.v4.new_raw_cell(
+                f"# BEGIN QUESTION\nname: {name}\npoints: {exercise.points}\nmanual: false"
+            )
         )
-        cells.append(new_markdown_cell(one.prompt))
+        cells.append(new_markdown_cell(exercise.prompt))
         cells.append(nbformat.v4.new_raw_cell("# BEGIN SOLUTION"))
-        cells.append(new_code_cell(f"# BEGIN SOLUTION\n{one.solution}\n# END SOLUTION"))
+        cells.append(new_code_cell(f"# BEGIN SOLUTION\n{exercise.solution}\n# END SOLUTION"))
         cells.append(nbformat.v4.new_raw_cell("# END SOLUTION"))
         cells.append(nbformat.v4.new_raw_cell("# BEGIN TESTS"))
-        for test in one.tests:
-            stated = f"name: {test.item}\npoints: {test.points}\nhidden: true"
-            head = f'""" # BEGIN TEST CONFIG\n{stated}\n""" # END TEST CONFIG\n'
+        for test in exercise.tests:
+            test_config = f"name: {test.item}\npoints: {test.points}\nhidden: true"
+            head = f'""" # BEGIN TEST CONFIG\n{test_config}\n""" # END TEST CONFIG\n'
             cells.append(new_code_cell(head + test.code))
         cells.append(nbformat.v4.new_raw_cell("# END TESTS"))
         cells.append(nbformat.v4.new_raw_cell("# END QUESTION"))
-    _write(path, _notebook(cells))
+    _write_text(path, _write_notebook(cells))
 
 
-def our_course(folder: Path) -> None:
+def write_our_course(folder: Path) -> None:
     """Write a course of ours: notebook, rubric, checks, reference."""
     cells = [
-        new_code_cell("from coursecheck import check", metadata=_cell("check", "code", locked=True)),
-        new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True)),
+        new_code_cell(
+            "from coursecheck import check", metadata=_build_metadata("check", "code", locked=True)
+        ),
+        new_code_cell(IMPORTS, metadata=_build_metadata("imports", "code", locked=True)),
     ]
     rubric = [
         f'version = 1\n\n[assignment]\nname = "{NAME}"\npoints = {POINTS}\nlanguages = ["en"]\n'
         'title.en = "Bench"\npreload = ["torch"]\n'
     ]
-    for one in EXERCISES:
-        cells.append(new_markdown_cell(one.prompt, metadata=_cell(f"{one.id}-text", "markdown", locked=True)))
+    for exercise in EXERCISES:
+        cells.append(
+            new_markdown_cell(
+                exercise.prompt, metadata=_build_metadata(f"{exercise.id}-text", "markdown", locked=True)
+            )
+        )
         answer = new_code_cell(
-            _solution(one.solution), metadata=_cell(f"{one.id}-answer", "code", solution=True)
+            _mark_solution(exercise.solution),
+            metadata=_build_metadata(f"{exercise.id}-answer", "code", solution=True),
         )
-        stated = _cell(one.id, "code", grade=True, locked=True, points=one.points)
-        cells += [answer, new_code_cell(f'check("{one.id}")', metadata=stated)]
+        metadata = _build_metadata(exercise.id, "code", grade=True, locked=True, points=exercise.points)
+        cells += [answer, new_code_cell(f'check("{exercise.id}")', metadata=metadata)]
         rubric.append(
-            f'[[question]]\nid = "{one.id}"\nkind = "code"\npoints = {one.points}\n'
-            f'title.en = "{one.id}"\nanswer = "{one.answer}"\nchecks = "{_checks_of(one)}"\n'
+            f'[[question]]\nid = "{exercise.id}"\nkind = "code"\npoints = {exercise.points}\n'
+            f'title.en = "{exercise.id}"\nanswer = "{exercise.answer}"\nchecks = '
+            f'"{_name_check_file(exercise)}"\n'
         )
-        _write(folder / "reference" / "checks" / _checks_of(one), one.checks)
-    _write(folder / "assignments" / NAME / f"{NAME}.ipynb", _notebook(cells))
-    _write(folder / "rubrics" / f"{NAME}.toml", "\n".join(rubric))
-    solutions = "\n\n\n".join((IMPORTS, *(one.solution for one in EXERCISES)))
-    _write(folder / "reference" / "bench.py", solutions + "\n")
+        _write_text(folder / "reference" / "checks" / _name_check_file(exercise), exercise.checks)
+    _write_text(folder / "assignments" / NAME / f"{NAME}.ipynb", _write_notebook(cells))
+    _write_text(folder / "rubrics" / f"{NAME}.toml", "\n".join(rubric))
+    solutions = "\n\n\n".join((IMPORTS, *(exercise.solution for exercise in EXERCISES)))
+    _write_text(folder / "reference" / "bench.py", solutions + "\n")
 
 
-def _checks_of(exercise: Exercise) -> str:
+def _name_check_file(exercise: Exercise) -> str:
     return f"{exercise.id.replace('-', '_')}.py"
 
 
@@ -344,63 +359,63 @@ class Student(NamedTuple):
     """Lost points by exercise."""
 
 
-def students(number: int, seed: int) -> Iterator[Student]:
+def generate_students(number: int, seed: int) -> Iterator[Student]:
     """Yield a class: of ten students, six have all right, two have an error, one crashes, and one is slow."""
     # Seeded, so that all programs get the same class.
     drawn = random.Random(seed)
-    for place in range(number):
+    for position in range(number):
         # A unique comment, so that no program profits from identical submissions.
-        answers = {one.id: f"# {seed}-{place}\n{one.solution}" for one in EXERCISES}
+        answers = {exercise.id: f"# {seed}-{position}\n{exercise.solution}" for exercise in EXERCISES}
         lost: dict[str, int] = {}
-        one, kind = drawn.choice(EXERCISES), place % 10
+        exercise, kind = drawn.choice(EXERCISES), position % 10
         if kind in {3, 6}:
-            changed = one.solution.replace(*one.wrong)
-            assert changed != one.solution
-            answers[one.id] = changed
-            test = one.tests[-1] if one.id == "attention" else one.tests[0]
-            lost[one.id] = test.points
+            changed = exercise.solution.replace(*exercise.wrong)
+            assert changed != exercise.solution
+            answers[exercise.id] = changed
+            test = exercise.tests[-1] if exercise.id == "attention" else exercise.tests[0]
+            lost[exercise.id] = test.points
         elif kind == 8:
-            answers[one.id] = f"{one.solution}\nraise RuntimeError('unfinished')".replace(
-                one.answer, f"my_{one.answer}"
+            answers[exercise.id] = f"{exercise.solution}\nraise RuntimeError('unfinished')".replace(
+                exercise.answer, f"my_{exercise.answer}"
             )
-            lost[one.id] = one.points
+            lost[exercise.id] = exercise.points
         elif kind == 9:
-            answers["embedding"] = "time.sleep(0.2)\n" + one_of("embedding").solution
-        yield Student(f"s{seed}-{place:05}", answers, lost)
+            answers["embedding"] = "time.sleep(0.2)\n" + get_exercise("embedding").solution
+        yield Student(f"s{seed}-{position:05}", answers, lost)
 
 
-def one_of(identifier: str) -> Exercise:
+def get_exercise(identifier: str) -> Exercise:
     """Return the exercise with this id."""
-    return next(one for one in EXERCISES if one.id == identifier)
+    return next(exercise for exercise in EXERCISES if exercise.id == identifier)
 
 
-def answered(release: str, answers: Mapping[str, str], *, otter: bool = False) -> str:
+def fill_answers(release: str, answers: Mapping[str, str], *, otter: bool = False) -> str:
     """Return a released notebook with these answers filled in."""
     notebook = nbformat.reads(release, as_version=4)
-    found = 0
+    filled = 0
     for cell in notebook.cells:
         if otter:
-            name = _asked(notebook, cell)
+            name = _find_exercise(notebook, cell)
         else:
             name = cell.metadata.get("nbgrader", {}).get("grade_id", "").removesuffix("-answer")
             name = name if cell.metadata.get("nbgrader", {}).get("solution") else ""
         if name in answers:
             cell.source = answers[name]
-            found += 1
-    if found != len(EXERCISES):
-        raise ValueError(f"expected {len(EXERCISES)} answer cells, found {found}")
+            filled += 1
+    if filled != len(EXERCISES):
+        raise ValueError(f"expected {len(EXERCISES)} answer cells, found {filled}")
     return str(nbformat.writes(notebook))
 
 
-def _asked(notebook: Any, cell: Any) -> str:
+def _find_exercise(notebook: Any, cell: Any) -> str:
     """Return the exercise of an answer cell: otter's cells have no ids, but follow their prompt."""
-    place = notebook.cells.index(cell)
-    if cell.cell_type != "code" or not place or notebook.cells[place - 1].cell_type != "markdown":
+    position = notebook.cells.index(cell)
+    if cell.cell_type != "code" or not position or notebook.cells[position - 1].cell_type != "markdown":
         return ""
-    prompt = notebook.cells[place - 1].source
-    return next((one.id for one in EXERCISES if one.prompt in prompt), "")
+    prompt = notebook.cells[position - 1].source
+    return next((exercise.id for exercise in EXERCISES if exercise.prompt in prompt), "")
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")

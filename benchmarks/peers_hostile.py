@@ -89,28 +89,31 @@ COUNTERS = ("embedding", "feed-forward", "layer")
 FIRST = COUNTERS[0]
 
 
-def _of(code: str, *exercises: str) -> dict[str, str]:
-    return {name: code.replace("{name}", bench.one_of(name).answer) for name in exercises}
+def _build_attack(code: str, *exercises: str) -> dict[str, str]:
+    return {name: code.replace("{name}", bench.get_exercise(name).answer) for name in exercises}
 
 
-def attacks() -> tuple[Attack, ...]:
+def list_attacks() -> tuple[Attack, ...]:
     """Return all attacks; other exercises hold the untouched stub."""
     return (
-        Attack("a number that equals every number", _of(EQUAL, *COUNTERS)),
+        Attack("a number that equals every number", _build_attack(EQUAL, *COUNTERS)),
         Attack("a tensor that agrees with every tensor", {"attention": TENSOR}),
         Attack("assertions are taken out of the syntax tree", {FIRST: TRANSFORMER}),
         Attack("assertions are taken out of the text", {FIRST: INPUT_TRANSFORMER}),
         Attack("the shell's runner is replaced", {FIRST: RUN_CELL}),
         Attack("torch.allclose always agrees", {"attention": ALLCLOSE}),
-        Attack("answers read from the tests' own source", _of(FRAMES, *COUNTERS)),
+        Attack("answers read from the tests' own source", _build_attack(FRAMES, *COUNTERS)),
         Attack("the process ends as if all were well", {FIRST: "import os\nos._exit(0)"}),
-        Attack("the function ends the process", _of("def {name}(*_):\n    __import__('os')._exit(0)", FIRST)),
+        Attack(
+            "the function ends the process",
+            _build_attack("def {name}(*_):\n    __import__('os')._exit(0)", FIRST),
+        ),
         Attack("exit is raised", {FIRST: "raise SystemExit(0)"}),
         Attack("unittest, pytest and doctest are replaced", {FIRST: LIBRARIES}),
         Attack("otter's own check is replaced", {FIRST: OTTER}),
     )
 
 
-def answers(attack: Attack) -> dict[str, str]:
+def build_answers(attack: Attack) -> dict[str, str]:
     """Return the whole submission, with the untouched stub for exercises that are not attacked."""
-    return {one.id: attack.answers.get(one.id, bench.STUB) for one in bench.EXERCISES}
+    return {exercise.id: attack.answers.get(exercise.id, bench.STUB) for exercise in bench.EXERCISES}

@@ -44,7 +44,7 @@ class Cost(NamedTuple):
         )
 
 
-def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: bool = False) -> Cost:
+def measure_command(command: Sequence[str | Path], folder: Path, log: Path, *, alone: bool = False) -> Cost:
     """Run a command to its end.
 
     Args:
@@ -66,8 +66,8 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
         )
         root = process.pid
         # Child processes come and go, so the tree is listed anew at every sample.
-        counted = (lambda: [root]) if alone else (lambda: tree(root))
-        watcher = threading.Thread(target=_watch, args=(counted, done, peak))
+        counted = (lambda: [root]) if alone else (lambda: list_descendants(root))
+        watcher = threading.Thread(target=_watch_memory, args=(counted, done, peak))
         watcher.start()
         # wait4 reports the processor time of the whole process tree, which Popen.wait does not.
         _, status, used = os.wait4(process.pid, 0)
@@ -81,12 +81,12 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
     return Cost(wall, used.ru_utime + used.ru_stime, peak[0])
 
 
-def _watch(counted: Callable[[], list[int]], done: threading.Event, peak: list[float]) -> None:
+def _watch_memory(counted: Callable[[], list[int]], done: threading.Event, peak: list[float]) -> None:
     while not done.wait(SAMPLED_EVERY):
-        peak[0] = max(peak[0], sum(memory(pid) for pid in counted()) / 1024)
+        peak[0] = max(peak[0], sum(read_memory_kb(pid) for pid in counted()) / 1024)
 
 
-def tree(root: int) -> list[int]:
+def list_descendants(root: int) -> list[int]:
     """Return a process and all its descendants."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -94,13 +94,13 @@ def tree(root: int) -> list[int]:
             parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-    found = {root}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(found)
+    pids = {root}
+    while more := {pid for pid, parent in parents.items() if parent in pids} - pids:
+        pids |= more
+    return sorted(pids)
 
 
-def memory(pid: int) -> int:
+def read_memory_kb(pid: int) -> int:
     """Return the kilobytes of a process, shared pages counted once; 0 if that cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -118,37 +118,37 @@ class Ours:
         """Create the course; ``alone``: measure only the command's own memory."""
         self.folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
         self._log = folder / f"{self.name}.log"
-        self._write()
+        self._write_course()
         self.release = (self.folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
 
-    def _write(self) -> None:
+    def _write_course(self) -> None:
         """Write the course, and generate its release."""
-        bench.our_course(self.folder)
-        self.run("generate", NAME)
+        bench.write_our_course(self.folder)
+        self.run_command("generate", NAME)
 
-    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+    def submit_class(self, notebooks: Mapping[str, str]) -> None:
         """Replace all submissions, and delete all results."""
         for name in ("submitted", "gradebook.db"):
-            _remove(self.folder / name)
-        self.hand_in_more(notebooks)
+            _remove_path(self.folder / name)
+        self.submit_more(notebooks)
 
-    def hand_in_more(self, notebooks: Mapping[str, str]) -> None:
+    def submit_more(self, notebooks: Mapping[str, str]) -> None:
         """Add submissions to the existing ones."""
         for student, text in notebooks.items():
-            _put(self.folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
+            _put_file(self.folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
-    def run(self, *words: str | Path) -> Cost:
+    def run_command(self, *words: str | Path) -> Cost:
         """Run a command of ours."""
-        return measured([self._bin / "autograder", *words], self.folder, self._log, alone=self._alone)
+        return measure_command([self._bin / "autograder", *words], self.folder, self._log, alone=self._alone)
 
-    def grade(self) -> Cost:
+    def grade_class(self) -> Cost:
         """Grade all submissions."""
-        return self.run("grade", NAME)
+        return self.run_command("grade", NAME)
 
-    def marks(self) -> Marks:
+    def read_marks(self) -> Marks:
         """Return the marks of all students."""
         to = self.folder / "marks.jsonl"
-        self.run("grades", NAME, "--format", "jsonl", "--to", to, "--provisional")
+        self.run_command("grades", NAME, "--format", "jsonl", "--to", to, "--provisional")
         lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
         return {
             line["student"]: {
@@ -164,21 +164,21 @@ class Adopted(Ours):
 
     name = "adopted"
 
-    def _write(self) -> None:
-        bench.nbgrader_course(self.folder)
-        self.run("adopt")
+    def _write_course(self) -> None:
+        bench.write_nbgrader_course(self.folder)
+        self.run_command("adopt")
 
-    def marks(self) -> Marks:
+    def read_marks(self) -> Marks:
         """Return the marks of all students, by exercise."""
-        return {student: _by_exercise(own) for student, own in super().marks().items()}
+        return {student: _sum_by_exercise(points) for student, points in super().read_marks().items()}
 
 
-def _by_exercise(points: Mapping[str, float]) -> dict[str, float]:
+def _sum_by_exercise(points: Mapping[str, float]) -> dict[str, float]:
     """Sum points of tests to points of exercises."""
     return {
-        one.id: sum(points[test.item] for test in one.tests)
-        for one in bench.EXERCISES
-        if any(test.item in points for test in one.tests)
+        exercise.id: sum(points[test.item] for test in exercise.tests)
+        for exercise in bench.EXERCISES
+        if any(test.item in points for test in exercise.tests)
     }
 
 
@@ -189,29 +189,29 @@ class Nbgrader:
 
     def __init__(self, folder: Path, environment: Path) -> None:
         self._folder, self._bin = folder / self.name, environment / "bin"
-        bench.nbgrader_course(self._folder)
+        bench.write_nbgrader_course(self._folder)
         self._log = folder / "nbgrader.log"
-        self._run("generate_assignment", NAME)
+        self._run_command("generate_assignment", NAME)
         self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
 
-    def _run(self, *words: str) -> Cost:
-        return measured([self._bin / "nbgrader", *words], self._folder, self._log)
+    def _run_command(self, *words: str) -> Cost:
+        return measure_command([self._bin / "nbgrader", *words], self._folder, self._log)
 
-    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+    def submit_class(self, notebooks: Mapping[str, str]) -> None:
         """Replace all submissions, and delete all results."""
         for name in ("submitted", "autograded", "gradebook.db"):
-            _remove(self._folder / name)
-        self._run("generate_assignment", NAME, "--force")
+            _remove_path(self._folder / name)
+        self._run_command("generate_assignment", NAME, "--force")
         for student, text in notebooks.items():
-            _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
+            _put_file(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
-    def grade(self) -> Cost:
+    def grade_class(self) -> Cost:
         """Grade all submissions."""
-        return self._run("autograde", NAME)
+        return self._run_command("autograde", NAME)
 
-    def marks(self) -> Marks:
+    def read_marks(self) -> Marks:
         """Return the marks of all students from its gradebook."""
-        found: dict[str, dict[str, float]] = {}
+        marks: dict[str, dict[str, float]] = {}
         statement = """
             SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade
             JOIN base_cell ON base_cell.id = grade.cell_id
@@ -220,8 +220,8 @@ class Nbgrader:
         """
         with sqlite3.connect(self._folder / "gradebook.db") as database:
             for student, test, score in database.execute(statement):
-                found.setdefault(student, {})[test] = float(score or 0)
-        return {student: _by_exercise(own) for student, own in found.items()}
+                marks.setdefault(student, {})[test] = float(score or 0)
+        return {student: _sum_by_exercise(points) for student, points in marks.items()}
 
 
 class Otter:
@@ -232,21 +232,21 @@ class Otter:
     def __init__(self, folder: Path, environment: Path) -> None:
         self._folder, self._bin = folder / self.name, environment / "bin"
         self._log = folder / "otter.log"
-        bench.otter_source(self._folder / f"{NAME}.ipynb")
-        measured([self._bin / "otter", "assign", f"{NAME}.ipynb", "dist"], self._folder, self._log)
+        bench.write_otter_source(self._folder / f"{NAME}.ipynb")
+        measure_command([self._bin / "otter", "assign", f"{NAME}.ipynb", "dist"], self._folder, self._log)
         self._archive = next((self._folder / "dist" / "autograder").glob("*.zip"))
         self.release = (self._folder / "dist" / "student" / f"{NAME}.ipynb").read_text("utf-8")
         self._handed: list[str] = []
 
-    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+    def submit_class(self, notebooks: Mapping[str, str]) -> None:
         """Replace all submissions, and delete all results."""
         for name in ("submitted", "results"):
-            _remove(self._folder / name)
+            _remove_path(self._folder / name)
         self._handed = list(notebooks)
         for student, text in notebooks.items():
-            _put(self._folder / "submitted" / student / f"{NAME}.ipynb", text)
+            _put_file(self._folder / "submitted" / student / f"{NAME}.ipynb", text)
 
-    def grade(self) -> Cost:
+    def grade_class(self) -> Cost:
         """Grade all submissions, one after another."""
         total = Cost(0, 0, 0)
         for student in self._handed:
@@ -254,18 +254,18 @@ class Otter:
             to.mkdir(parents=True)
             notebook = self._folder / "submitted" / student / f"{NAME}.ipynb"
             words: list[str | Path] = ["run", "--no-logo", "-a", self._archive, "-o", to, notebook]
-            total = total + measured([self._bin / "otter", *words], to, self._log)
+            total = total + measure_command([self._bin / "otter", *words], to, self._log)
         return total
 
-    def marks(self) -> Marks:
+    def read_marks(self) -> Marks:
         """Return the marks of all students with results."""
-        found: dict[str, dict[str, float]] = {}
+        marks: dict[str, dict[str, float]] = {}
         for path in (self._folder / "results").glob("*/results.json"):
             tests = json.loads(path.read_text("utf-8"))["tests"]
-            found[path.parent.name] = {
+            marks[path.parent.name] = {
                 test["name"].replace("_", "-"): float(test["score"]) for test in tests if "score" in test
             }
-        return found
+        return marks
 
 
 FORKING = """
@@ -298,7 +298,7 @@ print(json.dumps([time.monotonic() - began, used]))
 """
 
 
-def floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
+def measure_floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
     """Return the cost of a notebook with its tests, executed without isolation, one at a time.
 
     Args:
@@ -309,44 +309,44 @@ def floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
     """
     log = folder / "floor.log"
     if kind == "import":
-        return measured([sys.executable, "-c", "import torch"], folder, log)
-    papers = [cells_of(student) for student in students]
+        return measure_command([sys.executable, "-c", "import torch"], folder, log)
+    papers = [list_cells(student) for student in students]
     if kind == "process":
         total = Cost(0, 0, 0)
         for cells in papers:
             path = folder / "floor.py"
-            path.write_text("import sys\nsys.path.insert(0, '')\n" + _guarded(cells), "utf-8")
-            total = total + measured([sys.executable, path], folder, log)
+            path.write_text("import sys\nsys.path.insert(0, '')\n" + _guard_cells(cells), "utf-8")
+            total = total + measure_command([sys.executable, path], folder, log)
         return Cost(total.wall / len(papers), total.processor / len(papers), total.peak_mb)
-    stated = folder / "papers.json"
-    stated.write_text(json.dumps(papers), "utf-8")
-    words = [sys.executable, "-c", FORKING, ROOT, kind, stated]
-    found = subprocess.run(
+    papers_path = folder / "papers.json"
+    papers_path.write_text(json.dumps(papers), "utf-8")
+    words = [sys.executable, "-c", FORKING, ROOT, kind, papers_path]
+    completed = subprocess.run(
         [str(word) for word in words], stdout=subprocess.PIPE, check=True, env={**os.environ, **ONE_THREAD}
     )
-    wall, used = json.loads(found.stdout)
+    wall, used = json.loads(completed.stdout)
     return Cost(wall / len(papers), used / len(papers), 0.0)
 
 
-def cells_of(student: Student) -> list[str]:
+def list_cells(student: Student) -> list[str]:
     """Return the code of a submission, tests included."""
     cells = [bench.IMPORTS]
-    for one in bench.EXERCISES:
-        cells.append(student.answers[one.id])
-        cells += [test.code for test in one.tests]
+    for exercise in bench.EXERCISES:
+        cells.append(student.answers[exercise.id])
+        cells += [test.code for test in exercise.tests]
     return cells
 
 
-def _guarded(cells: Sequence[str]) -> str:
+def _guard_cells(cells: Sequence[str]) -> str:
     return "\n".join(f"try:\n    exec({cell!r})\nexcept Exception:\n    pass" for cell in cells)
 
 
-def _put(path: Path, text: str) -> None:
+def _put_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
 
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.records import Status
 from tests.support.repair_variants import CHECKS, Case, catalogue, held, rating, subsets
@@ -55,22 +55,22 @@ def main() -> None:
         if options.groups and not case.group.startswith(tuple(options.groups)):
             continue
         before = time.process_time()
-        results = judge(program, case, options.seed)
+        results = judge_case(program, case, options.seed)
         seconds.setdefault(case.group, []).append(time.process_time() - before)
-        how, items = rating(case, results)
-        counts[case.group, how] += 1
-        if how != "exact":
-            print(f"{how}: {case.group}: {case.name}: must lose {sorted(case.loses)}")
+        verdict, items = rating(case, results)
+        counts[case.group, verdict] += 1
+        if verdict != "exact":
+            print(f"{verdict}: {case.group}: {case.name}: must lose {sorted(case.loses)}")
             for item in items:
                 print(f"    {item}: {results[item].status}: {results[item].message[:200]}", flush=True)
     for group, took in seconds.items():
-        numbers = "/".join(str(counts[group, how]) for how in ("exact", "manual review", "wrong"))
+        numbers = "/".join(str(counts[group, verdict]) for verdict in ("exact", "manual review", "wrong"))
         print(f"{group:22}{numbers:>14}{1000 * statistics.mean(took):7.0f} ms")
 
 
-def judge(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedItem]:
+def judge_case(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedItem]:
     """Run all properties on an answer."""
-    undo = install(Objects([_FILE]))
+    undo = install_objects(Objects([_FILE]))
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             try:
@@ -80,7 +80,7 @@ def judge(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedIt
                     check.id: JudgedItem(Status.NEEDS_REVIEW, str(error)) for check in program.file.checks
                 }
             return {
-                check.id: _item(
+                check.id: _build_item(
                     program.run(check.id, "", student, program.file.derive_seed(seed.encode(), check, ""))
                 )
                 for check in program.file.checks
@@ -89,7 +89,7 @@ def judge(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedIt
         undo()
 
 
-def _item(outcome: CheckOutcome) -> JudgedItem:
+def _build_item(outcome: CheckOutcome) -> JudgedItem:
     statuses = {"passed": Status.PASSED, "unclear": Status.NEEDS_REVIEW}
     return JudgedItem(statuses.get(outcome.status, Status.FAILED), f"{outcome.error} {outcome.message}")
 

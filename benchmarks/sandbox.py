@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from peers_tools import memory, tree
+from peers_tools import list_descendants, read_memory_kb
 
 from autograder.records import Call, Limits, Tensor
 from autograder.sandbox.base import Environment
@@ -93,7 +93,7 @@ class BareFork:
         self._asks, self._answers = self._process.stdin, self._process.stdout
         self._answers.readline()
 
-    def run(self) -> float:
+    def measure_submission(self) -> float:
         """Return the seconds of one submission."""
         self._asks.write("\n")
         self._asks.flush()
@@ -114,94 +114,99 @@ def main() -> None:
     sandbox = NamespaceSandbox(Environment(preload=PRELOAD))
     figures: dict[str, float | str] = {}
     try:
-        figures |= trivial(sandbox, options.rounds) | idle(sandbox) | calls(sandbox) | tensors(sandbox)
-        figures |= together(sandbox)
-        where = parts(sandbox, options.rounds)
+        figures |= (
+            measure_trivial(sandbox, options.rounds)
+            | measure_idle(sandbox)
+            | measure_calls(sandbox)
+            | measure_tensors(sandbox)
+        )
+        figures |= measure_together(sandbox)
+        part_times = measure_parts(sandbox, options.rounds)
     finally:
         sandbox.close()
     figures["memory_bound"] = sandbox.memory_bound
     for name, value in figures.items():
         print(f"{name:28} {value}")
     print("where the time of a trivial submission goes, in milliseconds (means):")
-    for name, value in where.items():
+    for name, value in part_times.items():
         print(f"  {name:26} {value}")
     if options.json:
-        print(json.dumps({**figures, "parts_ms": where}))
+        print(json.dumps({**figures, "parts_ms": part_times}))
 
 
-def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
+def measure_trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     """Measure opening, a whole trivial submission, its processor time, and the same with a bare fork."""
     bare, gathered = BareFork("as they are"), BareFork("gathered")
     opened, whole, forked, gathering, ahead = [], [], [], [], []
-    zygote = zygote_of(sandbox)
+    zygote = find_zygote(sandbox)
     spent = 0.0
     for seed in range(rounds):
-        before = processor_ms(zygote) + 1000 * time.process_time()
+        before = read_processor_ms(zygote) + 1000 * time.process_time()
         started = time.perf_counter()
         box = sandbox.open(Limits(), seed=seed)  # a new seed each time, so that no box opened ahead fits
         opened.append(time.perf_counter() - started)
-        submission(box)
+        run_submission(box)
         whole.append(time.perf_counter() - started)
-        spent += processor_ms(zygote) + 1000 * time.process_time() - before
-        forked.append(bare.run())
-        gathering.append(gathered.run())
+        spent += read_processor_ms(zygote) + 1000 * time.process_time() - before
+        forked.append(bare.measure_submission())
+        gathering.append(gathered.measure_submission())
     for _ in range(rounds):  # the same seed, as in a class: boxes are opened ahead
-        ahead.append(elapsed(lambda: submission(sandbox.open(Limits(), seed=rounds))))
-        forked.append(bare.run())
+        ahead.append(measure_time(lambda: run_submission(sandbox.open(Limits(), seed=rounds))))
+        forked.append(bare.measure_submission())
     bare.close()
     gathered.close()
     fork = statistics.median(forked)
     return {
-        "spawn_ms_p50": milliseconds(statistics.median(opened)),
-        "spawn_ms_p95": milliseconds(statistics.quantiles(opened, n=20)[-1]),
-        "submission_ms_p50": milliseconds(statistics.median(whole)),
-        "fork_ms_p50": milliseconds(fork),
+        "spawn_ms_p50": to_milliseconds(statistics.median(opened)),
+        "spawn_ms_p95": to_milliseconds(statistics.quantiles(opened, n=20)[-1]),
+        "submission_ms_p50": to_milliseconds(statistics.median(whole)),
+        "fork_ms_p50": to_milliseconds(fork),
         "ratio_to_fork": round(statistics.median(whole) / fork, 2),
-        "gathered_fork_ms_p50": milliseconds(statistics.median(gathering)),
+        "gathered_fork_ms_p50": to_milliseconds(statistics.median(gathering)),
         "ratio_to_gathered_fork": round(statistics.median(whole) / statistics.median(gathering), 2),
-        "opened_ahead_ms_p50": milliseconds(statistics.median(ahead)),
+        "opened_ahead_ms_p50": to_milliseconds(statistics.median(ahead)),
         "ratio_opened_ahead": round(statistics.median(ahead) / fork, 2),
         "cpu_ms_per_submission": round(spent / rounds, 1),
     }
 
 
-def submission(box: NamespaceBox) -> None:
+def run_submission(box: NamespaceBox) -> None:
     """Run the cells, and close the box."""
     for cell in CELLS:
         box.run_cell(cell, seconds=10)
     box.close()
 
 
-def parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
+def measure_parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     """Return the milliseconds of each part of a trivial submission, timed on the trusted side."""
     took: dict[str, list[float]] = {name: [] for name in PARTS}
     # Wrapping the methods keeps timing code out of the sandbox itself.
-    timed = {method: _timed(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
+    timed = {method: _wrap_with_timer(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
     try:
         for seed in range(rounds):
-            submission(sandbox.open(Limits(), seed=1000 + seed))
+            run_submission(sandbox.open(Limits(), seed=1000 + seed))
     finally:
         for method, original in timed.items():
             setattr(NamespaceBox, method, original)
-    return {name: milliseconds(sum(seconds) / rounds) for name, seconds in took.items()}
+    return {name: to_milliseconds(sum(seconds) / rounds) for name, seconds in took.items()}
 
 
-def _timed(kind: type, method: str, took: list[float]) -> Callable[..., object]:
+def _wrap_with_timer(kind: type, method: str, took: list[float]) -> Callable[..., object]:
     original: Callable[..., object] = getattr(kind, method)
 
     @functools.wraps(original)
-    def measured(*args: object, **kwargs: object) -> object:
+    def call_and_time(*args: object, **kwargs: object) -> object:
         started = time.perf_counter()
         try:
             return original(*args, **kwargs)
         finally:
             took.append(time.perf_counter() - started)
 
-    setattr(kind, method, measured)
+    setattr(kind, method, call_and_time)
     return original
 
 
-def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
+def measure_idle(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the private memory of a box before any code runs."""
     box = sandbox.open(Limits(), seed=-1)
     try:
@@ -213,32 +218,32 @@ def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
     return {"idle_child_private_mb": round(kilobytes / 1024, 1)}
 
 
-def together(sandbox: NamespaceSandbox) -> dict[str, float]:
+def measure_together(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the memory of the sandbox and many boxes that have trained a small model, shared pages once."""
     boxes = [sandbox.open(Limits(), seed=-10 - number) for number in range(BOXES)]
     try:
         for box in boxes:
             box.run_cell(TRAINING, seconds=20)
-        megabytes = sum(memory(pid) for pid in tree(sandbox.pid)) / 1024
+        megabytes = sum(read_memory_kb(pid) for pid in list_descendants(sandbox.pid)) / 1024
     finally:
         for box in boxes:
             box.close()
     return {f"{BOXES}_boxes_mb": round(megabytes)}
 
 
-def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
+def measure_calls(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the round-trip time of one small call."""
     box = sandbox.open(Limits(), seed=-2)
     try:
         box.run_cell(CELLS[1], seconds=10)
         once = Call("double", args=(21,))
-        seconds = [elapsed(lambda: box.ask([once], seconds=10)) for _ in range(300)]
+        seconds = [measure_time(lambda: box.ask([once], seconds=10)) for _ in range(300)]
     finally:
         box.close()
-    return {"call_ms_p50": milliseconds(statistics.median(seconds))}
+    return {"call_ms_p50": to_milliseconds(statistics.median(seconds))}
 
 
-def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
+def measure_tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Measure the throughput of a large tensor in both directions; the slower one counts."""
     # 2**18 float32 values are one megabyte.
     numbers = MEGABYTES << 18
@@ -247,8 +252,8 @@ def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
         box.run_cell(IDENTITY.format(numbers=numbers), seconds=10)
         big = Tensor(np.zeros(numbers, np.float32), "float32")
         take, give = Call("take", args=(big,)), Call("give")
-        into = statistics.median(elapsed(lambda: box.ask([take], seconds=10)) for _ in range(7))
-        out = statistics.median(elapsed(lambda: box.ask([give], seconds=10)) for _ in range(7))
+        into = statistics.median(measure_time(lambda: box.ask([take], seconds=10)) for _ in range(7))
+        out = statistics.median(measure_time(lambda: box.ask([give], seconds=10)) for _ in range(7))
     finally:
         box.close()
     return {
@@ -258,27 +263,27 @@ def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
     }
 
 
-def elapsed(action: Callable[[], object]) -> float:
+def measure_time(action: Callable[[], object]) -> float:
     """Return the seconds that an action takes."""
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
 
 
-def zygote_of(sandbox: NamespaceSandbox) -> int:
+def find_zygote(sandbox: NamespaceSandbox) -> int:
     """Return the process that forks the boxes: the only child of the one we started."""
     outer = sandbox.pid
     return int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
 
 
-def processor_ms(pid: int) -> float:
+def read_processor_ms(pid: int) -> float:
     """Return the processor time of a process and of all the children it has waited for."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     # utime, stime, cutime and cstime of proc(5), counted after the program's name.
     return sum(int(field) for field in fields[11:15]) * TICK_MS
 
 
-def milliseconds(seconds: float) -> float:
+def to_milliseconds(seconds: float) -> float:
     """Convert seconds to milliseconds, rounded."""
     return round(1000 * seconds, 2)
 

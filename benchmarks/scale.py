@@ -23,7 +23,7 @@ from peers_assignment import NAME
 from peers_tools import Cost, Ours
 
 from autograder import assignment as assignments
-from autograder.app.handins import collect
+from autograder.app.handins import collect_handins
 from autograder.app.stores import open_store
 from autograder.course import Course
 from autograder.grading.batch import as_member
@@ -35,56 +35,69 @@ TOGETHER = 50
 AFTERWARDS = ("grades", "feedback", "statistics")
 
 
-def measure(size: int) -> Iterator[tuple[str, Cost]]:
+def measure_size(size: int) -> Iterator[tuple[str, Cost]]:
     """Yield the cost of each command with a class of this size, in a separate course."""
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(Path(folder), Path(sys.prefix), alone=True)
-        ours.hand_in({"first": bench.answered(ours.release, next(bench.students(1, 1)).answers)})
-        yield "one", ours.grade()  # warm-up: self-test of the sandbox, expected values
-        ours.hand_in({one.name: bench.answered(ours.release, one.answers) for one in bench.students(size, 0)})
-        yield "grade", ours.grade()
-        yield "grade again", ours.grade()
+        ours.submit_class(
+            {"first": bench.fill_answers(ours.release, next(bench.generate_students(1, 1)).answers)}
+        )
+        yield "one", ours.grade_class()  # warm-up: self-test of the sandbox, expected values
+        ours.submit_class(
+            {
+                student.name: bench.fill_answers(ours.release, student.answers)
+                for student in bench.generate_students(size, 0)
+            }
+        )
+        yield "grade", ours.grade_class()
+        yield "grade again", ours.grade_class()
         for name in AFTERWARDS:
-            yield name, ours.run(name, NAME)
+            yield name, ours.run_command(name, NAME)
 
 
 def measure_known(size: int) -> Iterator[tuple[str, Cost]]:
     """Yield the cost of grading if almost nothing is new: copies of ten submissions, recorded before."""
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(Path(folder), Path(sys.prefix), alone=True)
-        students = [(one.name, bench.answered(ours.release, one.answers)) for one in bench.students(size, 0)]
-        ours.hand_in(dict(students[:DIFFERENT]))
-        yield "ten", ours.grade()
-        ours.hand_in_more(
-            {name: students[place % DIFFERENT][1] for place, (name, _) in enumerate(students[DIFFERENT:])}
+        students = [
+            (student.name, bench.fill_answers(ours.release, student.answers))
+            for student in bench.generate_students(size, 0)
+        ]
+        ours.submit_class(dict(students[:DIFFERENT]))
+        yield "ten", ours.grade_class()
+        ours.submit_more(
+            {
+                name: students[position % DIFFERENT][1]
+                for position, (name, _) in enumerate(students[DIFFERENT:])
+            }
         )
         _record_copies(ours.folder)
         # Three runs show how much the time varies.
         for _ in range(3):
-            yield "known", ours.grade()
+            yield "known", ours.grade_class()
 
 
 def _record_copies(folder: Path) -> None:
     """Record for each copy the result of the submission with the same bytes."""
-    assignment = assignments.load(Course(folder), NAME)
-    handins = collect(assignment.course, assignment).handins
+    assignment = assignments.load_assignment(Course(folder), NAME)
+    handins = collect_handins(assignment.course, assignment).handins
     with open_store(assignment, new=False) as store:
-        store.prepare(assignment.rubric, assignment.release_bytes)
-        keys, results = store.keys(NAME), store.results(NAME)
-        known = {keys[one]: results[one] for one in results}
+        store.prepare_assignment(assignment.rubric, assignment.release_bytes)
+        keys, results = store.load_keys(NAME), store.load_results(NAME)
+        results_by_key = {keys[handin]: results[handin] for handin in results}
         by_text = {
-            (one.folder / f"{NAME}.ipynb").read_bytes(): one.student
-            for one in handins
-            if one.student in results
+            (handin.folder / f"{NAME}.ipynb").read_bytes(): handin.student
+            for handin in handins
+            if handin.student in results
         }
         entries = []
-        for one in handins:
-            if one.student not in results:
-                key = keys[by_text[(one.folder / f"{NAME}.ipynb").read_bytes()]]
-                graded = as_member(known[key], one)
-                entries.append(GradedEntry(replace(key, student=one.student), graded, assignment.rubric))
+        for handin in handins:
+            if handin.student not in results:
+                key = keys[by_text[(handin.folder / f"{NAME}.ipynb").read_bytes()]]
+                graded = as_member(results_by_key[key], handin)
+                entries.append(GradedEntry(replace(key, student=handin.student), graded, assignment.rubric))
         for start in range(0, len(entries), TOGETHER):
-            problems = store.record(entries[start : start + TOGETHER], language=assignment.language)
+            problems = store.record_results(entries[start : start + TOGETHER], language=assignment.language)
             if problems:
                 raise RuntimeError(str(problems))
 
@@ -96,12 +109,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--known", action="store_true", help="only a run over what is known")
     options = parser.parse_args()
-    found: dict[int, dict[str, Cost]] = {}
+    costs: dict[int, dict[str, Cost]] = {}
     for size in options.sizes:
         print(f"{size:,} submissions")
-        found[size] = {}
-        for name, cost in (measure_known if options.known else measure)(size):
-            found[size][name] = cost
+        costs[size] = {}
+        for name, cost in (measure_known if options.known else measure_size)(size):
+            costs[size][name] = cost
             each = 1000 * cost.processor / size
             print(
                 f"  {name:12} {cost.wall:9.2f} s   {cost.processor:9.2f} s of the processor"
@@ -109,8 +122,11 @@ def main() -> None:
                 flush=True,
             )
     if options.json:
-        stated = {size: {name: cost._asdict() for name, cost in one.items()} for size, one in found.items()}
-        options.json.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
+        report = {
+            size: {name: cost._asdict() for name, cost in costs_of_size.items()}
+            for size, costs_of_size in costs.items()
+        }
+        options.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

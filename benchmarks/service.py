@@ -59,26 +59,30 @@ RESULT = re.compile(r"attempt ([0-9a-f-]+) graded in .*")
 FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
-def course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
+def create_course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
     """Create the demo's course without submissions; return the files that its class will submit, by
     student.
     """
-    demo_run.make(folder, students=students, seed=1)
+    demo_run.make_course(folder, students=students, seed=1)
     shutil.move(folder / "submitted", folder.parent / "class")
     return {
-        path.parent.name: {one.name: one.read_bytes() for one in sorted(path.iterdir()) if one.is_file()}
+        path.parent.name: {
+            path_of_file.name: path_of_file.read_bytes()
+            for path_of_file in sorted(path.iterdir())
+            if path_of_file.is_file()
+        }
         for path in sorted((folder.parent / "class").glob(f"*/{EXAM}"))
     }
 
 
-def spread(seconds: Sequence[float]) -> dict[str, float]:
+def summarize_times(seconds: Sequence[float]) -> dict[str, float]:
     """Return median, 95th percentile and maximum, in milliseconds."""
     ordered = sorted(seconds)
-    places = {"median": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
-    return {name: round(1000 * value, 1) for name, value in {**places, "most": ordered[-1]}.items()}
+    percentiles = {"median": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
+    return {name: round(1000 * value, 1) for name, value in {**percentiles, "most": ordered[-1]}.items()}
 
 
-def by_page(
+def submit_by_page(
     service: Served, student: str, files: dict[str, bytes], start: threading.Barrier
 ) -> tuple[float, float]:
     """Sign in and submit with the others; return the seconds to the receipt, and to the mark."""
@@ -106,23 +110,25 @@ def by_page(
     return visible, time.monotonic() - began
 
 
-def together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
+def measure_together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
     """Submit for all students at the same moment."""
     start = threading.Barrier(len(papers), timeout=20)  # a failed sign-in breaks the barrier
     with ThreadPoolExecutor(len(papers)) as threads:
-        took = list(threads.map(lambda one: by_page(service, one[0], one[1], start), papers.items()))
+        took = list(
+            threads.map(lambda entry: submit_by_page(service, entry[0], entry[1], start), papers.items())
+        )
     visible, marked = zip(*took, strict=True)
-    return {"students": len(papers), "visible": spread(visible), "marked": spread(marked)}
+    return {"students": len(papers), "visible": summarize_times(visible), "marked": summarize_times(marked)}
 
 
-def minute(
+def measure_minute(
     service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], uploads: int
 ) -> dict[str, Any]:
     """Upload submissions evenly over a minute."""
     people, began = sorted(papers), time.monotonic()
     before = service.rows(GRADED)[0][0]
 
-    def send(number: int) -> float:
+    def send_upload(number: int) -> float:
         time.sleep(max(0.0, began + 60 * number / uploads - time.monotonic()))
         student, sent = people[number % len(people)], time.monotonic()
         parts = [("files", (name, data)) for name, data in papers[student].items()]
@@ -134,22 +140,22 @@ def minute(
         return time.monotonic() - sent
 
     with ThreadPoolExecutor(32) as threads:
-        receipts = list(threads.map(send, range(uploads)))
+        receipts = list(threads.map(send_upload, range(uploads)))
     sent_for = time.monotonic() - began
     wait_for(lambda: service.rows(GRADED)[0][0] == before + uploads, LONGEST_SECONDS, "not all were graded")
     return {
         "uploads": uploads,
         "seconds": round(sent_for, 1),
-        "receipts": spread(receipts),
+        "receipts": summarize_times(receipts),
         "graded": uploads,
         "graded_after_seconds": round(time.monotonic() - began, 1),
     }
 
 
 @contextlib.contextmanager
-def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
+def create_quotas(number: int, share: float | None) -> Iterator[list[Path]]:
     """Create control groups that each have a share of a processor; none without a share."""
-    groups = [QUOTAS / f"autograder-bench-{os.getpid()}-{place}" for place in range(number if share else 0)]
+    groups = [QUOTAS / f"autograder-bench-{os.getpid()}-{index}" for index in range(number if share else 0)]
     for group in groups:
         group.mkdir()
         period = int((group / "cpu.cfs_period_us").read_text())
@@ -162,7 +168,7 @@ def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
 
 
 @contextlib.contextmanager
-def working(service: Served, number: int, groups: Sequence[Path], logs: Path) -> Iterator[None]:
+def run_workers(service: Served, number: int, groups: Sequence[Path], logs: Path) -> Iterator[None]:
     """Run workers meanwhile, each for one submission at a time, on one processor, in a group, with a log."""
     environment = {**os.environ, DATABASE_URL: service.database_url, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
@@ -170,12 +176,12 @@ def working(service: Served, number: int, groups: Sequence[Path], logs: Path) ->
     with contextlib.ExitStack() as opened:
         workers = [
             subprocess.Popen(
-                ["taskset", "--cpu-list", str(cores[place % len(cores)]), *command],
+                ["taskset", "--cpu-list", str(cores[index % len(cores)]), *command],
                 env=environment,
-                stderr=opened.enter_context((logs / str(place)).open("w")),
+                stderr=opened.enter_context((logs / str(index)).open("w")),
                 start_new_session=True,
             )
-            for place in range(number)
+            for index in range(number)
         ]
         for worker, group in zip(workers, groups, strict=False):
             (group / "cgroup.procs").write_text(str(worker.pid))
@@ -192,7 +198,7 @@ Results = list[tuple[datetime, str]]
 """Results of one worker in order: time and student."""
 
 
-def drained(
+def drain_queue(
     service: Served,
     papers: dict[str, dict[str, bytes]],
     keys: dict[str, str],
@@ -203,24 +209,30 @@ def drained(
 ) -> list[Results]:
     """Return the results of each worker for a queue that was full before they started."""
     before = service.rows(GRADED)[0][0]
-    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as temporary:
         for _ in range(each):
             for student, files in papers.items():
-                service.hand_in(EXAM, keys[student], files, Path(place) / "sent" / student)
+                service.hand_in(EXAM, keys[student], files, Path(temporary) / "sent" / student)
         count = before + each * len(papers)
-        with quotas(number, share) as groups, working(service, number, groups, Path(place)):
+        with create_quotas(number, share) as groups, run_workers(service, number, groups, Path(temporary)):
             wait_for(lambda: service.rows(GRADED)[0][0] == count, LONGEST_SECONDS, "not all were graded", 0.5)
         owners = {str(pk): student for pk, student in service.rows("SELECT id, student FROM service_attempt")}
-        lines = [map(json.loads, (Path(place) / str(one)).read_text().splitlines()) for one in range(number)]
-    told = [[(line["time"], RESULT.fullmatch(line["message"])) for line in each_line] for each_line in lines]
-    found = [
-        [(datetime.fromisoformat(moment), owners[match[1]]) for moment, match in one if match] for one in told
+        lines = [
+            map(json.loads, (Path(temporary) / str(worker)).read_text().splitlines())
+            for worker in range(number)
+        ]
+    log_entries = [
+        [(line["time"], RESULT.fullmatch(line["message"])) for line in each_line] for each_line in lines
     ]
-    assert sum(map(len, found)) == each * len(papers), "the workers' logs do not tell of each result"
-    return found
+    results = [
+        [(datetime.fromisoformat(moment), owners[match[1]]) for moment, match in worker if match]
+        for worker in log_entries
+    ]
+    assert sum(map(len, results)) == each * len(papers), "the workers' logs do not tell of each result"
+    return results
 
 
-def seconds_each(results: Results) -> dict[str, float]:
+def compute_seconds_each(results: Results) -> dict[str, float]:
     """Return how long one worker alone takes for each student's submission."""
     took: dict[str, list[float]] = {}
     for (began, _), (ended, student) in pairwise(results):
@@ -228,7 +240,7 @@ def seconds_each(results: Results) -> dict[str, float]:
     return {student: statistics.mean(seconds) for student, seconds in took.items()}
 
 
-def rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, float]:
+def compute_rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, float]:
     """Return submissions per second of all workers, and seconds of one worker's work per second."""
     spans = [(results[-1][0] - results[0][0]).total_seconds() for results in workers]
     # Without the first result: its work was done before the span begins.
@@ -237,7 +249,7 @@ def rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, f
     return number, sum(done / span for done, span in zip(work, spans, strict=True))
 
 
-def one_and_two(
+def compare_workers(
     service: Served,
     papers: dict[str, dict[str, bytes]],
     keys: dict[str, str],
@@ -246,12 +258,12 @@ def one_and_two(
     share: float | None,
 ) -> dict[str, float]:
     """Measure one worker, then two: submissions per second, and the ratio of the work they do."""
-    (one,) = drained(service, papers, keys, number=1, each=each, share=share)
-    two = drained(service, papers, keys, number=2, each=each, share=share)
-    alone = seconds_each(one)
-    rate, work = rates(two, alone)
-    found = {"one": rates([one], alone)[0], "two": rate, "ratio": work}
-    return {name: round(value, 2) for name, value in found.items()}
+    (single,) = drain_queue(service, papers, keys, number=1, each=each, share=share)
+    pair = drain_queue(service, papers, keys, number=2, each=each, share=share)
+    alone = compute_seconds_each(single)
+    rate, work = compute_rates(pair, alone)
+    figures = {"one": compute_rates([single], alone)[0], "two": rate, "ratio": work}
+    return {name: round(value, 2) for name, value in figures.items()}
 
 
 def main() -> None:
@@ -264,39 +276,39 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=4, help="submissions of each student for the workers")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
 
-    def tell(name: str, value: Any) -> None:
-        found[name] = value
+    def report_figure(name: str, value: Any) -> None:
+        figures[name] = value
         print(f"{name}: {value}", flush=True)
 
-    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
-        folder = Path(place) / "course"
-        papers = course(folder, options.students)
-        other = Path(shutil.copytree(folder, Path(place) / "other"))  # another database
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as temporary:
+        folder = Path(temporary) / "course"
+        papers = create_course(folder, options.students)
+        second_folder = Path(shutil.copytree(folder, Path(temporary) / "other"))  # another database
         with Served(folder) as service:
             keys = service.accounts(sorted(papers))
             first = next(iter(papers))
             began = time.monotonic()
-            service.hand_in(EXAM, keys[first], papers[first], Path(place) / "first")
+            service.hand_in(EXAM, keys[first], papers[first], Path(temporary) / "first")
             wait_for(lambda: service.rows(GRADED) == [(1,)], LONGEST_SECONDS, "not graded")
-            tell("first_seconds", round(time.monotonic() - began, 1))
-            tell("together", together(service, papers))
-            tell("minute", minute(service, papers, keys, options.uploads))
+            report_figure("first_seconds", round(time.monotonic() - began, 1))
+            report_figure("together", measure_together(service, papers))
+            report_figure("minute", measure_minute(service, papers, keys, options.uploads))
             sizes = service.rows(
                 "SELECT pg_database_size(current_database()), (SELECT count(*) FROM service_attempt)"
             )
-            tell("database_kb_per_attempt", round(sizes[0][0] / 1024 / sizes[0][1]))
-        with Served(other, "--workers", "-1") as service:
+            report_figure("database_kb_per_attempt", round(sizes[0][0] / 1024 / sizes[0][1]))
+        with Served(second_folder, "--workers", "-1") as service:
             keys = service.accounts(sorted(papers))
             shares = {"workers": None, "workers_with_half": 0.5 if QUOTAS.is_dir() else 0}
             for name, share in shares.items():
                 if share == 0:
-                    tell(name, f"not measured: there is no {QUOTAS}")
+                    report_figure(name, f"not measured: there is no {QUOTAS}")
                     continue
-                tell(name, one_and_two(service, papers, keys, each=options.each, share=share))
+                report_figure(name, compare_workers(service, papers, keys, each=options.each, share=share))
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.app import similar  # noqa: E402 - the invented class lies in tests
 from autograder.course import Course  # noqa: E402
-from autograder.generate import generate  # noqa: E402
+from autograder.generate import generate_release  # noqa: E402
 from tests.support.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
 
 FIRST = 15
@@ -51,7 +51,7 @@ def main() -> None:
     for seed in range(options.first, options.first + options.seeds):
         class_ = copied_class(options.students, seed)
         with tempfile.TemporaryDirectory() as folder:
-            runs.append({"seed": seed, **measured(Path(folder), class_, options.against)})
+            runs.append({"seed": seed, **measure_class(Path(folder), class_, options.against)})
         print(f"{runs[-1]}", flush=True)
     figures = {
         "students": options.students,
@@ -70,42 +70,44 @@ def main() -> None:
         print(json.dumps(figures))
 
 
-def measured(folder: Path, class_: CopiedClass, against: Path | None) -> dict[str, Any]:
+def measure_class(folder: Path, class_: CopiedClass, against: Path | None) -> dict[str, Any]:
     """Measure one class: the ranks of its copies among the pairs, and the time."""
     for name in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / name, folder / name)
-    course = Course.at(folder)
-    generate(course, NAME)
+    course = Course.from_folder(folder)
+    generate_release(course, NAME)
     hand_in(folder, (folder / "release" / NAME / f"{NAME}.ipynb").read_bytes(), class_)
     started, worked = time.monotonic(), time.process_time()
-    found = similar.similar(course, NAME, most=200)
-    similar.write_page(course, found)
+    matches = similar.find_similar(course, NAME, most=200)
+    similar.write_page(course, matches)
     seconds, processor = time.monotonic() - started, time.process_time() - worked
-    told = {
-        **placed(class_, (pair.students for pair in found.pairs)),
+    report = {
+        **rank_copies(class_, (pair.students for pair in matches.pairs)),
         "seconds": round(seconds, 2),
         "processor": round(processor, 2),
     }
     if against:
-        told["against"] = compared(folder / "against", class_, against)
-    return told
+        report["against"] = rank_with_peer(folder / "against", class_, against)
+    return report
 
 
-def placed(class_: CopiedClass, pairs: Iterable[Sequence[str]]) -> dict[str, Any]:
+def rank_copies(class_: CopiedClass, pairs: Iterable[Sequence[str]]) -> dict[str, Any]:
     """Return the ranks of the copies among pairs."""
     # Reversed, so that the best rank of a repeated pair wins.
-    place = {frozenset(pair): at for at, pair in reversed(list(enumerate(pairs, 1)))}
-    places = [place.get(frozenset((one.source, one.copy)), 0) for one in class_.copies]
+    ranks_by_pair = {frozenset(pair): rank for rank, pair in reversed(list(enumerate(pairs, 1)))}
+    ranks = [ranks_by_pair.get(frozenset((copy.source, copy.copy)), 0) for copy in class_.copies]
     return {
-        "copies": len(places),
-        "found": sum(0 < at <= FIRST for at in places),
+        "copies": len(ranks),
+        "found": sum(0 < rank <= FIRST for rank in ranks),
         # A copy that is not found must be worse than any rank.
-        "last copy": max(places) if all(places) else 10**6,
-        "missing": [" and ".join(one.how) for one, at in zip(class_.copies, places, strict=True) if not at],
+        "last copy": max(ranks) if all(ranks) else 10**6,
+        "missing": [
+            " and ".join(copy.how) for copy, rank in zip(class_.copies, ranks, strict=True) if not rank
+        ],
     }
 
 
-def compared(folder: Path, class_: CopiedClass, against: Path) -> dict[str, Any]:
+def rank_with_peer(folder: Path, class_: CopiedClass, against: Path) -> dict[str, Any]:
     """Return the ranks of the copies in another program's result, from one file of code per student."""
     folder.mkdir()
     for student, cells in class_.works.items():
@@ -117,8 +119,8 @@ def compared(folder: Path, class_: CopiedClass, against: Path) -> dict[str, Any]
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     started = time.monotonic()
-    told = placed(class_, module.pairs(folder))
-    return {**told, "seconds": round(time.monotonic() - started, 2)}
+    report = rank_copies(class_, module.pairs(folder))
+    return {**report, "seconds": round(time.monotonic() - started, 2)}
 
 
 if __name__ == "__main__":

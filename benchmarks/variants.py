@@ -21,9 +21,9 @@ from typing import TypeVar
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.personal.distribution import hand_out
+from autograder.personal.distribution import write_personal_releases
 from autograder.personal.variant_set import make_variants
 from autograder.sandbox.pool import Pool
 
@@ -41,19 +41,22 @@ def main() -> None:
     options = parser.parse_args()
     students = [f"student-{number}" for number in range(options.students)]
     with tempfile.TemporaryDirectory() as folder, Pool() as pool:
-        course = course_at(Path(folder))
-        common = assignments.load(course, NAME)
+        course = create_course(Path(folder))
+        common = assignments.load_assignment(course, NAME)
         # Warm-up, so that start-up is not measured.
         make_variants(common, students[:1], pool)
-        drawing, made = timed(lambda: make_variants(common, students, pool))
-        handing_out, written = timed(lambda: hand_out(course, NAME, students, pool))
-        loaded = assignments.load(course, NAME)
-        first, _ = timed(lambda: Grader(loaded, pool))
-        again, grader = timed(lambda: Grader(loaded, pool))
-        keys = [(one, made.key(made.variants[one])[NAME]) for one in students[: options.graded]]
-        own = median(grader, keys)
-        neighbours = [(one, key) for (one, _), (_, key) in itertools.pairwise(keys)]
-        other = median(grader, neighbours)
+        drawing, variants = measure_time(lambda: make_variants(common, students, pool))
+        handing_out, written = measure_time(lambda: write_personal_releases(course, NAME, students, pool))
+        loaded = assignments.load_assignment(course, NAME)
+        first, _ = measure_time(lambda: Grader(loaded, pool))
+        again, grader = measure_time(lambda: Grader(loaded, pool))
+        keys = [
+            (student, variants.build_answer_key(variants.variants[student])[NAME])
+            for student in students[: options.graded]
+        ]
+        own_ms = compute_median_ms(grader, keys)
+        neighbours = [(student, key) for (student, _), (_, key) in itertools.pairwise(keys)]
+        neighbour_ms = compute_median_ms(grader, neighbours)
     figures = {
         "students": options.students,
         "variants": written.variants,
@@ -61,8 +64,8 @@ def main() -> None:
         "seconds to build and to write": handing_out,
         "seconds until grading starts, the first time": first,
         "seconds until grading starts, afterwards": again,
-        "milliseconds for one's own answers": own,
-        "milliseconds for a neighbour's": other,
+        "milliseconds for one's own answers": own_ms,
+        "milliseconds for a neighbour's": neighbour_ms,
     }
     for name, value in figures.items():
         print(f"{name:46} {value}")
@@ -70,23 +73,23 @@ def main() -> None:
         print(json.dumps(figures))
 
 
-def course_at(root: Path) -> Course:
+def create_course(root: Path) -> Course:
     """Create a copy of the shipped course with the sheet's release."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    course = Course.at(root)
-    generate(course, NAME)
+    course = Course.from_folder(root)
+    generate_release(course, NAME)
     return course
 
 
-def timed(work: Callable[[], T]) -> tuple[float, T]:
+def measure_time(work: Callable[[], T]) -> tuple[float, T]:
     """Return the processor seconds that some work takes in this process, and its result."""
     started = time.process_time()
     result = work()
     return round(time.process_time() - started, 2), result
 
 
-def median(grader: Grader, papers: Iterable[tuple[str, bytes]]) -> float:
+def compute_median_ms(grader: Grader, papers: Iterable[tuple[str, bytes]]) -> float:
     """Return the median time of grading a submission in milliseconds, one after another."""
     seconds = [grader.grade(SubmittedFiles(student, {NAME: paper})).seconds for student, paper in papers]
     return round(1000 * statistics.median(seconds), 1)

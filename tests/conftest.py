@@ -27,7 +27,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
 from tests.support.rotation import current_rotation, describe_rotation
@@ -191,7 +191,7 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def zygote_templates() -> Iterator[str]:
     """Where zygotes can be forked that need not import torch again."""
-    with launching.templates([*current_runtime().sys_path], launched.ENVIRONMENT) as address:
+    with launching.templates([*get_current_runtime().sys_path], launched.ENVIRONMENT) as address:
         yield address
 
 
@@ -222,18 +222,18 @@ def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embed
     from tests.service.course import SIGNER
 
     with postgres.EmbeddedPostgres(tmp_path_factory.mktemp("database")) as running:
-        pages = site.Running(SIGNER, site.Loaded(), {})
-        setup.configure(
-            site.wanted(
+        pages = site.ServiceContext(SIGNER, site.AssignmentCache(), {})
+        setup.configure_django(
+            site.build_settings(
                 running.url, secret_key="of the tests", addresses=("http://testserver",), running=pages
             )
         )
-        setup.migrate()
+        setup.migrate_tables()
         with pytest.MonkeyPatch.context() as patch:
             quick_passwords(patch)
             yield running
         pages.loaded.close()
-        setup.close()
+        setup.close_connections()
 
 
 @pytest.fixture(scope="session")
@@ -242,7 +242,9 @@ def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     from autograder import assignment as assignments
     from tests.support import essays
 
-    return assignments.load(Course.at(essays.essays(tmp_path_factory.mktemp("essays"))), essays.NAME)
+    return assignments.load_assignment(
+        Course.from_folder(essays.essays(tmp_path_factory.mktemp("essays"))), essays.NAME
+    )
 
 
 @pytest.fixture

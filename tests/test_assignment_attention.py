@@ -10,11 +10,11 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.notebook.build import build_release
-from autograder.records import Graded, Status
+from autograder.records import GradingResult, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped
@@ -54,19 +54,19 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     root = tmp_path_factory.mktemp("course")
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    course = Course.at(root)
-    generate(course, NAME)
+    course = Course.from_folder(root)
+    generate_release(course, NAME)
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
-def grade(grader: Grader, source: str) -> Graded:
+def grade(grader: Grader, source: str) -> GradingResult:
     """Grade an answer."""
     paper = with_sources(grader.assignment.release_bytes[NAME], {"mha-answer": source})
     return grader.grade(SubmittedFiles("s", {NAME: paper}))
 
 
-def codes(graded: Graded) -> dict[str, str]:
+def codes(graded: GradingResult) -> dict[str, str]:
     """Return the codes of the items that do not earn everything."""
     return {one.item: one.code for one in graded.score.items if one.points < one.possible}
 
@@ -103,7 +103,7 @@ def test_the_librarys_class_is_no_answer(answer: str, grader: Grader) -> None:
     assert {("forbidden.used", Status.FAILED, 0)} == {(one.code, one.status, one.points) for one in results}
     for result in results:
         for language in ("en", "de"):
-            assert "MultiheadAttention" in render(result.student, language)
+            assert "MultiheadAttention" in render_message(result.student, language)
 
 
 @pytest.mark.sandbox
@@ -119,7 +119,7 @@ def test_names_of_ones_own_cost_only_the_item_about_them(grader: Grader) -> None
 def test_a_usual_mistake_is_named(grader: Grader) -> None:
     """Its values tell it, whatever the source looks like."""
     results = grade(grader, SOLVED.replace(" / math.sqrt(self.d_head)", "")).score.items
-    named = {one.item: render(one.student, "de") for one in results if one.code == "code.mistake"}
+    named = {one.item: render_message(one.student, "de") for one in results if one.code == "code.mistake"}
     assert {"self", "cross"} == set(named)
     assert all("Wurzel der Kopfbreite" in text for text in named.values())
 

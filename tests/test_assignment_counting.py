@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.base import Evidence, Trial, trials_of
+from autograder.checks.base import Evidence, Trial, list_trials
 from autograder.kinds import make_check
-from autograder.messages import render, sentences
+from autograder.messages import load_sentences, render_message
 from autograder.records import Answer, ItemResult, Observation, Status
-from autograder.rubric import Question, load
+from autograder.rubric import Question, load_rubric
 from reference.counting import families, oracle, tasks, trials
 from reference.counting.catalogue import DECODERS
 from reference.counting.mistakes import families as family_mistakes
@@ -25,7 +25,7 @@ from tests.checks.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
 
 ROOT = Path(__file__).parents[1]
-RUBRICS = {name: load(ROOT / "rubrics" / f"{name}.toml") for name in ("gpt2", "counting")}
+RUBRICS = {name: load_rubric(ROOT / "rubrics" / f"{name}.toml") for name in ("gpt2", "counting")}
 ASKED = {
     question.id: (question, rubric)
     for rubric in RUBRICS.values()
@@ -65,7 +65,8 @@ def expected(question: Question) -> list[Observation]:
     """What the reference says, asked here instead of in its sandbox."""
     reference = getattr(oracle, question.reference.partition(":")[2])
     return [
-        Observation(ok=True, value=reference(*call.args)) for call in CHECKS[question.id].reference_plan()
+        Observation(ok=True, value=reference(*call.args))
+        for call in CHECKS[question.id].plan_reference_calls()
     ]
 
 
@@ -73,7 +74,7 @@ def graded(question: Question, source: str) -> tuple[ItemResult, ...]:
     """The results of a cell that is run here instead of in a sandbox."""
     check, answer = CHECKS[question.id], Answer(question.answer_cell, "code", source, changed=True)
     observed = []
-    if check.plan(answer, DRAW):
+    if check.plan_calls(answer, DRAW):
         namespace: dict[str, Any] = {}
         exec(source, namespace)
         observed = [Observation(ok=True, value=namespace[question.answer])]
@@ -91,7 +92,7 @@ def planted(question: Question) -> Iterator[Trial]:
         for one in getattr(trials, question.trials.partition(":")[2])():
             yield Trial(one["name"], one["source"], tuple(one["loses"]), codes=one.get("codes", {}))
     else:
-        yield from trials_of(CHECKS[question.id], key(question))
+        yield from list_trials(CHECKS[question.id], key(question))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
@@ -213,7 +214,7 @@ def test_every_mistake_has_its_sentences(name: str) -> None:
     """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
     known = KNOWN[name][1]
     for mistake in known:
-        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(sentences())
+        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(load_sentences())
     assert len({mistake.code for mistake in known}) == len(known)
 
 
@@ -222,7 +223,7 @@ def test_every_sentence_belongs_to_a_mistake() -> None:
     known = [mistake for _, found in KNOWN.values() for mistake in found]
     codes = {one.code for one in known} | {one.family for one in known} | {"several"}
     assert {f"counting.{code}" for code in codes} == {
-        code for code in sentences() if code.startswith("counting.")
+        code for code in load_sentences() if code.startswith("counting.")
     }
 
 
@@ -268,7 +269,9 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
             told.append(code)
             assert code in {f"counting.{expected_code}", "counting.several"} | own, (mistake.code, name)
             for one in results:
-                assert right[name] < 1000 or f"{right[name]:,}" not in render(one.student, "en"), mistake.code
+                assert right[name] < 1000 or f"{right[name]:,}" not in render_message(one.student, "en"), (
+                    mistake.code
+                )
     assert told.count("counting.several") <= 0.25 * len(told), told
 
 

@@ -17,9 +17,9 @@ import nbformat
 import pytest
 
 from autograder.checks.base import Evidence
-from autograder.kinds import check_of
+from autograder.kinds import get_check_type
 from autograder.notebook.build import build_release
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Item, Question
@@ -168,7 +168,7 @@ def test_students_receive_the_listing_with_all_eight_faults() -> None:
     listing, _, stub = release["task5-a-answer"].source.partition("\n# Repair")
     checks = exam().checks["task5-a"]
     assert 8 == len(checks.faults)
-    assert checks.listing(fault.id for fault in checks.faults).strip() == listing.strip()
+    assert checks.make_listing(fault.id for fault in checks.faults).strip() == listing.strip()
     assert stub.splitlines()[1:] == ["# YOUR CODE HERE", "raise NotImplementedError()"]
 
 
@@ -229,8 +229,8 @@ def test_each_accepted_answer_is_right(question: Question, item: Item, formula: 
 )
 def test_a_relation_used_early_costs_a_fifth(part: str, formula: str) -> None:
     """What is right under the choice of (e) alone costs the same share wherever it is not made yet."""
-    question = exam().question(f"task3-{part}")
-    item = question.item("formula")
+    question = exam().get_question(f"task3-{part}")
+    item = question.get_item("formula")
     result = _answered(question, item, formula)
     assert (Status.FAILED, item.points * Decimal("0.8")) == (result.status, result.points)
     assert "formula.early" == result.code
@@ -253,12 +253,12 @@ def test_each_choice_that_is_wrong_by_name_is_named(
 
 def test_the_untouched_release_is_no_answer_anywhere() -> None:
     """A student who hands the release back has answered nothing: every item is NO_ANSWER."""
-    submission = read(
+    submission = read_notebook(
         released(), load_release(released(), "dl4nlp-exam"), student="nobody", assignment="dl4nlp-exam"
     )
     assert {False} == {answer.changed for answer in submission.answers.values()}
     for question in exam().questions:
-        check = check_of(question.kind)(question, exam())
+        check = get_check_type(question.kind)(question, exam())
         answer = submission.answers.get(question.answer_cell) or submission.answers[question.id]
         results = _judged(check, answer, submission.answers)
         assert [Status.NO_ANSWER] * len(question.items) == [result.status for result in results]
@@ -290,7 +290,7 @@ def test_mistakes_do_not_give_the_answer_away() -> None:
 
 def test_the_trainers_arguments_are_those_of_the_library() -> None:
     """Every field of transformers.Seq2SeqTrainingArguments can be named in an answer."""
-    names = set(exam().question("task5-b").options["names"])
+    names = set(exam().get_question("task5-b").options["names"])
     assert set() == _fields() - names
 
 
@@ -318,7 +318,7 @@ def _earlier(question: Question) -> dict[str, ItemResult]:
     """A right (h), before (i) that carries it on."""
     if question.id != "task3-i":
         return {}
-    before = exam().question("task3-h")
+    before = exam().get_question("task3-h")
     return {f"task3-h.{item}": result for item, result in marks("task3-h", solved(before)).items()}
 
 

@@ -13,17 +13,17 @@ import nbformat
 import pytest
 import torch
 
-from autograder.checks.base import trials_of
+from autograder.checks.base import list_trials
 from autograder.kinds import make_check
 from autograder.notebook.build import build_release
 from autograder.records import Answer
-from autograder.rubric import Question, load
+from autograder.rubric import Question, load_rubric
 from reference import corpus, decoding, gpt2, memorisation, training
 from tests.support.solution_lines import leaked, solution_fragments
 
 ROOT = Path(__file__).parents[1]
 NAME = "gpt2"
-RUBRIC = load(ROOT / "rubrics" / f"{NAME}.toml")
+RUBRIC = load_rubric(ROOT / "rubrics" / f"{NAME}.toml")
 SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
 NOTEBOOK = nbformat.reads(SOURCE.read_text("utf-8"), as_version=4)
 CELLS = {cell.metadata.nbgrader.grade_id: cell for cell in NOTEBOOK.cells}
@@ -110,7 +110,7 @@ def test_points_become_a_grade() -> None:
     """Half of the 100 points pass with 4.0, and 95 are the best grade."""
     scale = RUBRIC.assignment.grading
     assert scale is not None
-    graded = [scale.grade(Decimal(points)) for points in ("49.99", "50", "95")]
+    graded = [scale.find_grade(Decimal(points)) for points in ("49.99", "50", "95")]
     assert [("5.0", False), ("4.0", True), ("1.0", True)] == [(one.name, one.passed) for one in graded]
 
 
@@ -171,7 +171,7 @@ def test_every_automatic_question_has_planted_answers() -> None:
     """Nothing in the assignment is judged by a check that nobody has seen fail."""
     for question in RUBRIC.questions:
         source = CELLS[question.answer_cell].source
-        own = trials_of(make_check(question, RUBRIC), Answer(question.answer_cell, "code", source, True))
+        own = list_trials(make_check(question, RUBRIC), Answer(question.answer_cell, "code", source, True))
         assert question.trials or own, question.id
 
 
@@ -210,21 +210,21 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
         published = GPT2LMHeadModel(GPT2Config())
     tied.tie_weights()
     published.tie_weights()
-    question = RUBRIC.question("totals")
+    question = RUBRIC.get_question("totals")
     rights = {item.id: item.options["value"] for item in question.items}
     assert rights == {
         "tied": sum(parameter.numel() for parameter in tied.parameters()),
         "untied": sum(parameter.numel() for parameter in untied.parameters()),
         "state_dict": len(tied.state_dict()),
     }
-    wrong = {entry["code"]: entry["when"] for entry in question.item("tied").options["mistake"]}
+    wrong = {entry["code"]: entry["when"] for entry in question.get_item("tied").options["mistake"]}
     assert wrong["published-vocabulary"] == sum(one.numel() for one in published.parameters())
     assert wrong["head-twice"] == rights["untied"]
     assert 148 == len(list(tied.named_parameters())) == rights["state_dict"] - 1
-    assert ["gelu_new"] == RUBRIC.question("facts").item("activation").options["right"]
+    assert ["gelu_new"] == RUBRIC.get_question("facts").get_item("activation").options["right"]
     assert GPT2Config().activation_function == "gelu_new"
     assert tied.lm_head.weight is tied.transformer.wte.weight
-    assert ["conv1d"] == RUBRIC.question("facts").item("layout").options["right"]
+    assert ["conv1d"] == RUBRIC.get_question("facts").get_item("layout").options["right"]
     attention = tied.transformer.h[0].attn.c_attn
     assert ("Conv1D", (768, 2304)) == (type(attention).__name__, tuple(attention.weight.shape))
 
@@ -238,7 +238,7 @@ def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
     layer = {f"{name}": one for name, one in model.transformer.h[0].named_parameters() if one.ndim == 1}
     last = {f"ln_f.{name}": one for name, one in model.transformer.ln_f.named_parameters()}
     true = {name: list(one.shape) for name, one in {**layer, **last}.items()}
-    rows = RUBRIC.question("vectors").options["row"]
+    rows = RUBRIC.get_question("vectors").options["row"]
     assert true == {row["id"]: row["cells"]["shape"] for row in rows}
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from autograder.kinds import registered
-from autograder.rubric import load
+from autograder.kinds import list_registered
+from autograder.rubric import load_rubric
 from reference.tracing import trials
 from reference.tracing.listings import LISTINGS
 
 ROOT = Path(__file__).parents[1]
-RUBRIC = load(ROOT / "rubrics" / "tracing.toml")
+RUBRIC = load_rubric(ROOT / "rubrics" / "tracing.toml")
 CELLS: Mapping[str, str] = {
     cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
     for cell in json.loads((ROOT / "assignments" / "tracing" / "tracing.ipynb").read_text("utf-8"))["cells"]
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 
 def test_the_questions_are_code_and_tables_of_shapes() -> None:
     kinds = {question.kind for question in RUBRIC.questions}
-    assert {"code", "table"} == kinds <= set(registered())
+    assert {"code", "table"} == kinds <= set(list_registered())
 
 
 @pytest.mark.parametrize("answer", trials.CONFIGS)

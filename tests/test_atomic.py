@@ -29,7 +29,7 @@ def test_a_file_is_replaced_with_its_permissions(tmp_path: Path, mode: int) -> N
     path.write_bytes(b"old")
     before = os.umask(0o077)
     try:
-        atomic.write(path, b"new", mode=mode)
+        atomic.write_bytes(path, b"new", mode=mode)
     finally:
         os.umask(before)
     assert b"new" == path.read_bytes()
@@ -42,7 +42,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"kept")
     path = tmp_path / "page.html"
     path.symlink_to("elsewhere")
-    atomic.write(path, b"new")
+    atomic.write_bytes(path, b"new")
     assert not path.is_symlink()
     assert b"kept" == (tmp_path / "elsewhere").read_bytes()
 
@@ -52,14 +52,14 @@ def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     path.mkdir()
     with pytest.raises(OSError, match="folder"):
-        atomic.write(path, b"new")
+        atomic.write_bytes(path, b"new")
     assert ["folder"] == names(tmp_path)
 
 
 def test_a_name_of_any_length_can_be_written(tmp_path: Path) -> None:
     """The partial file's name does not depend on the target's."""
     path = tmp_path / ("ü" * 127)
-    atomic.write(path, b"x")
+    atomic.write_bytes(path, b"x")
     assert [path.name] == names(tmp_path)
 
 
@@ -85,12 +85,12 @@ def test_the_partial_file_of_a_killed_writer_is_removed_by_the_next(tmp_path: Pa
         assert writer.stdout is not None
         assert b"writing\n" == writer.stdout.readline()
         partial = names(tmp_path)
-        assert [] == atomic.sweep(tmp_path)
-        atomic.write(path, b"another writer")
+        assert [] == atomic.sweep_partials(tmp_path)
+        atomic.write_bytes(path, b"another writer")
         assert sorted([*partial, "page.html"]) == names(tmp_path)
         writer.send_signal(signal.SIGKILL)
         writer.wait()
-    atomic.write(path, b"the next one")
+    atomic.write_bytes(path, b"the next one")
     assert ["page.html"] == names(tmp_path)
     assert b"the next one" == path.read_bytes()
 
@@ -109,7 +109,7 @@ def test_the_partial_file_of_a_killed_writer_is_removed_by_the_next(tmp_path: Pa
 def test_nothing_else_is_removed(tmp_path: Path, name: str) -> None:
     """Only names that writers use."""
     (tmp_path / name).write_bytes(b"kept")
-    assert [] == atomic.sweep(tmp_path)
+    assert [] == atomic.sweep_partials(tmp_path)
     assert [name] == names(tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_links_folders_and_pipes_of_that_name_are_left(tmp_path: Path) -> None:
     (tmp_path / PARTIAL).symlink_to("file")
     (tmp_path / PARTIAL.replace("0", "1")).mkdir()
     os.mkfifo(tmp_path / PARTIAL.replace("0", "2"))
-    assert [] == atomic.sweep(tmp_path)
+    assert [] == atomic.sweep_partials(tmp_path)
     assert 4 == len(names(tmp_path))
 
 
@@ -128,14 +128,14 @@ def test_the_files_of_others_are_left(tmp_path: Path) -> None:
     """A name alone does not make a file ours."""
     (tmp_path / PARTIAL).write_bytes(b"theirs")
     os.chown(tmp_path / PARTIAL, 60_000, 60_000)
-    assert [] == atomic.sweep(tmp_path)
+    assert [] == atomic.sweep_partials(tmp_path)
     os.chown(tmp_path / PARTIAL, os.geteuid(), -1)
-    assert [tmp_path / PARTIAL] == atomic.sweep(tmp_path)
+    assert [tmp_path / PARTIAL] == atomic.sweep_partials(tmp_path)
 
 
 def test_a_folder_that_is_not_there_is_clean(tmp_path: Path) -> None:
     """Nothing is raised."""
-    assert [] == atomic.sweep(tmp_path / "absent")
+    assert [] == atomic.sweep_partials(tmp_path / "absent")
 
 
 def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) ->
     def work(number: int) -> None:
         try:
             for turn in range(60):
-                atomic.write(tmp_path / f"{number}", b"%d" % turn)
-                atomic.sweep(tmp_path)
+                atomic.write_bytes(tmp_path / f"{number}", b"%d" % turn)
+                atomic.sweep_partials(tmp_path)
         except OSError as error:
             failures.append(error)
 
@@ -171,17 +171,17 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
         listener.bind(str(tmp_path / "socket"))
         for name in ("pipe", "linked-pipe", "socket", "/dev/zero"):
             with pytest.raises(OSError, match="not a regular file"):
-                atomic.read(tmp_path / name)
+                atomic.read_bytes(tmp_path / name)
     with pytest.raises(IsADirectoryError):
-        atomic.read(tmp_path / "folder")
+        atomic.read_bytes(tmp_path / "folder")
     with pytest.raises(FileNotFoundError):
-        atomic.read(tmp_path / "nothing")
-    assert b"text" == atomic.read(tmp_path / "link")
+        atomic.read_bytes(tmp_path / "nothing")
+    assert b"text" == atomic.read_bytes(tmp_path / "link")
 
 
 def test_no_more_is_read_than_is_wanted(tmp_path: Path) -> None:
     """A file that is longer is refused, one that is just as long is read."""
     (tmp_path / "file").write_bytes(b"text")
-    assert b"text" == atomic.read(tmp_path / "file", most=4)
+    assert b"text" == atomic.read_bytes(tmp_path / "file", most=4)
     with pytest.raises(OSError, match="longer than 3 bytes"):
-        atomic.read(tmp_path / "file", most=3)
+        atomic.read_bytes(tmp_path / "file", most=3)

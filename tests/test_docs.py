@@ -15,10 +15,10 @@ import pytest
 import typer
 
 from autograder import limits
-from autograder.authoring.pages import pages
+from autograder.authoring.pages import render_pages
 from autograder.cli import reference
 from autograder.cli.app import app
-from autograder.kinds import registered
+from autograder.kinds import list_registered
 from autograder.records import Limits
 from tests.cli.running import only_object
 from tests.cli.running import run_cold as run
@@ -117,12 +117,12 @@ def warmup(tmp_path: Path) -> Path:
 
 def test_command_page_is_current() -> None:
     """docs/cli.md is what the commands say; regenerate it with ``make docs``."""
-    assert reference.page() == PAGES["docs/cli.md"]
+    assert reference.render_page() == PAGES["docs/cli.md"]
 
 
 def test_schema_of_exported_grades_is_current() -> None:
     """docs/grades.schema.json is what grades --format jsonl writes; regenerate it with ``make docs``."""
-    assert reference.grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
+    assert reference.render_grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
 
 
 def test_make_targets_in_the_text_exist() -> None:
@@ -171,7 +171,7 @@ def test_every_page_is_linked_from_the_readme() -> None:
 
 def test_pages_of_kinds_are_current() -> None:
     """The list of kinds and their pages are what lies in their folders; make them with ``make docs``."""
-    made = pages(PAGES["docs/rubric.md"])
+    made = render_pages(PAGES["docs/rubric.md"])
     assert made == {
         page.removeprefix("docs/"): text
         for page, text in PAGES.items()
@@ -181,7 +181,7 @@ def test_pages_of_kinds_are_current() -> None:
 
 def test_every_page_of_a_kind_is_reached_from_the_list() -> None:
     """The overview links each kind's page, and that links what was too long for it."""
-    told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in registered())
+    told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in list_registered())
     names = [page.rpartition("/")[2] for page in PAGES if page.startswith("docs/kinds/")]
     assert [] == [name for name in names if not re.search(rf"\]\((kinds/)?{re.escape(name)}[)#]", told)]
 
@@ -199,7 +199,7 @@ def test_table_of_limits() -> None:
     )
     rows = {name: tuple(map(float, numbers)) for name, *numbers in found}
     defaults = msgspec.to_builtins(Limits())
-    assert {name: (defaults[name], *limits.ranges()[name]) for name in defaults} == rows
+    assert {name: (defaults[name], *limits.list_ranges()[name]) for name in defaults} == rows
 
 
 def test_table_of_limits_that_are_met() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.app import open_course, preparing
-from autograder.app.classes import grade, standings
+from autograder.app.classes import collect_standings, grade_class
 from autograder.course import Course
 from autograder.records import FileState
 
@@ -46,10 +46,10 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 def test_the_assignment_of_the_page_is_made_and_proven(course: Course) -> None:
     """The key earns all that no person gives, the release nothing, and the result stays with the key."""
     written = preparing.release(course, NAME)
-    given = {path.relative_to(course.release(NAME)).as_posix() for path in written}
+    given = {path.relative_to(course.locate_release(NAME)).as_posix() for path in written}
     own = {"bigram.ipynb", "coursecheck.py", "corpus.txt", "lm.py", "report.md", "tools/words.py"}
     assert own == given
-    assert ["probabilities.npy"] == [path.name for path in preparing.kept_back(course, NAME)]
+    assert ["probabilities.npy"] == [path.name for path in preparing.list_kept_back(course, NAME)]
     found = preparing.build_and_verify(course, NAME, quick=True).findings
     # What stands in report.md is the question; the key has no answer to it.
     assert {"report.said"} >= {one.place for one in found}
@@ -72,8 +72,8 @@ def test_a_class_is_graded_from_its_files(course: Course) -> None:
                 (folder / name).write_bytes(data)
         if number % 10 == 7:
             (folder / "lm.py").write_bytes(key["lm.py"].replace(b"text[1:]", b"text[2:]"))
-    grade(course, NAME)
-    outcomes = standings(course, NAME, whole=True).roll.results
+    grade_class(course, NAME)
+    outcomes = collect_standings(course, NAME, whole=True).roll.results
     assert 30 == len(outcomes)
     for number in range(30):
         points = {one.question: int(one.points) for one in outcomes[f"s{number:02d}"].score.items}

@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.authoring.schema import reachable
+from autograder.authoring.schema import find_records
 from autograder.checks.judging.manual import ManualItem
 from autograder.checks.options import AnswerItem, ComparedOptions, Mistake
 from autograder.errors import RubricError
-from autograder.kinds import kinds, make_check, registered
+from autograder.kinds import list_registered, load_kinds, make_check
 from autograder.kinds.general.table.options import TableRow
-from autograder.rubric import ConstructorArguments, Rubric, Visible, parse, scales
+from autograder.rubric import ConstructorArguments, Rubric, VisibleCheck, parse_rubric, scales
 from autograder.rubric.exam import Exam, Task
 from autograder.rubric.files import NotebookFile, ResultFile
 from autograder.variants import options as variant_options
@@ -26,7 +26,7 @@ COMMON = {
 }
 PAGES = {
     name: "".join(page.read_text("utf-8") for page in sorted(DOCS.glob(f"kinds/{name}*.md")))
-    for name in registered()
+    for name in list_registered()
 }
 COMMON["exams.md"] = COMMON["exams.md"].partition("## An exam: its tasks and its time")[2]
 EXAMPLES = re.findall(
@@ -39,14 +39,19 @@ RECORDS = (
         NotebookFile,
         ResultFile,
         ConstructorArguments,
-        Visible,
+        VisibleCheck,
         Mistake,
         AnswerItem,
         ComparedOptions,
         ManualItem,
     ),
     *(scales.Grading, scales.Threshold, TableRow),
-    *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
+    *(
+        variant_options.Integers,
+        variant_options.Choices,
+        variant_options.ComputedValue,
+        variant_options.PlantedFaults,
+    ),
 )
 """What the rubrics of several kinds may state."""
 REFERENCE = Path(__file__).parent / "support" / "documented"
@@ -57,10 +62,10 @@ HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 def rubric_of(example: str) -> Rubric:
     """The example as a whole rubric: fragments get a head with the right sum of points."""
     if "[assignment]" in example:
-        return parse(example.encode(), reference=REFERENCE)
+        return parse_rubric(example.encode(), reference=REFERENCE)
     points = re.search(r"^points = ([0-9.]+)", example, re.MULTILINE)
     assert points is not None
-    return parse((HEAD.format(points=points[1]) + example).encode(), reference=REFERENCE)
+    return parse_rubric((HEAD.format(points=points[1]) + example).encode(), reference=REFERENCE)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +81,16 @@ def test_every_example_is_accepted(example: str) -> None:
 def test_every_kind_has_an_example() -> None:
     """The pages show an example of every kind."""
     shown = {question.kind for example in EXAMPLES for question in rubric_of(example).questions}
-    assert set(registered()) == shown
+    assert set(list_registered()) == shown
 
 
-@pytest.mark.parametrize("kind", registered())
+@pytest.mark.parametrize("kind", list_registered())
 def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
     """No option exists that neither the kind's page nor a common page names."""
-    check = kinds()[kind].check
+    check = load_kinds()[kind].check
     beside = re.findall(r"\]\((\w+)\.md", PAGES[kind])
     page = "".join((PAGES[kind], *COMMON.values(), *(PAGES.get(name, "") for name in beside)))
-    records = reachable(msgspec.inspect.multi_type_info([check.question_type, check.item_type]))
+    records = find_records(msgspec.inspect.multi_type_info([check.question_type, check.item_type]))
     names = {field.encode_name for record in records for field in msgspec.structs.fields(record)}
     assert [] == sorted(name for name in names if not named(name, page))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.errors import CourseError, describe_error
-from autograder.notebook.nesting import pruned
+from autograder.notebook.nesting import prune_json
 
 
 class Textless(Exception):
@@ -44,7 +44,7 @@ def test_the_place_is_ours_where_there_is_one() -> None:
             return json.loads("{")
 
     with pytest.raises(ValueError, match="Expecting") as caught:
-        pruned(Odd())
+        prune_json(Odd())
     assert "JSONDecodeError: " in describe_error(caught.value)
     assert "(in autograder.notebook.nesting, line " in describe_error(caught.value)
 

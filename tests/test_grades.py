@@ -16,7 +16,7 @@ from autograder import rubric as rubrics
 from autograder.app.lists import read_bonus
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
-from autograder.grades import CellName, PersonMark, Standing, standing
+from autograder.grades import CellName, PersonMark, Standing, compute_standing
 from autograder.records import Deduction, ItemResult, Message, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
@@ -29,7 +29,9 @@ WHY = ("exam", "task3-b-why")
 
 def rubric(grading: str = GRADING, *, toml: str = TOML) -> Rubric:
     """The example rubric with a grading table."""
-    return rubrics.parse(toml.replace("[assignment.symbols]", f"{grading}[assignment.symbols]").encode())
+    return rubrics.parse_rubric(
+        toml.replace("[assignment.symbols]", f"{grading}[assignment.symbols]").encode()
+    )
 
 
 BONUS = rubric(
@@ -60,7 +62,7 @@ def grades(one: Standing) -> tuple[str, str]:
 
 def test_an_open_item_makes_a_range() -> None:
     """8.5 of 17 points and one more to be decided: passed for certain, and at best one step better."""
-    one = standing(middling().score, EXAM)
+    one = compute_standing(middling().score, EXAM)
     assert (Decimal("8.5"), Decimal(1), False) == (one.points, one.pending, one.final)
     assert ("4.0", "3.7") == grades(one)
 
@@ -97,10 +99,10 @@ def test_an_item_worth_nothing_holds_nothing_back(marks: dict[CellName, PersonMa
     course = rubric(toml=COMMENTS)
     score = middling().score
     score = replace(score, items=(*score.items, COMMENT))
-    stands = standing(score, course, {WHY: PersonMark(Decimal("0.5")), **marks})
+    stands = compute_standing(score, course, {WHY: PersonMark(Decimal("0.5")), **marks})
     assert final is stands.final
     assert final is (stands.worst == stands.best)
-    assert not standing(score, course, marks).final
+    assert not compute_standing(score, course, marks).final
 
 
 def test_an_item_worth_nothing_in_a_cell_with_others_leaves_them_open() -> None:
@@ -112,14 +114,14 @@ def test_an_item_worth_nothing_in_a_cell_with_others_leaves_them_open() -> None:
             '[[question.item]]\nid = "comment"\npoints = 0\nmanual = true\ncell = "task3-b-why"\n',
         )
     )
-    stands = standing(middling().score, course)
+    stands = compute_standing(middling().score, course)
     assert (Decimal(1), False) == (stands.pending, stands.final)
-    assert standing(middling().score, course, {WHY: PersonMark(Decimal(1))}).final
+    assert compute_standing(middling().score, course, {WHY: PersonMark(Decimal(1))}).final
 
 
 def test_without_open_items_the_grade_is_final() -> None:
     """A person's mark closes the cell; worst and best are then the same grade."""
-    one = standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"))})
+    one = compute_standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"))})
     assert (Decimal(9), Decimal(0), True) == (one.points, one.pending, one.final)
     assert Grade("4.0", passed=True) == one.worst == one.best
 
@@ -127,7 +129,7 @@ def test_without_open_items_the_grade_is_final() -> None:
 def test_a_persons_mark_stands_for_the_whole_cell() -> None:
     """It replaces the automatic points of its cell, more or less, also beyond what is possible."""
     marks = {("exam", "task5-a"): PersonMark(Decimal("9.5")), WHY: PersonMark(Decimal(0))}
-    one = standing(middling().score, EXAM, marks)
+    one = compute_standing(middling().score, EXAM, marks)
     assert {
         "task3-b": Decimal("0.5"),
         "task3-f": Decimal(0),
@@ -138,7 +140,7 @@ def test_a_persons_mark_stands_for_the_whole_cell() -> None:
 
 def test_a_mark_to_be_looked_at_again_is_open() -> None:
     """What a person gave for something else stands meanwhile, and anything can still come of it."""
-    one = standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"), again=True)})
+    one = compute_standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"), again=True)})
     assert (Decimal(9), Decimal(1), False) == (one.points, one.pending, one.final)
     assert ("4.0", "3.7") == grades(one)
 
@@ -146,14 +148,14 @@ def test_a_mark_to_be_looked_at_again_is_open() -> None:
 def test_extra_credit_is_bonus_and_below_zero_taken_away() -> None:
     """nbgrader's extra credit adds to what counts; a negative one lowers the points."""
     marks = {WHY: PersonMark(Decimal(1), Decimal("1.5")), ("exam", "mha"): PersonMark(None, Decimal(-2))}
-    one = standing(middling().score, EXAM, marks, given=Decimal(1))
+    one = compute_standing(middling().score, EXAM, marks, bonus=Decimal(1))
     assert (Decimal("7.5"), Decimal("2.5"), Decimal(10)) == (one.points, one.bonus, one.total)
 
 
 def test_no_more_is_taken_away_than_there_is() -> None:
     """Points do not fall below none, and bonus points are not taken."""
     marks = {("exam", "mha"): PersonMark(None, Decimal(-100))}
-    one = standing(middling().score, EXAM, marks, given=Decimal(1))
+    one = compute_standing(middling().score, EXAM, marks, bonus=Decimal(1))
     assert (Decimal(0), Decimal(100)) == (one.points, one.taken)
     assert one.total >= 0
 
@@ -163,10 +165,10 @@ def test_what_is_late_is_not_final_until_somebody_decides(code: str) -> None:
     """A pass stays open, since it may be refused; points stand, and a fail stays one."""
     score = passing(*[("task5-a", name) for name, _, _ in FAULTS], ("mha", "plain"))
     late, accepted = (replace(score, notes=(Note(one, "…"),)) for one in (code, "late-accepted"))
-    one = standing(late, EXAM)
-    assert (False, None, standing(score, EXAM).points) == (one.final, one.passed, one.points)
-    assert (True, True) == (standing(accepted, EXAM).final, standing(accepted, EXAM).passed)
-    failed = standing(replace(passing(), notes=late.notes), EXAM)
+    one = compute_standing(late, EXAM)
+    assert (False, None, compute_standing(score, EXAM).points) == (one.final, one.passed, one.points)
+    assert (True, True) == (compute_standing(accepted, EXAM).final, compute_standing(accepted, EXAM).passed)
+    failed = compute_standing(replace(passing(), notes=late.notes), EXAM)
     assert (False, False) == (failed.final, failed.passed)
 
 
@@ -179,7 +181,7 @@ def test_what_is_late_is_not_final_until_somebody_decides(code: str) -> None:
 )
 def test_bonus_questions_count_when_passed(right: list[tuple[str, str]], total: int, grade: str) -> None:
     """With 5 of 11 points a bonus question changes nothing; with 6 its 3 points do."""
-    one = standing(passing(*right, ("mha", "plain")), BONUS)
+    one = compute_standing(passing(*right, ("mha", "plain")), BONUS)
     assert (Decimal(total), Decimal(3)) == (one.total, one.bonus)
     assert (grade, grade) == grades(one)
 
@@ -187,21 +189,21 @@ def test_bonus_questions_count_when_passed(right: list[tuple[str, str]], total: 
 def test_another_version_of_the_rubric_is_never_final() -> None:
     """A result of an earlier version stays provisional, and an item without a result is open."""
     score = replace(passing(), rubric_version=2)
-    assert standing(score, EXAM).outdated
-    assert not standing(score, EXAM).final
-    shorter = standing(replace(score, rubric_version=3, items=score.items[:-1]), EXAM)
+    assert compute_standing(score, EXAM).outdated
+    assert not compute_standing(score, EXAM).final
+    shorter = compute_standing(replace(score, rubric_version=3, items=score.items[:-1]), EXAM)
     assert (False, Decimal(3)) == (shorter.final, shorter.pending)
 
 
 def late(deduction: Deduction, score: Score | None = None) -> Standing:
     """Where a late one stands: 17 points are possible."""
-    return standing(replace(score or good().score, deduction=deduction), EXAM)
+    return compute_standing(replace(score or good().score, deduction=deduction), EXAM)
 
 
 def test_what_being_late_costs_is_taken_off_exactly() -> None:
     """Percent of what is possible or of what was earned, or points; never more than there are."""
     half = middling().score
-    earned = standing(half, EXAM).earned
+    earned = compute_standing(half, EXAM).earned
     for amount, unit, taken in (
         (Decimal("33.3"), "percent", Decimal("5.661")),
         (Decimal("33.3"), "percent-of-earned", earned * Decimal("0.333")),
@@ -217,9 +219,13 @@ def test_what_being_late_costs_is_taken_off_exactly() -> None:
 def test_a_floor_leaves_what_it_says() -> None:
     """Of what was earned: where that is less already, being late takes nothing."""
     floored = Deduction(Decimal(100), "percent", Decimal(50))
-    assert Decimal("8.5") == late(floored).total == standing(good().score, EXAM).total - late(floored).late
+    assert (
+        Decimal("8.5")
+        == late(floored).total
+        == compute_standing(good().score, EXAM).total - late(floored).late
+    )
     half = passing(*[(question.id, question.items[0].id) for question in EXAM.questions[:1]])
-    earned = standing(half, EXAM).earned
+    earned = compute_standing(half, EXAM).earned
     assert earned < Decimal("8.5")
     assert (0, earned) == (late(floored, half).late, late(floored, half).total)
 
@@ -228,8 +234,8 @@ def test_a_late_one_with_open_items_has_a_range() -> None:
     """The least and the most are taken from alike; bonus points are not touched."""
     score = replace(middling().score, deduction=Deduction(Decimal(20), "percent-of-earned"))
     before, after = (
-        standing(middling().score, EXAM, given=Decimal(2)),
-        standing(score, EXAM, given=Decimal(2)),
+        compute_standing(middling().score, EXAM, bonus=Decimal(2)),
+        compute_standing(score, EXAM, bonus=Decimal(2)),
     )
     assert before.pending == after.pending > 0
     assert (before.total - 2) * Decimal("0.8") + 2 == after.total
@@ -240,7 +246,7 @@ def test_a_late_one_with_open_items_has_a_range() -> None:
 
 def test_without_a_scale_there_are_points_and_no_grade() -> None:
     """An assignment without a grading table has no grades."""
-    one = standing(good().score, rubric(""))
+    one = compute_standing(good().score, rubric(""))
     assert (Decimal(16), None, None) == (one.total, one.worst, one.best)
 
 
@@ -255,7 +261,7 @@ def test_whatever_people_decide_the_grade_lies_in_the_range(
     """Every way to decide what is open ends with a final grade between the worst and the best one."""
     items = tuple(item(*line, status, RIGHT) for line, status in zip(LINES, statuses, strict=True))
     for exam in (EXAM, BONUS):
-        before = standing(Score("ada", "exam", 3, items), exam)
+        before = compute_standing(Score("ada", "exam", 3, items), exam)
         marks = {
             ("exam", cell.name): PersonMark(
                 data.draw(st.integers(int(2 * cell.least), int(2 * cell.most))) / Decimal(2)
@@ -264,7 +270,7 @@ def test_whatever_people_decide_the_grade_lies_in_the_range(
             for cell in question.cells
             if cell.pending
         }
-        after = standing(Score("ada", "exam", 3, items), exam, marks)
+        after = compute_standing(Score("ada", "exam", 3, items), exam, marks)
         assert before.final is (not marks)
         assert after.final
         assert grades(before)[0] >= grades(after)[0] >= grades(before)[1]
@@ -275,7 +281,7 @@ def path(tmp_path: Path) -> Path:
     """A gradebook with two students."""
     found = tmp_path / "gradebook.db"
     with Gradebook(found) as book:
-        book.prepare(EXAM, {"exam": release()})
+        book.prepare_assignment(EXAM, {"exam": release()})
         for one in (good(), middling()):
             keep(book, one, EXAM, datetime.datetime(2031, 2, 3, tzinfo=datetime.UTC))
     return found
@@ -293,12 +299,12 @@ def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
         theirs.db.commit()
         total = theirs.find_submission("exam", "grace").score
     with Gradebook(path) as book:
-        marks = book.marks("exam")
+        marks = book.load_marks("exam")
     assert {
         "grace": {WHY: PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")},
         "ada": {("exam", "mha"): PersonMark(Decimal("2.5"))},
     } == marks
-    assert pytest.approx(total) == float(standing(middling().score, EXAM, marks["grace"]).total)
+    assert pytest.approx(total) == float(compute_standing(middling().score, EXAM, marks["grace"]).total)
 
 
 def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
@@ -307,8 +313,8 @@ def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
         connection.execute("UPDATE grade SET manual_score = 9e999")
     connection.close()
     with Gradebook(path) as book:
-        marks = book.marks("exam")["grace"]
-    assert standing(middling().score, EXAM) == standing(middling().score, EXAM, marks)
+        marks = book.load_marks("exam")["grace"]
+    assert compute_standing(middling().score, EXAM) == compute_standing(middling().score, EXAM, marks)
 
 
 def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
@@ -317,10 +323,10 @@ def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
         connection.execute("UPDATE grade SET manual_score = 1, needs_manual_grade = 0")
     connection.close()
     with Gradebook(path) as book:
-        book.prepare(EXAM, {"exam": release()})
-        assert standing(middling().score, EXAM, book.marks("exam")["grace"]).final
+        book.prepare_assignment(EXAM, {"exam": release()})
+        assert compute_standing(middling().score, EXAM, book.load_marks("exam")["grace"]).final
         keep(book, replace(middling(), digest="f" * 64), EXAM)
-        assert not standing(middling().score, EXAM, book.marks("exam")["grace"]).final
+        assert not compute_standing(middling().score, EXAM, book.load_marks("exam")["grace"]).final
 
 
 def test_bonus_points_of_the_course(tmp_path: Path) -> None:
@@ -363,5 +369,5 @@ def test_sums_are_exact() -> None:
     typed = {"task3-b": "0.1", "task3-b-why": "0.1", "task3-f": "0.5", "task5-a": "7.6", "mha": "0.2"}
     assert sum(float(points) for points in typed.values()) < 8.5
     marks = {("exam", cell): PersonMark(Decimal(points)) for cell, points in typed.items()}
-    one = standing(passing(), EXAM, marks)
+    one = compute_standing(passing(), EXAM, marks)
     assert (Decimal("8.5"), "4.0") == (one.points, grades(one)[0])

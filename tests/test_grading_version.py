@@ -18,7 +18,7 @@ from tests.grading.test_batch import NAME, make_course
 @pytest.fixture
 def assignment(tmp_path: Path) -> Assignment:
     """An assignment that preloads numpy, a module of rich and one of Python's."""
-    loaded = assignments.load(make_course(tmp_path / "course"), NAME)
+    loaded = assignments.load_assignment(make_course(tmp_path / "course"), NAME)
     settings = replace(loaded.rubric.assignment, preload=("numpy", "rich.table", "json"))
     return replace(loaded, rubric=replace(loaded.rubric, assignment=settings))
 
@@ -35,11 +35,11 @@ def test_raising_the_grading_version_changes_every_key(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Results are computed again, and so is what ran out of time."""
-    environment = assignment.environments()[0]
-    before = assignment.digest(), assignment.box_digest(environment)
+    environment = assignment.list_environments()[0]
+    before = assignment.compute_digest(), assignment.hash_box_contents(environment)
     monkeypatch.setattr(assignments, "GRADING_VERSION", GRADING_VERSION + 1)
-    assert assignment.digest() != before[0]
-    assert assignment.box_digest(environment) != before[1]
+    assert assignment.compute_digest() != before[0]
+    assert assignment.hash_box_contents(environment) != before[1]
 
 
 @pytest.mark.parametrize("distribution", ["numpy", "python-flint", "torch", "rich"])
@@ -47,19 +47,19 @@ def test_digest_changes_with_the_version_of_a_library(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch, distribution: str
 ) -> None:
     """What answers compute with, what compares formulas, and what the rubric preloads."""
-    before = assignment.digest()
+    before = assignment.compute_digest()
     set_distribution_version(monkeypatch, distribution)
-    assert assignment.digest() != before
-    assert f"{distribution} 99" in assignment.versions()
+    assert assignment.compute_digest() != before
+    assert f"{distribution} 99" in assignment.list_versions()
 
 
 def test_digest_changes_with_the_version_of_python(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Student code runs with the interpreter that grades."""
-    before = assignment.digest()
+    before = assignment.compute_digest()
     monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
-    assert assignment.digest() != before
+    assert assignment.compute_digest() != before
 
 
 @pytest.mark.parametrize("distribution", ["nbgrader", "typer", "sympy", "autograder"])
@@ -67,9 +67,9 @@ def test_digest_stays_with_other_distributions(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch, distribution: str
 ) -> None:
     """What is not preloaded decides nothing, and this package counts by `GRADING_VERSION` alone."""
-    before = assignment.digest()
+    before = assignment.compute_digest()
     set_distribution_version(monkeypatch, distribution)
-    assert assignment.digest() == before
+    assert assignment.compute_digest() == before
 
 
 def test_module_without_distribution_counts_by_its_content(

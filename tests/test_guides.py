@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.judging.manual import manual_options
+from autograder.checks.judging.manual import read_manual_options
 from autograder.checks.values import prose
-from autograder.messages import languages
-from autograder.rubric import Item, Question, load
-from autograder.wording import text_in
+from autograder.messages import list_languages
+from autograder.rubric import Item, Question, load_rubric
+from autograder.wording import get_text
 
 ROOT = Path(__file__).parents[1]
 LINES = [
     pytest.param(path.stem, question, item, id=f"{path.stem}: {question.id}.{item.id}")
     for path in sorted((ROOT / "rubrics").glob("*.toml"))
-    for question in load(path).questions
+    for question in load_rubric(path).questions
     for item in question.items
     if item.manual
 ]
@@ -33,10 +33,10 @@ KEYS = {
 @pytest.mark.parametrize(("name", "question", "item"), LINES)
 def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
     """A list that suggests a line has words of the answer key or of the example for full credit in it."""
-    guide = manual_options(question, item)
+    guide = read_manual_options(question, item)
     assert guide.examples is not None
     names = (item.cell, question.answer_cell, question.id)
     key = next(KEYS[name, cell] for cell in names if (name, cell) in KEYS)
-    for language in languages():
-        right = f"{key}\n{text_in(guide.examples.full, language)}"
-        assert prose.spans(right, guide.suggest) or not guide.suggest
+    for language in list_languages():
+        right = f"{key}\n{get_text(guide.examples.full, language)}"
+        assert prose.find_spans(right, guide.suggest) or not guide.suggest

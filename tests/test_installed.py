@@ -8,7 +8,7 @@ import pytest
 
 from autograder import installed
 from autograder.errors import CourseError
-from autograder.installed import EntryGroup, load, package, registered
+from autograder.installed import EntryGroup, list_entries, load_entry, name_package
 
 
 def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str]) -> EntryGroup:
@@ -21,20 +21,20 @@ def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str])
 def test_names_lead_to_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """In order; without a distribution, a package is called by its module."""
     made = group(monkeypatch, "tests.named", ("tall", "pathlib:Path"), ("low", "decimal:Decimal"))
-    assert ["low", "tall"] == list(registered(made))
-    assert "pathlib" == package(registered(made)["tall"])
+    assert ["low", "tall"] == list(list_entries(made))
+    assert "pathlib" == name_package(list_entries(made)["tall"])
     from decimal import Decimal
 
-    assert Decimal is load(made, "low")
+    assert Decimal is load_entry(made, "low")
 
 
 def test_one_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are named; the same entry found twice, as in an editable installation, is one."""
     made = group(monkeypatch, "tests.twice", ("low", "decimal:Decimal"), ("low", "decimal:Decimal"))
-    assert ["low"] == list(registered(made))
+    assert ["low"] == list(list_entries(made))
     made = group(monkeypatch, "tests.both", ("low", "decimal:Decimal"), ("low", "pathlib:Path"))
     with pytest.raises(CourseError, match="shelf 'low': two packages register it: decimal, pathlib"):
-        registered(made)
+        list_entries(made)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_what_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, name: str, 
     entries = (("low", "decimal:Decimal"), ("gone", "no.such:thing"), ("lacking", "decimal:Nothing"))
     made = group(monkeypatch, f"tests.missing.{name}", *entries)
     with pytest.raises(CourseError, match=said):
-        load(made, name)
+        load_entry(made, name)
 
 
 def test_where_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """This package itself is not installed as it should be."""
     with pytest.raises(CourseError, match="none is registered; install this package again"):
-        load(group(monkeypatch, "tests.none"), "low")
+        load_entry(group(monkeypatch, "tests.none"), "low")

@@ -18,11 +18,11 @@ from autograder.lateness import (
     PenaltyStep,
     SlipDays,
     Terms,
+    compute_day_end,
     count_days,
-    end_of_day,
-    started,
+    count_started_units,
 )
-from autograder.messages import languages
+from autograder.messages import list_languages
 from autograder.records import Deduction, Unit
 
 D = Decimal
@@ -48,13 +48,15 @@ STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep
 )
 def test_a_delay_costs_what_the_rule_says(penalty: Penalty, late: timedelta, amount: Decimal | int) -> None:
     """A unit that has begun counts whole; of steps the last one that is reached is taken; a cap holds."""
-    assert "" == penalty.fault()
-    assert Deduction(D(amount), penalty.unit) == penalty.deduction(late, started(late, DAY))
+    assert "" == penalty.find_fault()
+    assert Deduction(D(amount), penalty.unit) == penalty.compute_deduction(
+        late, count_started_units(late, DAY)
+    )
 
 
 def test_before_the_first_step_nothing_is_taken() -> None:
     """A rule may begin later than the end."""
-    assert Penalty(steps=(PenaltyStep(2, D(5)),)).deduction(2 * HOUR, 1) is None
+    assert Penalty(steps=(PenaltyStep(2, D(5)),)).compute_deduction(2 * HOUR, 1) is None
 
 
 @given(st.timedeltas(timedelta(microseconds=1), 90 * DAY), st.timedeltas(timedelta(0), 30 * DAY))
@@ -62,8 +64,8 @@ def test_later_never_costs_less(late: timedelta, more: timedelta) -> None:
     """Whatever the rule, a longer delay takes at least as much, and percent never more than all."""
     for penalty in (Penalty(per_day=D(7)), Penalty(per_hour=D(1), cap=D(30)), STEPS):
         one, other = (
-            penalty.deduction(late, started(late, DAY)),
-            penalty.deduction(late + more, started(late + more, DAY)),
+            penalty.compute_deduction(late, count_started_units(late, DAY)),
+            penalty.compute_deduction(late + more, count_started_units(late + more, DAY)),
         )
         assert one
         assert other
@@ -73,8 +75,8 @@ def test_later_never_costs_less(late: timedelta, more: timedelta) -> None:
 def test_a_rule_may_close() -> None:
     """To the last moment it is taken, and not after it; without a limit, always."""
     closing = Penalty(per_day=D(10), closed_after_hours=72)
-    assert [False, True] == [closing.closed(late) for late in (3 * DAY, 3 * DAY + timedelta(seconds=1))]
-    assert not Penalty(per_day=D(10)).closed(400 * DAY)
+    assert [False, True] == [closing.is_closed(late) for late in (3 * DAY, 3 * DAY + timedelta(seconds=1))]
+    assert not Penalty(per_day=D(10)).is_closed(400 * DAY)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +97,14 @@ def test_a_rule_may_close() -> None:
 )
 def test_a_rule_that_makes_no_sense_is_told(penalty: Penalty, fault: str) -> None:
     """Before anybody is graded by it."""
-    assert fault in penalty.fault()
+    assert fault in penalty.find_fault()
 
 
 def test_units_begin() -> None:
     """A second begins a day; a whole day is one."""
-    assert [0, 1, 1, 2] == [started(late, DAY) for late in (0 * DAY, timedelta(seconds=1), DAY, 2 * DAY)]
+    assert [0, 1, 1, 2] == [
+        count_started_units(late, DAY) for late in (0 * DAY, timedelta(seconds=1), DAY, 2 * DAY)
+    ]
 
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -161,7 +165,7 @@ def test_a_moment_lies_in_the_day_it_is_counted_in(
     moment = end.astimezone(UTC) + late
     days = count_days(end, moment, length)
     assert days >= 1
-    assert end_of_day(end, days - 1, length) < moment <= end_of_day(end, days, length)
+    assert compute_day_end(end, days - 1, length) < moment <= compute_day_end(end, days, length)
 
 
 def test_students_are_told_of_days_that_last_24_hours() -> None:
@@ -173,7 +177,7 @@ def test_students_are_told_of_days_that_last_24_hours() -> None:
         (Terms("penalty", penalty=Penalty(per_hour=D(10)), days="24-hours"), False),
         (Terms("penalty", penalty=Penalty(per_day=D(10))), False),
     ):
-        assert is_told == (said in " ".join(terms.texts("en")))
+        assert is_told == (said in " ".join(terms.describe_terms("en")))
 
 
 UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")
@@ -193,7 +197,7 @@ def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
     """Each part of it in a sentence, in every language."""
     penalty = Penalty(per_day=D(10), unit=unit, cap=D(50), floor=D(20), closed_after_hours=72)
     terms = Terms("penalty", timedelta(minutes=10), penalty, SlipDays(5, 2))
-    told = " ".join(terms.texts("en"))
+    told = " ".join(terms.describe_terms("en"))
     for part in (
         f"costs {amount} for each day",
         "never costs more than 50",
@@ -204,17 +208,17 @@ def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
         assert part in told
     assert "5 slip days" in told
     assert "At most 2 " in told
-    for language in languages():
-        assert len(terms.texts("en")) == len(terms.texts(language))
+    for language in list_languages():
+        assert len(terms.describe_terms("en")) == len(terms.describe_terms(language))
 
 
 def test_where_nothing_is_particular_nothing_is_told() -> None:
     """What a person decides, and what is refused, is told when it happens."""
-    assert () == Terms().texts("en") == Terms("refuse").texts("de")
+    assert () == Terms().describe_terms("en") == Terms("refuse").describe_terms("de")
 
 
 def test_steps_are_told() -> None:
     """In order, the first one from the end on."""
-    (told,) = Terms("penalty", penalty=STEPS).texts("en")
+    (told,) = Terms("penalty", penalty=STEPS).describe_terms("en")
     assert "5 percent of the possible points from the end on; 20 percent" in told
     assert "33.3 percent of the possible points more than 72 h after the end" in told

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from autograder.errors import RubricError
-from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, OF_ENDING, OF_MET, amount, ranges
-from autograder.messages import languages, sentences, template
+from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, OF_ENDING, OF_MET, format_limit, list_ranges
+from autograder.messages import get_template, list_languages, load_sentences
 from autograder.records import Ending, LimitKind, Limits
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 from autograder.sandbox.inside import shell
 from autograder.sandbox.outside import box, watch
 from tests.rubric.test_rubric import GOOD
@@ -36,7 +36,7 @@ OTHERS = {
 
 def limits_of(written: str) -> Limits:
     """The limits of a rubric in which these lines are written."""
-    return parse(GOOD.replace("cell_seconds = 3\n", written + "\n").encode()).assignment.limits
+    return parse_rubric(GOOD.replace("cell_seconds = 3\n", written + "\n").encode()).assignment.limits
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -60,7 +60,7 @@ def test_a_senseless_number_is_refused(name: str, written: str) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_both_ends_of_a_range_are_allowed(name: str) -> None:
     """The least and the most themselves are accepted, and what is beyond is not; the default lies between."""
-    least, most = ranges()[name]
+    least, most = list_ranges()[name]
     assert least <= getattr(Limits(), name) <= most
     memory = "\nmemory_mb = 1_048_576" if name == "scratch_mb" else ""
     memory = "\nscratch_mb = 1" if name == "memory_mb" else memory
@@ -94,13 +94,13 @@ def test_limits_that_are_no_table_are_refused() -> None:
     """The rubric's reader says what it expected."""
     written = GOOD.replace("[assignment.limits]\ncell_seconds = 3\n", "limits = 3\n")
     with pytest.raises(RubricError, match=r"limits: expected a table in \{ \}, got 3"):
-        parse(written.encode())
+        parse_rubric(written.encode())
 
 
 def test_every_ending_and_every_limit_met_has_its_number() -> None:
     """Only what is no limit has none: some endings, and a network that is not there at all."""
-    assert NO_LIMIT == {ending for ending in Ending if not amount(ending, Limits())}
-    assert [LimitKind.NETWORK] == [met for met in LimitKind if not amount(met, Limits())]
+    assert NO_LIMIT == {ending for ending in Ending if not format_limit(ending, Limits())}
+    assert [LimitKind.NETWORK] == [met for met in LimitKind if not format_limit(met, Limits())]
     assert set(FIELDS) == {*OF_ENDING.values(), *OF_MET.values()}
 
 
@@ -120,45 +120,47 @@ def test_every_ending_and_every_limit_met_has_its_number() -> None:
 )
 def test_an_amount_has_its_unit(kind: Ending | LimitKind, shown: str) -> None:
     """The same text in every language."""
-    assert shown == amount(kind, Limits())
+    assert shown == format_limit(kind, Limits())
 
 
 def test_large_and_small_amounts_are_written_out() -> None:
     """Neither an exponent nor a trailing zero."""
     limits = Limits(memory_mb=1_048_576, cell_seconds=0.5, call_seconds=7.0)
     kinds = (Ending.MEMORY, Ending.CELL_TIME, Ending.CALL_TIME)
-    assert ["1048576 MB", "0.5 s", "7 s"] == [amount(kind, limits) for kind in kinds]
+    assert ["1048576 MB", "0.5 s", "7 s"] == [format_limit(kind, limits) for kind in kinds]
 
 
 def test_every_limit_has_its_sentences() -> None:
     """One beside a question and one beside a cell, in both languages, with the number."""
     codes = [f"{place}ending.{ending}" for ending in Ending for place in ("", "cell.")]
     codes += [f"{place}limit.{met}" for met in LimitKind for place in ("", "cell.")]
-    assert [] == [code for code in codes if code not in sentences()]
+    assert [] == [code for code in codes if code not in load_sentences()]
     unlimited = {LimitKind.NETWORK.value, *(one.value for one in NO_LIMIT)}
     limited = [code for code in codes if code.rpartition(".")[2] not in unlimited]
-    texts = [template(code, language) for code in limited for language in languages()]
+    texts = [get_template(code, language) for code in limited for language in list_languages()]
     assert [] == [text for text in texts if "{limit}" not in text]
 
 
 def test_no_sentence_about_a_limit_blames() -> None:
     """Nobody reads that they did it on purpose."""
-    codes = [code for code in sentences() if code.partition(".")[0] in {"ending", "limit", "cell"}]
+    codes = [code for code in load_sentences() if code.partition(".")[0] in {"ending", "limit", "cell"}]
     assert codes
     for code in codes:
-        texts = " ".join(template(code, language) for language in languages())
+        texts = " ".join(get_template(code, language) for language in list_languages())
         assert [] == re.findall(r"(?i)attack|cheat|forbidden|malicious|verboten|angriff", texts)
 
 
 def test_the_parts_agree_on_their_constants() -> None:
     """The box and its guest flood at the same factor; the sentences name the cap on text; words are known."""
     assert FLOOD_FACTOR == shell.FLOOD_FACTOR == box.FLOOD_FACTOR
-    assert f"{box.MAX_JSON >> 20} MB" in template("ending.reply-size", "en")
+    assert f"{box.MAX_JSON >> 20} MB" in get_template("ending.reply-size", "en")
     assert {met.value for met in LimitKind} == set(watch._WORDS)
-    times = [code for code in sentences() if code.startswith(("ending.", "cell.ending.")) and "-time" in code]
+    times = [
+        code for code in load_sentences() if code.startswith(("ending.", "cell.ending.")) and "-time" in code
+    ]
     times = [code for code in times if "processor" not in code]
     assert 2 == CLOCK_FACTOR
     assert 6 == len(times)
     for code in times:
-        assert "twice" in template(code, "en"), code
-        assert "doppelt" in template(code, "de"), code
+        assert "twice" in get_template(code, "en"), code
+        assert "doppelt" in get_template(code, "de"), code

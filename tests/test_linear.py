@@ -25,7 +25,7 @@ from autograder.notebook import cell_types, closed, document, language, match, o
 from autograder.records import Cell
 from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
-from autograder.student.reading import read_number_text, read_value, vocabulary_of
+from autograder.student.reading import build_vocabulary, read_number_text, read_value
 from tests.support.pace import slowness
 
 pytestmark = pytest.mark.apart
@@ -75,28 +75,28 @@ PIECES = (
 AROUND = (("", ""), ("a", ")"), ("(", "b"))
 
 FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
-    "visible": (sanitise.printable_text, 40_000),
-    "visible, long": (lambda text: sanitise.printable_text(text, 200_000), 100_000),
+    "visible": (sanitise.to_printable_text, 40_000),
+    "visible, long": (lambda text: sanitise.to_printable_text(text, 200_000), 100_000),
     "clean_html": (sanitise.clean_html, 90_000),
-    "table_document": (sanitise.table_document, 90_000),
-    "image_uri": (lambda text: sanitise.image_uri("image/png", text), 400_000),
-    "same_form": (prose.same_form, 40_000),
-    "unwritten": (prose.unwritten, 10_000),
-    "words": (prose.words, 10_000),
-    "spans": (lambda text: prose.spans(text, ["a *", "the import", "*x*"]), 10_000),
-    "quote": (quoting.quote, 200_000),
-    "name of a closed list": (closed.normal, 2000),
-    "entries of a closed list": (lambda text: closed.entries(text, {"a"}), 2000),
-    "option of a closed list": (closed.Options({"a": "a"}.get, begun={"x": "x"}.get).read, 2000),
+    "table_document": (sanitise.build_table_document, 90_000),
+    "image_uri": (lambda text: sanitise.build_image_uri("image/png", text), 400_000),
+    "same_form": (prose.to_canonical, 40_000),
+    "unwritten": (prose.is_unwritten, 10_000),
+    "words": (prose.list_words, 10_000),
+    "spans": (lambda text: prose.find_spans(text, ["a *", "the import", "*x*"]), 10_000),
+    "quote": (quoting.quote_text, 200_000),
+    "name of a closed list": (closed.normalize_name, 2000),
+    "entries of a closed list": (lambda text: closed.split_entries(text, {"a"}), 2000),
+    "option of a closed list": (closed.Options({"a": "a"}.get, begun={"x": "x"}.get).read_entry, 2000),
     "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
-    "column": (reading.normal, 200_000),
-    "Markdown": (autograded.harmless_markdown, 100_000),
+    "column": (reading.normalise_name, 200_000),
+    "Markdown": (autograded.sanitise_markdown, 100_000),
     "comment": (sanitise.escape_markup, 16_000),
-    "compiling": (lambda text: limit_notes.compiling_notes([Cell(text)]), 200_000),
+    "compiling": (lambda text: limit_notes.list_compiling_notes([Cell(text)]), 200_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
-    "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),
-    "canonical": (match.canonical, 200_000),
+    "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
+    "canonical": (match.normalize_source, 200_000),
     "formulas": (cell_types._FORMULA.findall, 200_000),
     "words in a row": (owntexts._WORDS_APART.findall, 200_000),
     "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),
@@ -104,11 +104,14 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "names with values": (owntexts._ASSIGNED.findall, 200_000),
     "fences": (prepare._FENCED.findall, 200_000),
     "assignments": (cell_types._ASSIGNMENT.findall, 200_000),
-    "language of a cell": (lambda text: language.in_language(text, ("en", "de"), "de", "a cell"), 200_000),
+    "language of a cell": (
+        lambda text: language.select_language(text, ("en", "de"), "de", "a cell"),
+        200_000,
+    ),
     "magics": (lambda text: literal._MAGIC.sub("", text), 32_000),
-    "syntax": (literal.syntax_fault, 32_000),
-    "code": (literal.code_tree, 32_000),
-    "forbidden names": (lambda text: forbidden.mentions("softmax\n" + text, "f", ("softmax",)), 31_000),
+    "syntax": (literal.find_syntax_fault, 32_000),
+    "code": (literal.parse_code, 32_000),
+    "forbidden names": (lambda text: forbidden.find_mentions("softmax\n" + text, "f", ("softmax",)), 31_000),
 }
 
 
@@ -176,7 +179,7 @@ def test_time_grows_with_the_length_of_the_text(name: str) -> None:
 @pytest.mark.parametrize("kind", ["formula", "shape", "number"])
 def test_a_formula_is_read_with_little_work(kind: str) -> None:
     """Formulas are cut at 2000 characters; the longest are read with little work, whatever stands there."""
-    vocabulary = vocabulary_of(SYMBOLS, ["en", "de"])
+    vocabulary = build_vocabulary(SYMBOLS, ["en", "de"])
     slow = {}
     for piece in PIECES:
         for before, after in AROUND:
@@ -197,9 +200,9 @@ def test_a_formula_is_read_with_little_work(kind: str) -> None:
 def test_what_is_the_same_stays_the_same_beyond_what_is_looked_at() -> None:
     """Of a very long text the beginning counts without trifles, the rest letter for letter."""
     begin = "A word, " * 3000
-    assert prose.same_form(begin + "end") == prose.same_form(
+    assert prose.to_canonical(begin + "end") == prose.to_canonical(
         begin.upper()[: prose.MOST] + begin[prose.MOST :] + "end"
     )
-    assert prose.same_form(begin + "end") != prose.same_form(begin + "End")
-    assert prose.same_form("e\u0301") == prose.same_form("é")
-    assert prose.same_form("a" + "\u0301" * 90) != prose.same_form("a" + "\u0301" * 91)
+    assert prose.to_canonical(begin + "end") != prose.to_canonical(begin + "End")
+    assert prose.to_canonical("e\u0301") == prose.to_canonical("é")
+    assert prose.to_canonical("a" + "\u0301" * 90) != prose.to_canonical("a" + "\u0301" * 91)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.paths import files_below, files_in, is_below, meant_places, path_fault
+from autograder.paths import find_path_fault, is_below, list_files_at, list_files_below, match_expected_paths
 
 PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", "x y", "-"]), st.text())
 
@@ -16,7 +16,7 @@ PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", 
 @given(st.lists(PARTS, min_size=1, max_size=10).map("/".join))
 def test_what_is_accepted_stays_below_its_folder(path: str) -> None:
     """On every system, whatever stands in it."""
-    if path_fault(path):
+    if find_path_fault(path):
         return
     for kind in (PurePosixPath, PureWindowsPath):
         pure = kind(path)
@@ -31,7 +31,7 @@ def test_what_is_accepted_stays_below_its_folder(path: str) -> None:
 )
 def test_plain_paths_are_accepted(path: str) -> None:
     """Files and folders as courses call them."""
-    assert "" == path_fault(path)
+    assert "" == find_path_fault(path)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_plain_paths_are_accepted(path: str) -> None:
 )
 def test_others_are_refused(path: str) -> None:
     """What leads elsewhere, hides, or is written otherwise on another system."""
-    assert path_fault(path)
+    assert find_path_fault(path)
 
 
 def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) 
         (tmp_path / path).touch()
     (tmp_path / "link").symlink_to("a.txt")
     (tmp_path / "b/up").symlink_to("..")
-    assert ["a.txt", "b/c.txt"] == [path for path, _ in files_below(tmp_path)]
-    assert ["b/c.txt", "a.txt"] == [path for path, _ in files_in(tmp_path, ["b", "a.txt"])]
+    assert ["a.txt", "b/c.txt"] == [path for path, _ in list_files_below(tmp_path)]
+    assert ["b/c.txt", "a.txt"] == [path for path, _ in list_files_at(tmp_path, ["b", "a.txt"])]
 
 
 def test_a_folder_holds_itself_and_what_is_in_it() -> None:
@@ -93,7 +93,9 @@ def test_a_file_goes_where_it_alone_can_be_meant() -> None:
         (["mine.ipynb", "model (3).py"], one, ["a.ipynb", "model.py"]),
         (["mine.ipynb", "old.ipynb"], one, ["mine.ipynb", "old.ipynb"]),
     ):
-        assert dict(zip(names, placed, strict=True)) == meant_places(names, expected, is_never_notebook)
+        assert dict(zip(names, placed, strict=True)) == match_expected_paths(
+            names, expected, is_never_notebook
+        )
 
 
 def test_a_number_that_tells_files_apart_is_no_mark_of_a_copy() -> None:
@@ -122,5 +124,5 @@ def test_a_number_that_tells_files_apart_is_no_mark_of_a_copy() -> None:
         (["1.py"], ["2.py"], ["1.py"]),
         (["2 (1).py"], ["2.py"], ["2.py"]),
     ):
-        found = meant_places(names, expected, is_never_notebook)
+        found = match_expected_paths(names, expected, is_never_notebook)
         assert dict(zip(names, placed, strict=True)) == found, names

@@ -11,7 +11,7 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
@@ -141,8 +141,8 @@ def course(tmp_path: Path) -> Course:
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, "utf-8")
-    made = Course.at(tmp_path)
-    generate(made, "sizes")
+    made = Course.from_folder(tmp_path)
+    generate_release(made, "sizes")
     return made
 
 
@@ -152,7 +152,7 @@ def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
 
     A student with one misconception in each answer gets what the rubric states for it.
     """
-    assignment = assignments.load(course, "sizes")
+    assignment = assignments.load_assignment(course, "sizes")
     release = json.loads(assignment.release_bytes["sizes"])
     for one in release["cells"]:
         name = one["metadata"].get("nbgrader", {}).get("grade_id", "").removesuffix("-answer")

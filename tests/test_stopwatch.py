@@ -30,19 +30,19 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of all stopwatches meanwhile."""
     clock = Clock()
-    monkeypatch.setattr(stopwatch, "_now", clock.now)
+    monkeypatch.setattr(stopwatch, "_read_clocks", clock.now)
     return clock
 
 
 def test_a_step_within_a_step_is_taken_off(clock: Clock) -> None:
     """The outer one has what is left."""
     watch = Stopwatch()
-    with watch.step("outer"):
+    with watch.measure_step("outer"):
         clock.spend(3, 2, 1)
-        with watch.step("inner"):
+        with watch.measure_step("inner"):
             clock.spend(8, 5)
         clock.spend(1)
-    assert [("inner", StepTime(8, 5, 0)), ("outer", StepTime(4, 2, 1))] == list(watch.steps().items())
+    assert [("inner", StepTime(8, 5, 0)), ("outer", StepTime(4, 2, 1))] == list(watch.get_steps().items())
 
 
 def test_a_step_that_raises_is_counted_and_closed(clock: Clock) -> None:
@@ -53,11 +53,11 @@ def test_a_step_that_raises_is_counted_and_closed(clock: Clock) -> None:
         clock.spend(1)
         raise KeyError
 
-    with pytest.raises(KeyError), watch.step("outer"), watch.step("inner"):
+    with pytest.raises(KeyError), watch.measure_step("outer"), watch.measure_step("inner"):
         fail()
-    with watch.step("outer"):
+    with watch.measure_step("outer"):
         clock.spend(2)
-    assert {"inner": StepTime(1), "outer": StepTime(2)} == watch.steps()
+    assert {"inner": StepTime(1), "outer": StepTime(2)} == watch.get_steps()
 
 
 def test_threads_add_to_the_same_step(clock: Clock) -> None:
@@ -65,7 +65,7 @@ def test_threads_add_to_the_same_step(clock: Clock) -> None:
     watch = Stopwatch()
 
     def work() -> None:
-        with watch.step("work"):
+        with watch.measure_step("work"):
             clock.spend(4, 3)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
@@ -73,5 +73,5 @@ def test_threads_add_to_the_same_step(clock: Clock) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    watch.add("work", StepTime(0.0, 1.0, 2.0))
-    assert StepTime(8, 7, 2) == watch.steps()["work"]
+    watch.add_step("work", StepTime(0.0, 1.0, 2.0))
+    assert StepTime(8, 7, 2) == watch.get_steps()["work"]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.syntax import UNREADABLE, defines, needed, parsed
+from autograder.syntax import UNREADABLE, extract_definition, is_defined, parse_module
 
 SOURCE = "x = f(a, b)[1] + 3\n" * 300 + "y = " + "(" * 30 + "1" + "+1)" * 30
 
@@ -27,7 +27,7 @@ class Litter:
 def littering(source: str) -> ast.Module:
     """The tree, and work for the garbage collector while it is built."""
     Litter()
-    return parsed(source)
+    return parse_module(source)
 
 
 @pytest.mark.slow
@@ -49,25 +49,25 @@ def test_many_threads_at_a_time() -> None:
 def test_what_is_no_python_is_foreseen(source: str) -> None:
     """Broken and far too deep source raise what callers expect."""
     with pytest.raises(UNREADABLE):
-        parsed(source)
+        parse_module(source)
 
 
 def test_an_invalid_escape_is_silent() -> None:
     """LaTeX in an ordinary string warns nobody: warnings are errors in these tests."""
-    assert 1 == len(parsed(r'x = "\frac"').body)
+    assert 1 == len(parse_module(r'x = "\frac"').body)
 
 
 def test_what_a_name_needs_leaves_out_what_is_found_elsewhere() -> None:
     """Imports stand once; a name that is left out brings nothing it needs."""
     imports = "import math\nimport math\nfrom a import *\n"
     module = f"{imports}T = 1\ndef g():\n    return T\ndef f():\n    return math.pi + g()\n"
-    assert "import math\nfrom a import *\n\n\ndef f():\n    return math.pi + g()\n" == needed(
+    assert "import math\nfrom a import *\n\n\ndef f():\n    return math.pi + g()\n" == extract_definition(
         module, "f", {"g"}
     )
-    assert defines(module, "f")
-    assert defines(module, "T")
-    assert not defines(module, "math.pi")
-    assert not defines("def", "f")
+    assert is_defined(module, "f")
+    assert is_defined(module, "T")
+    assert not is_defined(module, "math.pi")
+    assert not is_defined("def", "f")
 
 
 def test_what_is_local_to_a_function_is_not_needed() -> None:
@@ -82,7 +82,7 @@ def test_what_is_local_to_a_function_is_not_needed() -> None:
         "        return y + len(rows)\n"
         "    return lambda x: x, z, g\n"
     )
-    found = needed(module, "f")
+    found = extract_definition(module, "f")
     assert "y = 2\n\n\nz = 3\n\n\nlimit = 5\n\n\ndef f" in found
     assert "rows = 4" not in found
     assert "x = 1" not in found
@@ -92,5 +92,5 @@ def test_what_is_local_to_a_function_is_not_needed() -> None:
 def test_lines_are_those_of_python(odd: str) -> None:
     """What else ends a line of a text ends none of a module."""
     source = f"# a{odd}b\nx = 1\n\ndef f():\n    y = x\n    return y\n"
-    assert "x = 1\n\n\ndef f():\n    y = x\n    return y\n" == needed(source, "f")
-    assert "x = 1\n" == needed("y = 2\r\nx = 1\r\n", "x")
+    assert "x = 1\n\n\ndef f():\n    y = x\n    return y\n" == extract_definition(source, "f")
+    assert "x = 1\n" == extract_definition("y = 2\r\nx = 1\r\n", "x")

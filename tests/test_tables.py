@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.tables import hint, printable_name
+from autograder.tables import escape_name, suggest_name
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from autograder.tables import hint, printable_name
 )
 def test_no_empty_name_is_listed(names: tuple[str, ...], told: str) -> None:
     """A key that may be left empty has no name for that."""
-    assert told == hint("zzz", names)
+    assert told == suggest_name("zzz", names)
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_no_empty_name_is_listed(names: tuple[str, ...], told: str) -> None:
 )
 def test_printable_name_escapes_only_what_does_not_print(name: str, shown: str) -> None:
     """Letters of people's names and paths of Windows read as they were written."""
-    assert shown == printable_name(name)
+    assert shown == escape_name(name)

@@ -10,18 +10,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.messages import languages, render
+from autograder.messages import list_languages, render_message
 from autograder.records import Deduction
 from autograder.timestamps import (
     NOTES,
     SlipUse,
     Timing,
     Window,
-    by_clock,
-    duration,
+    format_duration,
     format_moment,
-    local_moment,
     read_stamp,
+    resolve_local_time,
+    to_window_zone,
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -112,11 +112,17 @@ def test_a_missing_file_a_link_and_a_folder_are_told_apart(tmp_path: Path) -> No
 
 def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
     """An hour that happens twice, or never, is refused; those around it are read."""
-    assert timedelta(hours=2) == local_moment(datetime.fromisoformat("2026-10-25 01:59"), BERLIN).utcoffset()
-    assert timedelta(hours=1) == local_moment(datetime.fromisoformat("2026-10-25 03:00"), BERLIN).utcoffset()
+    assert (
+        timedelta(hours=2)
+        == resolve_local_time(datetime.fromisoformat("2026-10-25 01:59"), BERLIN).utcoffset()
+    )
+    assert (
+        timedelta(hours=1)
+        == resolve_local_time(datetime.fromisoformat("2026-10-25 03:00"), BERLIN).utcoffset()
+    )
     for local in ("2026-10-25 02:00", "2026-03-29 02:59"):
         with pytest.raises(ValueError, match="state the offset from UTC"):
-            local_moment(datetime.fromisoformat(local), BERLIN)
+            resolve_local_time(datetime.fromisoformat(local), BERLIN)
 
 
 @pytest.mark.parametrize(
@@ -124,15 +130,15 @@ def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
 )
 def test_lengths_of_time_are_written_in_signs(seconds: float, text: str) -> None:
     """Days of 24 hours, hours, minutes and seconds, without those that are none."""
-    assert text == duration(timedelta(seconds=seconds))
+    assert text == format_duration(timedelta(seconds=seconds))
 
 
 def test_moments_are_shown_by_the_clock_of_the_exam() -> None:
     """With the zone as the course calls it; a day that the zone does not have stays in UTC."""
     moment = datetime(2026, 2, 12, 9, 31, 5, tzinfo=UTC)
-    assert "2026-02-12 10:31:05 (Europe/Berlin)" == format_moment(by_clock(moment, WINDOW), WINDOW.zone)
+    assert "2026-02-12 10:31:05 (Europe/Berlin)" == format_moment(to_window_zone(moment, WINDOW), WINDOW.zone)
     last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
-    assert last == by_clock(last, WINDOW)
+    assert last == to_window_zone(last, WINDOW)
 
 
 TIMINGS = {
@@ -160,17 +166,17 @@ TIMINGS = {
 def test_students_and_staff_read_what_is_so(code: str) -> None:
     """A sentence in both languages and one remark, which is known by its code; none of them in time."""
     timing = TIMINGS[code]
-    (message,), notes = timing.messages() or (None,), timing.notes()
+    (message,), notes = timing.list_messages() or (None,), timing.list_notes()
     assert code == (message.code if message else "")
     assert bool(code) == bool(notes)
     for note in notes:
         assert note.code in NOTES
         assert "2026-02-12 11:30 (Europe/Berlin)" in note.text
-    for language in languages() if message else ():
+    for language in list_languages() if message else ():
         assert message
-        assert "2026-02-12 11:30 (Europe/Berlin)" in render(message, language)
+        assert "2026-02-12 11:30 (Europe/Berlin)" in render_message(message, language)
     if "12 min 5 s" in str(notes):
         assert message
-        assert "12 min 5 s" in render(message, "de")
+        assert "12 min 5 s" in render_message(message, "de")
     if code == "timing.earlier":
         assert "came 10 min after the end" in notes[0].text

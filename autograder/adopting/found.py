@@ -72,4 +72,6 @@ class FoundAssignment(Struct, frozen=True):
     @property
     def judged(self) -> Mapping[str, str]:
         """By ``question.test``: why a test cannot be judged outside the sandbox; empty texts if it can."""
-        return {f"{one.id}.{test.id}": test.outside for one in self.questions for test in one.tests}
+        return {
+            f"{question.id}.{test.id}": test.outside for question in self.questions for test in question.tests
+        }

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from msgspec.structs import replace
 
 from autograder.adopting.found import FoundTest
-from autograder.checks.judging.judgeable import imports_of, judgeable, names_bound
-from autograder.sandbox.testing import unbound_names
+from autograder.checks.judging.judgeable import explain_unjudgeable, find_bound_names, list_imports
+from autograder.sandbox.testing import find_unbound_names
 
 
 def with_reasons(
@@ -23,14 +23,16 @@ def with_reasons(
         data: files and folders next to the notebook.
         read: names that later code still reads, so that their binding by a test matters.
     """
-    names = {name for source in before for name in names_bound(source)}
+    names = {name for source in before for name in find_bound_names(source)}
     return tuple(
-        one if one.outside else replace(one, outside=judgeable(one.code, names, data, read) or "")
-        for one in tests
+        test
+        if test.outside
+        else replace(test, outside=explain_unjudgeable(test.code, names, data, read) or "")
+        for test in tests
     )
 
 
-def shadowing_names(
+def find_shadowing_names(
     tests: Iterable[FoundTest], before: Iterable[tuple[str, bool]], imports: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the names that tests use and that the notebook redefined last.
@@ -44,14 +46,14 @@ def shadowing_names(
         imports: the code cells with imports that are visible to tests: all cells except answers.
     """
     last_bound: dict[str, bool] = {}
-    given = {name for name, _, _ in imports_of(imports)}
-    taken = given | {*dir(builtins)}
+    imported = {name for name, _, _ in list_imports(imports)}
+    taken = imported | {*dir(builtins)}
     for source, is_test in before:
-        names = names_bound(source)
+        names = find_bound_names(source)
         if not is_test:  # the imports of an answer are not visible to tests otherwise
-            names |= {name for name, _, _ in imports_of([source])} - given
+            names |= {name for name, _, _ in list_imports([source])} - imported
         # The last binding counts, because the notebook runs from top to bottom.
         last_bound |= dict.fromkeys(names, is_test)
         taken |= names if is_test else set()
-    used = {name for one in tests for name in unbound_names(one.code, doctests=one.doctest)}
+    used = {name for test in tests for name in find_unbound_names(test.code, doctests=test.doctest)}
     return tuple(sorted(name for name in used & taken if last_bound.get(name) is False))

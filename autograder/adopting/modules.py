@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 _NEVER = frozenset({"IPython", "nbgrader", "otter", "pytest", "nose", "google"})
 """Tools around a notebook: small, replaced by a substitute, or not available in a sandbox."""
@@ -17,7 +17,7 @@ _OPTIMIZERS = "torch.optim"
 _MAGIC = ("%", "!", "?")
 
 
-def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def list_preloads(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the modules that sources import.
 
     Args:
@@ -27,7 +27,7 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
     Returns:
         The installed ones, for the rubric to preload; and a sentence for each missing one.
     """
-    names = dict.fromkeys(name for source in sources for name in _imported(source))
+    names = dict.fromkeys(name for source in sources for name in _find_imports(source))
     wanted = sorted(
         name
         for name in names
@@ -37,31 +37,33 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
         and not (folder / f"{name}.py").is_file()
     )
     # Only the package is searched: finding a module inside it would import the package.
-    found = {name: importlib.util.find_spec(name.partition(".")[0]) is not None for name in wanted}
+    installed = {name: importlib.util.find_spec(name.partition(".")[0]) is not None for name in wanted}
     missing = [
-        f"{name}: imported by the assignment, but not installed here" for name in wanted if not found[name]
+        f"{name}: imported by the assignment, but not installed here"
+        for name in wanted
+        if not installed[name]
     ]
-    return tuple(name for name in wanted if found[name]), tuple(missing)
+    return tuple(name for name in wanted if installed[name]), tuple(missing)
 
 
-def _imported(source: str) -> Iterator[str]:
+def _find_imports(source: str) -> Iterator[str]:
     # IPython lines are not valid Python, and would hide the imports of the whole cell.
     lines = ("" if line.lstrip().startswith(_MAGIC) else line for line in source.split("\n"))
     try:
-        tree = parsed("\n".join(lines))
+        tree = parse_module("\n".join(lines))
     except UNREADABLE:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (name for alias in node.names for name in _preloadable(alias.name))
+            yield from (name for alias in node.names for name in _list_packages(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from _preloadable(node.module)
+            yield from _list_packages(node.module)
         # torch imports its optimizers lazily, so using the attribute counts as an import.
         elif isinstance(node, ast.Attribute) and node.attr == "optim" and ast.unparse(node) == _OPTIMIZERS:
             yield _OPTIMIZERS
 
 
-def _preloadable(module: str) -> Iterator[str]:
+def _list_packages(module: str) -> Iterator[str]:
     """Yield the package of a module, and torch's optimizers if the module belongs to them."""
     yield module.partition(".")[0]
     if f"{module}.".startswith(f"{_OPTIMIZERS}."):

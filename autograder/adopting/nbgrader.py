@@ -16,14 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
-from autograder.adopting.judged import shadowing_names, with_reasons
-from autograder.adopting.modules import preloaded
+from autograder.adopting.judged import find_shadowing_names, with_reasons
+from autograder.adopting.modules import list_preloads
 from autograder.adopting.settings import read_settings
-from autograder.checks.judging.judgeable import names_read_around, names_used
+from autograder.checks.judging.judgeable import find_names_read_around, find_used_names
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, ReleaseCell, load_release
-from autograder.paths import files_below, path_fault
+from autograder.paths import find_path_fault, list_files_below
 
 SOURCES = ("source", "assignments")
 """Folders of a course with sources: the name used by nbgrader, and the name used here."""
@@ -33,7 +33,7 @@ _HIDDEN = "BEGIN HIDDEN TESTS"
 _TEST = "test"
 
 
-class _Place(Struct, frozen=True):
+class _AssignmentLocation(Struct, frozen=True):
     """One assignment of a course, before it is read."""
 
     name: str
@@ -46,14 +46,14 @@ class _Place(Struct, frozen=True):
     """Whether the folder contains sources rather than the release."""
 
 
-def assignments(course: Path) -> dict[str, Path]:
+def list_assignments(course: Path) -> dict[str, Path]:
     """Return the assignments of a course by name: the folders of their sources, or of their releases."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for top in (*SOURCES, "release"):
         for folder in sorted((course / top).glob("*")):
             if any(folder.glob("*.ipynb")):
-                found.setdefault(folder.name, folder)
-    return found
+                folders.setdefault(folder.name, folder)
+    return folders
 
 
 def read_assignment(course: Path, name: str) -> FoundAssignment:
@@ -67,54 +67,59 @@ def read_assignment(course: Path, name: str) -> FoundAssignment:
         CourseError: there is none, it has nothing to grade, or a notebook or its nbgrader metadata is not
             usable; names the cell.
     """
-    known = assignments(course)
-    if name not in known:
-        listed = ", ".join(known) or "none"
+    available = list_assignments(course)
+    if name not in available:
+        listed = ", ".join(available) or "none"
         raise CourseError(f"{course}: no assignment {name!r} in source/ or release/; found: {listed}")
-    folder = known[name]
+    folder = available[name]
     settings, remarks = read_settings(course)
     source = folder.parent.name != "release"
     release = course / "release" / name
-    place = _Place(name, folder, release, _kept_sources(course / GRADEBOOK, name), settings, source)
+    location = _AssignmentLocation(
+        name, folder, release, _read_kept_sources(course / GRADEBOOK, name), settings, source
+    )
     notes = list(remarks)
     if not source:
-        notes.append(f"release/{name}: there is no source; tests are those of the release{_hidden(place)}")
-    data, starters = _files(place, notes)
+        notes.append(
+            f"release/{name}: there is no source; tests are those of the "
+            f"release{_describe_hidden_tests(location)}"
+        )
+    data, starters = _list_files(location, notes)
     questions: list[FoundQuestion] = []
     notebooks = []
     sources: list[str] = []
     for path in sorted(folder.glob("*.ipynb")):
-        described = _loaded(path)
+        described = _load_release(path)
         notebooks.append(FoundNotebook(path.stem, data, starters))
-        questions += _questions(described, place, data, notes)
+        questions += _make_questions(described, location, data, notes)
         sources += [cell.source for cell in described.cells if cell.cell_type == "code"]
     if not questions:
         raise CourseError(f"{folder}: no cell of its notebooks carries points; expected nbgrader's metadata")
-    preload, missing = preloaded((*sources, *_modules(folder, data)), folder)
+    preload, missing = list_preloads((*sources, *_read_modules(folder, data)), folder)
     notes += missing
     return FoundAssignment(
         name,
         "nbgrader",
         tuple(notebooks),
-        _distinct(questions),
+        _make_ids_unique(questions),
         preload,
         tuple(dict.fromkeys(notes)),
         float(settings.get("ExecutePreprocessor.timeout") or 0),
     )
 
 
-def _loaded(path: Path) -> Release:
+def _load_release(path: Path) -> Release:
     try:
         return load_release(read_file(path), path.stem)
     except NotebookError as error:
         raise CourseError(f"{path}: {error}") from error
 
 
-def _hidden(place: _Place) -> str:
-    return ", with the hidden ones of the gradebook" if place.kept else ""
+def _describe_hidden_tests(location: _AssignmentLocation) -> str:
+    return ", with the hidden ones of the gradebook" if location.kept else ""
 
 
-def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str]:
+def _read_kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str]:
     """Read the cells of an assignment from the gradebook, including hidden tests."""
     if not gradebook.is_file():
         return {}
@@ -127,52 +132,63 @@ def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str
     try:
         # Read-only, so that reading can neither create nor lock a gradebook in use.
         with contextlib.closing(sqlite3.connect(f"{gradebook.resolve().as_uri()}?mode=ro", uri=True)) as book:
-            return {(one, cell): source or "" for one, cell, source in book.execute(query, (assignment,))}
+            return {
+                (notebook, cell): source or ""
+                for notebook, cell, source in book.execute(query, (assignment,))
+            }
     except sqlite3.Error:
         return {}  # not a gradebook of nbgrader: use the release without hidden tests
 
 
-def _questions(
-    described: Release, place: _Place, data: Sequence[str], notes: list[str]
+def _make_questions(
+    described: Release, location: _AssignmentLocation, data: Sequence[str], notes: list[str]
 ) -> Iterator[FoundQuestion]:
     """Return a question for each cell that carries points, in order."""
     answer, before = "", list[tuple[str, bool]]()
     code = [cell for cell in described.cells if cell.cell_type == "code"]
     plain = [cell for cell in code if not (cell.grade and cell.is_locked)]
-    given = [cell.source for cell in code if not cell.is_answer]
+    import_sources = [cell.source for cell in code if not cell.is_answer]
     for cell in described.cells:
         if cell.is_answer and not cell.grade:
             answer = cell.grade_id
         if cell.points is not None:
-            own = cell.solution or cell.task
+            is_manual = cell.solution or cell.task
             question = FoundQuestion(
-                _question_id(cell.grade_id),
+                _to_question_id(cell.grade_id),
                 described.name,
                 cell.points,
                 answer_cell=cell.grade_id
-                if own
-                else answer or _next_answer(described, cell) or cell.grade_id,
+                if is_manual
+                else answer or _find_next_answer(described, cell) or cell.grade_id,
                 cell="" if cell.grade_id[:1].isalnum() else cell.grade_id,
             )
-            if cell.cell_type == "code" and not own:
-                question = _tested(question, cell, place, notes)
+            if cell.cell_type == "code" and not is_manual:
+                question = _add_tests(question, cell, location, notes)
                 texts = [source for source, is_test in before if not is_test]
                 # Students also run the visible lines of a test, so later cells may read the names it binds.
-                later = [one for one in plain if one.number > cell.number and _HIDDEN in cell.source]
-                read = names_read_around(map(names_used, texts), (names_used(one.source) for one in later))
+                later = [
+                    later_cell
+                    for later_cell in plain
+                    if later_cell.number > cell.number and _HIDDEN in cell.source
+                ]
+                read = find_names_read_around(
+                    map(find_used_names, texts), (find_used_names(later_cell.source) for later_cell in later)
+                )
                 question = replace(
                     question,
                     tests=with_reasons(question.tests, texts, data, read),
-                    notebook_names=shadowing_names(question.tests, before, given),
+                    notebook_names=find_shadowing_names(question.tests, before, import_sources),
                 )
             yield question
         if cell.cell_type == "code":
             before.append((cell.source, cell.grade and cell.is_locked))
 
 
-def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:
+def _add_tests(
+    question: FoundQuestion, cell: ReleaseCell, location: _AssignmentLocation, notes: list[str]
+) -> FoundQuestion:
     """Add the tests to a question if they are known; without tests it is graded manually."""
-    code = _code(question.notebook, cell, place)
+    code = _find_test_code(question.notebook, cell, location)
     where = f"{question.notebook}.ipynb, cell {cell.number} ({cell.grade_id})"
     if _AUTOTEST in code:
         notes.append(
@@ -188,65 +204,80 @@ def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: li
     return replace(question, tests=(test,), after=cell.grade_id)
 
 
-def _question_id(grade_id: str) -> str:
+def _to_question_id(grade_id: str) -> str:
     """Convert a grade_id to a question's id, which must begin with a letter or a digit."""
     return grade_id if grade_id[:1].isalnum() else f"q{grade_id}"
 
 
-def _next_answer(described: Release, cell: ReleaseCell) -> str:
-    later = (one for one in described.cells if one.number > cell.number and one.is_answer and not one.grade)
-    return next((one.grade_id for one in later), "")
+def _find_next_answer(described: Release, cell: ReleaseCell) -> str:
+    later = (
+        later_cell
+        for later_cell in described.cells
+        if later_cell.number > cell.number and later_cell.is_answer and not later_cell.grade
+    )
+    return next((later_cell.grade_id for later_cell in later), "")
 
 
-def _code(notebook: str, cell: ReleaseCell, place: _Place) -> str:
+def _find_test_code(notebook: str, cell: ReleaseCell, location: _AssignmentLocation) -> str:
     """Return the test's code from the source, the gradebook, or the release if the tests are generated."""
-    if not place.source:
-        return place.kept.get((notebook, cell.grade_id), cell.source)
+    if not location.source:
+        return location.kept.get((notebook, cell.grade_id), cell.source)
     if _AUTOTEST in cell.source:
-        if kept := place.kept.get((notebook, cell.grade_id)):
+        if kept := location.kept.get((notebook, cell.grade_id)):
             return kept
-        released = place.release / f"{notebook}.ipynb"
+        released = location.release / f"{notebook}.ipynb"
         if released.is_file():
-            return next((one.source for one in _loaded(released).cells if one.grade_id == cell.grade_id), "")
+            return next(
+                (
+                    released_cell.source
+                    for released_cell in _load_release(released).cells
+                    if released_cell.grade_id == cell.grade_id
+                ),
+                "",
+            )
     return cell.source
 
 
-def _distinct(questions: Sequence[FoundQuestion]) -> tuple[FoundQuestion, ...]:
+def _make_ids_unique(questions: Sequence[FoundQuestion]) -> tuple[FoundQuestion, ...]:
     """Make the ids of questions unique: notebooks of one assignment may share ids in nbgrader."""
-    ids = [one.id for one in questions]
+    ids = [question.id for question in questions]
     return tuple(
-        replace(one, id=f"{one.notebook}.{one.id}", cell=one.cell or one.id) if ids.count(one.id) > 1 else one
-        for one in questions
+        replace(question, id=f"{question.notebook}.{question.id}", cell=question.cell or question.id)
+        if ids.count(question.id) > 1
+        else question
+        for question in questions
     )
 
 
-def _files(place: _Place, notes: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _list_files(location: _AssignmentLocation, notes: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """List the files next to the notebooks: those distributed unchanged, and those that students edit."""
-    edited = place.settings.get("Autograde.exclude_overwriting", {})
-    stated = edited.get(place.name, ()) if isinstance(edited, dict) else ()
-    starters = tuple(sorted(one for one in stated if (place.folder / one).is_file()))
+    edited = location.settings.get("Autograde.exclude_overwriting", {})
+    edited_names = edited.get(location.name, ()) if isinstance(edited, dict) else ()
+    starters = tuple(
+        sorted(file_name for file_name in edited_names if (location.folder / file_name).is_file())
+    )
     data = []
-    for entry in sorted(place.folder.iterdir()):
+    for entry in sorted(location.folder.iterdir()):
         # Hidden files and caches such as __pycache__ are not distributed.
         if entry.suffix == ".ipynb" or entry.name.startswith((".", "__")):
             continue
-        if fault := _file_fault(entry):
+        if fault := _find_file_fault(entry):
             notes.append(f"{entry.name}: not given out: {fault}")
-        elif entry.name not in starters and (entry.is_file() or dict(files_below(entry))):
+        elif entry.name not in starters and (entry.is_file() or dict(list_files_below(entry))):
             data.append(entry.name)
     return tuple(data), starters
 
 
-def _file_fault(path: Path) -> str:
-    if fault := path_fault(path.name):
+def _find_file_fault(path: Path) -> str:
+    if fault := find_path_fault(path.name):
         return fault
     # A link could point to any file of the machine, which would then be given to students.
-    if any(one.is_symlink() for one in (path, *(path.rglob("*") if path.is_dir() else ()))):
+    if any(part.is_symlink() for part in (path, *(path.rglob("*") if path.is_dir() else ()))):
         return "it is, or holds, a link"
     return ""
 
 
-def _modules(folder: Path, data: Sequence[str]) -> Iterator[str]:
+def _read_modules(folder: Path, data: Sequence[str]) -> Iterator[str]:
     """Yield the sources of the distributed modules."""
     for name in data:
         for path in (folder / name).rglob("*.py") if (folder / name).is_dir() else [folder / name]:

@@ -21,15 +21,15 @@ from msgspec.structs import replace
 
 from autograder.adopting import otter_settings
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
-from autograder.adopting.judged import shadowing_names, with_reasons
-from autograder.adopting.modules import preloaded
+from autograder.adopting.judged import find_shadowing_names, with_reasons
+from autograder.adopting.modules import list_preloads
 from autograder.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
-from autograder.adopting.otter_tests import OtterCase, Stated, cases_of_file, resolved
+from autograder.adopting.otter_tests import OtterCase, Stated, parse_test_file, resolve_points
 from autograder.errors import CourseError, NotebookError
-from autograder.notebook.document import joined, load_tree
+from autograder.notebook.document import join_source, load_tree
 from autograder.notebook.files import read_file
 from autograder.notebook.release import SCHEMA_VERSION
-from autograder.paths import path_fault
+from autograder.paths import find_path_fault
 
 _CHECK = re.compile(r"\bgrader\.check\(\s*[\"']([^\"']+)[\"']\s*\)")
 _ANSWER_TAG = "otter_answer_cell"
@@ -62,15 +62,15 @@ class _Notebook(Struct, frozen=True):
     data: tuple[str, ...] = ()
 
 
-def assignments(root: Path) -> dict[str, Path]:
+def list_assignments(root: Path) -> dict[str, Path]:
     """Return the folder of each assignment by name: notebooks of the root, and subfolders with notebooks."""
-    found = {path.stem: root for path in _own(root)}
+    folders = {path.stem: root for path in _find_notebooks(root)}
     for folder in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
         if folder.name not in {"dist", "release", "submitted", "autograded", "feedback"} and any(
-            _own(folder)
+            _find_notebooks(folder)
         ):
-            found[folder.name] = folder
-    return found
+            folders[folder.name] = folder
+    return folders
 
 
 def read_assignment(root: Path, name: str) -> FoundAssignment:
@@ -79,29 +79,45 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     Raises:
         CourseError: a notebook, an archive or a test in it is not usable; names the position.
     """
-    folder = assignments(root)[name]
+    folder = list_assignments(root)[name]
     notes: list[str] = []
     questions: list[FoundQuestion] = []
     notebooks: list[FoundNotebook] = []
     code: list[str] = []
     starts: dict[str, str] = {}
-    for one in _notebooks(folder, name if folder == root else ""):
-        notebooks.append(FoundNotebook(one.name, one.data))
-        code_of = [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
-        questions += (_judged(found, one, code_of) for found in _questions(one, notes))
+    for notebook in _read_notebooks(folder, name if folder == root else ""):
+        notebooks.append(FoundNotebook(notebook.name, notebook.data))
+        code_of = [cell.key or cell.given or "" for cell in notebook.cells if cell.cell_type == "code"]
+        questions += (
+            _add_judgement(found_question, notebook, code_of)
+            for found_question in _make_questions(notebook, notes)
+        )
         code += code_of
-        code += [case.code for question in one.questions for case in question.cases if not case.doctest]
-        if not one.key:
-            notes.append(f"{one.name}.ipynb: there is no source; tests are those of the generated autograder")
-        notes += [f"{one.name}.ipynb: {key}: not taken over" for key in _NOT_TAKEN if one.settings.get(key)]
-        notes += [f"{one.name}.ipynb: {remark}" for remark in otter_settings.remarks(one.settings)]
-        starts.setdefault(otter_settings.cell_start(one.settings), one.name)
+        code += [
+            case.code
+            for otter_question in notebook.questions
+            for case in otter_question.cases
+            if not case.doctest
+        ]
+        if not notebook.key:
+            notes.append(
+                f"{notebook.name}.ipynb: there is no source; tests are those of the generated autograder"
+            )
+        notes += [
+            f"{notebook.name}.ipynb: {key}: not taken over"
+            for key in _NOT_TAKEN
+            if notebook.settings.get(key)
+        ]
+        notes += [
+            f"{notebook.name}.ipynb: {remark}" for remark in otter_settings.list_remarks(notebook.settings)
+        ]
+        starts.setdefault(otter_settings.format_cell_start(notebook.settings), notebook.name)
     if not questions:
         raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
     # A rubric has a single cell_start for all of its notebooks.
     if len(starts) > 1:
         notes.append(f"seeds differ between notebooks; that of {next(iter(starts.values()))}.ipynb is used")
-    preload, missing = preloaded(code, folder)
+    preload, missing = list_preloads(code, folder)
     return FoundAssignment(
         name,
         "otter",
@@ -113,137 +129,147 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     )
 
 
-def _judged(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -> FoundQuestion:
+def _add_judgement(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -> FoundQuestion:
     """Add to a question how its tests can be judged, from the cells before and after them."""
     checked = [
-        cell.role == "check" and grade_id(cell.question) == question.id
+        cell.role == "check" and to_grade_id(cell.question) == question.id
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
-    at = checked.index(True) if True in checked else len(code)
-    before = [(source, False) for source in code[:at]]
-    given = [cell.given or "" for cell in notebook.cells if cell.cell_type == "code"]
+    check_index = checked.index(True) if True in checked else len(code)
+    before = [(source, False) for source in code[:check_index]]
+    student_sources = [cell.given or "" for cell in notebook.cells if cell.cell_type == "code"]
     return replace(
         question,
-        tests=with_reasons(question.tests, code[:at], notebook.data),  # otter tests use a copy of the names
-        notebook_names=shadowing_names(question.tests, before, given),
+        tests=with_reasons(
+            question.tests, code[:check_index], notebook.data
+        ),  # otter tests use a copy of the names
+        notebook_names=find_shadowing_names(question.tests, before, student_sources),
     )
 
 
-def key(folder: Path, notebook: str) -> bytes:
+def build_answer_key(folder: Path, notebook: str) -> bytes:
     """Return the answer key of a notebook, with ids.
 
     Raises:
         CourseError: there is no source.
     """
-    found = _notebook(folder, notebook)
-    if not found.key:
+    document = _read_notebook(folder, notebook)
+    if not document.key:
         raise CourseError(f"{folder}: there is no source of {notebook!r}, so nothing sits as its answer key")
-    return _written(found, [cell.key for cell in found.cells])
+    return _dump_notebook(document, [cell.key for cell in document.cells])
 
 
-def released(folder: Path, notebook: str) -> bytes:
+def build_student_notebook(folder: Path, notebook: str) -> bytes:
     """Return the students' version of a notebook, with ids.
 
     Raises:
         CourseError: it is not there, or not usable.
     """
-    found = _notebook(folder, notebook)
-    return _written(found, [cell.given for cell in found.cells])
+    document = _read_notebook(folder, notebook)
+    return _dump_notebook(document, [cell.given for cell in document.cells])
 
 
-def _own(folder: Path) -> Iterator[Path]:
+def _find_notebooks(folder: Path) -> Iterator[Path]:
     """Yield otter's notebooks in a folder: sources, or else the notebooks generated for students."""
-    sources = [path for path in sorted(folder.glob("*.ipynb")) if is_source(_tree(path))]
-    yield from sources or (sorted((folder / "dist" / "student").glob("*.ipynb")) if _archives(folder) else ())
+    sources = [path for path in sorted(folder.glob("*.ipynb")) if is_source(_load_tree(path))]
+    yield from sources or (
+        sorted((folder / "dist" / "student").glob("*.ipynb")) if _list_archives(folder) else ()
+    )
 
 
-def _archives(folder: Path) -> list[Path]:
+def _list_archives(folder: Path) -> list[Path]:
     return sorted((folder / "dist" / "autograder").glob("*.zip"))
 
 
-def archive(folder: Path, notebook: str) -> Path:
+def find_archive(folder: Path, notebook: str) -> Path:
     """Return the generated autograder of a notebook.
 
     Raises:
         CourseError: there is none.
     """
-    found = _archives(folder)
-    if not found:
+    archives = _list_archives(folder)
+    if not archives:
         raise CourseError(
             f"{folder / 'dist' / 'autograder'}: no autograder (.zip) of {notebook!r} lies there"
         )
-    return next((one for one in found if one.stem.startswith(f"{notebook}-")), found[0])
+    return next((path for path in archives if path.stem.startswith(f"{notebook}-")), archives[0])
 
 
-def _notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
-    yield from (_notebook(folder, path.stem) for path in _own(folder) if only in {"", path.stem})
+def _read_notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
+    yield from (
+        _read_notebook(folder, path.stem) for path in _find_notebooks(folder) if only in {"", path.stem}
+    )
 
 
-def _notebook(folder: Path, name: str) -> _Notebook:
-    path = next((one for one in _own(folder) if one.stem == name), folder / f"{name}.ipynb")
-    tree = _tree(path)
+def _read_notebook(folder: Path, name: str) -> _Notebook:
+    path = next((entry for entry in _find_notebooks(folder) if entry.stem == name), folder / f"{name}.ipynb")
+    tree = _load_tree(path)
     student = folder / "dist" / "student" / f"{name}.ipynb"
     if path.parent != folder:
-        return _generated(folder, name, tree)
+        return _read_generated(folder, name, tree)
     source = read_source(tree, path.name)
     questions = tuple(
-        _Question(one.name, one.settings.get("points"), one.cases, bool(one.settings.get("all_or_nothing")))
-        for one in source.questions
-        if one.cases or one.settings.get("manual")
+        _Question(
+            entry.name, entry.settings.get("points"), entry.cases, bool(entry.settings.get("all_or_nothing"))
+        )
+        for entry in source.questions
+        if entry.cases or entry.settings.get("manual")
     )
     # ``otter assign`` inserts this cell unless the setting ``init_cell`` is false.
     first = f'# Initialize Otter\nimport otter\ngrader = otter.Notebook("{path.name}")'
     if source.settings.get("init_cell", True):
         source = replace(source, cells=(SourceCell("code", first, first), *source.cells))
-    cells = _with_ids_of(source, _tree(student)) if student.is_file() else source.cells
-    data = tuple(one for one in source.settings.get("files") or () if not path_fault(str(one)))
+    cells = _copy_student_ids(source, _load_tree(student)) if student.is_file() else source.cells
+    data = tuple(entry for entry in source.settings.get("files") or () if not find_path_fault(str(entry)))
     return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), key=True, data=data)
 
 
-def _generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
+def _read_generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
     """Read generated output: the students' notebook, and the tests in the autograder's archive."""
     tests: list[tuple[str, str]] = []
-    for archive in _archives(folder):
-        tests += _files_of_tests(archive)
-    questions = tuple(_Question(*_in_order(cases_of_file(text, place))) for place, text in tests)
+    for archive in _list_archives(folder):
+        tests += _read_test_files(archive)
+    questions = tuple(_Question(*_order_fields(parse_test_file(text, label))) for label, text in tests)
     cells = []
     for raw in tree["cells"]:
-        text = joined(raw.get("source", "")) or ""
-        asked = _CHECK.search(text)
+        text = join_source(raw.get("source", "")) or ""
+        check = _CHECK.search(text)
         answers = _ANSWER_TAG in (raw.get("metadata", {}).get("tags") or ())
-        role: Role = "check" if asked and raw["cell_type"] == "code" else "answer" if answers else ""
+        role: Role = "check" if check and raw["cell_type"] == "code" else "answer" if answers else ""
         cells.append(
             SourceCell(
-                raw["cell_type"], None, text, role, asked.group(1) if asked else "", str(raw.get("id") or "")
+                raw["cell_type"], None, text, role, check.group(1) if check else "", str(raw.get("id") or "")
             )
         )
-    owned = _owned(cells, {one.name for one in questions})
-    known = {one.name for one in questions}
+    owned = _assign_answers(cells, {entry.name for entry in questions})
+    tested = {entry.name for entry in questions}
     manual = tuple(
         _Question(cell.question, None, ())
         for cell in owned
-        if cell.role == "answer" and cell.question not in known
+        if cell.role == "answer" and cell.question not in tested
     )
     beside = sorted(path.name for path in (folder / "dist" / "student").iterdir())
     data = tuple(
-        one for one in beside if not one.endswith(".ipynb") and one != "tests" and not path_fault(one)
+        entry
+        for entry in beside
+        if not entry.endswith(".ipynb") and entry != "tests" and not find_path_fault(entry)
     )
     every = (*questions, *dict.fromkeys(manual))
-    settings = {"generate": next(filter(None, map(_config_of, _archives(folder))), {})}
+    settings = {"generate": next(filter(None, map(_read_config, _list_archives(folder))), {})}
     return _Notebook(name, owned, every, settings, tree.get("metadata", {}), key=False, data=data)
 
 
-def _in_order(
+def _order_fields(
     read: tuple[str, Stated, bool, tuple[OtterCase, ...]],
 ) -> tuple[str, Stated, tuple[OtterCase, ...], bool]:
     name, points, all_or_nothing, cases = read
     return name, points, cases, all_or_nothing
 
 
-def _owned(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, ...]:
+def _assign_answers(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, ...]:
     """Assign answers to questions: that of the next check, or a new one that is graded manually."""
-    found: list[SourceCell] = []
+    assigned: list[SourceCell] = []
     following, number = "", 0
     # Backwards, because an answer belongs to the check that follows it.
     for cell in reversed(cells):
@@ -254,11 +280,11 @@ def _owned(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, .
             number += written
             name = f"written-{number}" if written else following
             cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, name, cell.id)  # noqa: PLW2901
-        found.append(cell)
-    return tuple(reversed(found))
+        assigned.append(cell)
+    return tuple(reversed(assigned))
 
 
-def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
+def _read_test_files(archive: Path) -> Iterator[tuple[str, str]]:
     try:
         with zipfile.ZipFile(archive) as packed:
             for entry in packed.infolist():
@@ -269,51 +295,55 @@ def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
         raise CourseError(f"{archive}: cannot be unpacked: {error}") from error
 
 
-def _config_of(archive: Path) -> dict[str, Any]:
+def _read_config(archive: Path) -> dict[str, Any]:
     """Read the grading settings of otter_config.json in an autograder."""
     try:
         with zipfile.ZipFile(archive) as packed:
             entry = packed.getinfo("otter_config.json")
-            found = json.loads(packed.read(entry)) if entry.file_size <= _MOST_TESTS else {}
+            config = json.loads(packed.read(entry)) if entry.file_size <= _MOST_TESTS else {}
     except KeyError:
         return {}
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise CourseError(f"{archive}: otter_config.json cannot be read: {error}") from error
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
-def _with_ids_of(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
+def _copy_student_ids(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
     """Return the cells of a source with the ids of the students' cells if texts and order agree."""
-    left = [(joined(raw.get("source", "")) or "", str(raw.get("id") or "")) for raw in student["cells"]]
-    found = []
+    left = [(join_source(raw.get("source", "")) or "", str(raw.get("id") or "")) for raw in student["cells"]]
+    cells = []
     for cell in source.cells:
-        at = next((at for at, (text, _) in enumerate(left) if text == cell.given), None)
-        if at is not None and left[at][1]:
-            cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, cell.question, left[at][1])  # noqa: PLW2901
+        index = next((index for index, (text, _) in enumerate(left) if text == cell.given), None)
+        if index is not None and left[index][1]:
+            cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, cell.question, left[index][1])  # noqa: PLW2901
             # Each id is used once and in order, also if several cells have the same text.
-            del left[: at + 1]
-        found.append(cell)
-    return tuple(found)
+            del left[: index + 1]
+        cells.append(cell)
+    return tuple(cells)
 
 
-def _questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]:
-    for one in notebook.questions:
-        place = f"{notebook.name}.ipynb, question {one.name}"
-        identifier = grade_id(one.name)
-        own = [cell for cell in notebook.cells if cell.question == one.name and cell.given is not None]
-        if not own:
-            notes.append(f"{place}: not taken over: no cell of the notebook belongs to it")
-        elif not one.cases:
+def _make_questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]:
+    for question in notebook.questions:
+        label = f"{notebook.name}.ipynb, question {question.name}"
+        identifier = to_grade_id(question.name)
+        question_cells = [
+            cell for cell in notebook.cells if cell.question == question.name and cell.given is not None
+        ]
+        if not question_cells:
+            notes.append(f"{label}: not taken over: no cell of the notebook belongs to it")
+        elif not question.cases:
             points = (
-                Decimal(str(one.points or 0)) if isinstance(one.points, int | float | None) else Decimal(0)
+                Decimal(str(question.points or 0))
+                if isinstance(question.points, int | float | None)
+                else Decimal(0)
             )
             if not points:
-                notes.append(f"{place}: states no points for a person to give; set them in the rubric")
+                notes.append(f"{label}: states no points for a person to give; set them in the rubric")
             yield FoundQuestion(identifier, notebook.name, points, answer_cell=identifier)
         else:
-            total, tests = resolved(one.cases, one.points, place)
-            check = next((cell for cell in own if cell.role == "check"), None)
-            answered = any(cell.role == "answer" for cell in own)
+            total, tests = resolve_points(question.cases, question.points, label)
+            check = next((cell for cell in question_cells if cell.role == "check"), None)
+            answered = any(cell.role == "answer" for cell in question_cells)
             yield FoundQuestion(
                 identifier,
                 notebook.name,
@@ -321,19 +351,19 @@ def _questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]
                 tests,
                 answer_cell=identifier,
                 after=(f"{identifier}-check" if answered else identifier) if check else "",
-                all_or_nothing=one.all_or_nothing,
+                all_or_nothing=question.all_or_nothing,
             )
 
 
-def grade_id(name: str) -> str:
+def to_grade_id(name: str) -> str:
     """Convert a question's name to a grade_id that nbgrader allows."""
     bare = _NO_ID.sub("-", name)
     return bare if bare[:1].isalnum() else f"q{bare}"
 
 
-def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
+def _dump_notebook(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
     """Serialise a notebook with nbgrader's metadata in the cells that matter."""
-    points = {found.id: found.points for found in _questions(notebook, [])}
+    points = {question.id: question.points for question in _make_questions(notebook, [])}
     seen: dict[str, int] = {}
     cells: list[dict[str, Any]] = []
     for number, (cell, source) in enumerate(zip(notebook.cells, sources, strict=True), start=1):
@@ -341,7 +371,7 @@ def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
             continue
         # alike.
         # Called before the check for omitted cells: it counts answers, and both versions must number alike.
-        flags = _flags(cell, points, seen)
+        flags = _make_flags(cell, points, seen)
         if source is None:
             continue
         raw = {
@@ -366,9 +396,9 @@ def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
     return (json.dumps(tree, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def _flags(cell: SourceCell, points: Mapping[str, Decimal], seen: dict[str, int]) -> dict[str, Any]:
+def _make_flags(cell: SourceCell, points: Mapping[str, Decimal], seen: dict[str, int]) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell; a question's first answer has the points, or else its check."""
-    name = grade_id(cell.question) if cell.question else ""
+    name = to_grade_id(cell.question) if cell.question else ""
     if name not in points or not cell.role:
         return {}
     flags = {"schema_version": SCHEMA_VERSION, "task": False}
@@ -389,7 +419,7 @@ def _flags(cell: SourceCell, points: Mapping[str, Decimal], seen: dict[str, int]
     }
 
 
-def _tree(path: Path) -> dict[str, Any]:
+def _load_tree(path: Path) -> dict[str, Any]:
     try:
         return load_tree(read_file(path), [])
     except NotebookError as error:

@@ -19,9 +19,9 @@ _BEGIN = re.compile(r".*# BEGIN PLUGIN(?: (EXPORT))?\s*$")
 _END = re.compile(r".*# END PLUGIN\s*$")
 
 
-def cell_start(settings: Mapping[str, Any]) -> str:
+def format_cell_start(settings: Mapping[str, Any]) -> str:
     """Return the line that otter runs at the start of each cell during grading; empty if there is none."""
-    graded, seeds = _graded(settings), _table(settings, "seed")
+    graded, seeds = _get_grading_settings(settings), _get_table(settings, "seed")
     variable = seeds.get("variable") or graded.get("seed_variable")
     seed = seeds.get("autograder_value") if seeds.get("variable") else graded.get("seed")
     # The values end up in code, so only integers and identifiers are accepted. bool is a subclass of int.
@@ -32,9 +32,9 @@ def cell_start(settings: Mapping[str, Any]) -> str:
     return f"{variable} = {seed}" if str(variable).isidentifier() else ""
 
 
-def with_students_seed(source: str, settings: Mapping[str, Any]) -> str:
+def set_student_seed(source: str, settings: Mapping[str, Any]) -> str:
     """Return a cell as students get it: the seed variable has the students' value."""
-    seeds = _table(settings, "seed")
+    seeds = _get_table(settings, "seed")
     variable, value = seeds.get("variable"), seeds.get("student_value")
     if not variable or not isinstance(value, int):
         return source
@@ -43,20 +43,20 @@ def with_students_seed(source: str, settings: Mapping[str, Any]) -> str:
     return assigned.sub(rf"\g<1>{variable} = {value}", source)
 
 
-def remarks(settings: Mapping[str, Any]) -> Iterator[str]:
+def list_remarks(settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield the settings that are not adopted, with the reason."""
-    seeds = _table(settings, "seed")
-    if settings.get("seed") and not cell_start(settings):
+    seeds = _get_table(settings, "seed")
+    if settings.get("seed") and not format_cell_start(settings):
         got = f"variable {seeds.get('variable')!r}, autograder_value {seeds.get('autograder_value')!r}"
         yield f"seed: not taken over: expected a name and a whole number, got {got}"
-    stated = [*_list(settings, "plugins"), *_list(_graded(settings), "plugins")]
+    plugins = [*_get_list(settings, "plugins"), *_get_list(_get_grading_settings(settings), "plugins")]
     for plugin in dict.fromkeys(
-        str(next(iter(one), "")) if isinstance(one, dict) else str(one) for one in stated
+        str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in plugins
     ):
         yield f"plugins: {plugin}: not run: {_PLUGINS.get(plugin.rpartition('.')[2], _OTHER)}"
 
 
-def without_plugins(source: str, place: str) -> str:
+def replace_plugins(source: str, label: str) -> str:
     """Replace plugin blocks in a cell by the calls that otter generates; during grading they have no effect.
 
     Raises:
@@ -66,10 +66,10 @@ def without_plugins(source: str, place: str) -> str:
     block: list[str] | None = None
     call = ""
     for line in source.split("\n"):
-        if block is None and (begun := _BEGIN.match(line)):
-            block, call = [], "add_plugin_files" if begun.group(1) else "run_plugin"
+        if block is None and (begin_match := _BEGIN.match(line)):
+            block, call = [], "add_plugin_files" if begin_match.group(1) else "run_plugin"
         elif block is not None and _END.match(line):
-            table = read_yaml("\n".join(block), place)
+            table = read_yaml("\n".join(block), label)
             words = [f'"{table.get("plugin", "")}"', *map(str, table.get("args") or ())]
             words += [f"{key}={value}" for key, value in (table.get("kwargs") or {}).items()]
             kept.append(f"grader.{call}({', '.join(words)})")
@@ -81,16 +81,16 @@ def without_plugins(source: str, place: str) -> str:
     return "\n".join([*kept, *(block or ())])
 
 
-def _graded(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_grading_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the grading settings: ``generate``, or otter_config.json of an archive."""
-    return _table(settings, "generate")
+    return _get_table(settings, "generate")
 
 
-def _table(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
+def _get_table(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = settings.get(name)
+    return value if isinstance(value, dict) else {}
 
 
-def _list(settings: Mapping[str, Any], name: str) -> list[Any]:
-    found = settings.get(name)
-    return found if isinstance(found, list) else []
+def _get_list(settings: Mapping[str, Any], name: str) -> list[Any]:
+    value = settings.get(name)
+    return value if isinstance(value, list) else []

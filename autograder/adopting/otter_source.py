@@ -12,11 +12,11 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.adopting.otter_settings import with_students_seed, without_plugins
-from autograder.adopting.otter_tests import OtterCase, case_of_cell
+from autograder.adopting.otter_settings import replace_plugins, set_student_seed
+from autograder.adopting.otter_tests import OtterCase, parse_cell
 from autograder.adopting.yaml_text import read_yaml
 from autograder.errors import CourseError
-from autograder.notebook.document import joined
+from autograder.notebook.document import join_source
 
 CONFIG = re.compile(r"#\s+assignment\s+config\b", re.IGNORECASE)
 RESPONSE = "_Type your answer here, replacing this text._"
@@ -64,26 +64,26 @@ class OtterSource(Struct, frozen=True):
 
 def is_source(tree: dict[str, Any]) -> bool:
     """Decide whether a notebook is an otter source."""
-    return any(kind == "raw" and CONFIG.match(text) for kind, text, _ in _cells(tree))
+    return any(kind == "raw" and CONFIG.match(text) for kind, text, _ in _split_cells(tree))
 
 
-def read_source(tree: dict[str, Any], place: str) -> OtterSource:
+def read_source(tree: dict[str, Any], label: str) -> OtterSource:
     """Parse a source notebook.
 
     Args:
         tree: its JSON.
-        place: its name, for errors.
+        label: its name, for errors.
 
     Raises:
         CourseError: a block is not closed or not allowed in its position, or a setting is not YAML.
     """
-    reader = _SourceReader(place)
-    for number, (kind, text, raw) in enumerate(_cells(tree), start=1):
-        reader.take(kind, text, raw, f"{place}, cell {number}")
-    return reader.finished()
+    reader = _SourceReader(label)
+    for number, (kind, text, raw) in enumerate(_split_cells(tree), start=1):
+        reader.take_cell(kind, text, raw, f"{label}, cell {number}")
+    return reader.finish_source()
 
 
-def without_solution(source: str) -> str:
+def strip_solution(source: str) -> str:
     """Return the students' version of a cell with a solution."""
     kept: list[str] = []
     inside = False
@@ -97,21 +97,21 @@ def without_solution(source: str) -> str:
         if inside:
             continue
         shown = line
-        if begun := _BLOCK.match(line):
+        if begin_match := _BLOCK.match(line):
             inside = True
-            if begun.group(2):
+            if begin_match.group(2):
                 continue
-            shown = f"{begun.group(1)}..."
+            shown = f"{begin_match.group(1)}..."
         # Assignments first: the general pattern would also remove the name on the left.
         for pattern, end in ((_ASSIGNED, " ..."), (_LINE, "...")):
-            if found := pattern.match(shown):
-                shown = f"{found.group(1)}{end}"
+            if match := pattern.match(shown):
+                shown = f"{match.group(1)}{end}"
                 break
         kept.append(shown)
     return "\n".join(kept)
 
 
-def without_ignored(source: str) -> str:
+def strip_ignored_lines(source: str) -> str:
     """Remove the lines that are only for the author of the source."""
     kept: list[str] = []
     inside = False
@@ -126,10 +126,10 @@ def without_ignored(source: str) -> str:
     return "\n".join(kept)
 
 
-def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _split_cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield type, text and JSON of each cell; fenced settings in a Markdown cell count as separate cells."""
     for raw in tree.get("cells", ()):
-        text = joined(raw.get("source", "")) or ""
+        text = join_source(raw.get("source", "")) or ""
         if raw.get("cell_type") != "markdown" or not _FENCE.search(text):
             yield str(raw.get("cell_type")), text, raw
             continue
@@ -142,8 +142,8 @@ def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
 class _SourceReader:
     """Reads the cells of a source in order."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, label: str) -> None:
+        self._place = label
         self._settings: dict[str, Any] = {}
         self._cells: list[SourceCell] = []
         self._questions: list[SourceQuestion] = []
@@ -158,44 +158,44 @@ class _SourceReader:
         self._answers: list[int] = []
         """The cells in which students answer the present question."""
 
-    def take(self, kind: str, text: str, raw: dict[str, Any], place: str) -> None:
+    def take_cell(self, kind: str, text: str, raw: dict[str, Any], label: str) -> None:
         """Process one cell."""
         if _IGNORED.match(text):
             return
         if kind == "raw" and CONFIG.match(text):
-            self._settings |= read_yaml(text, place)
-        elif kind == "raw" and (found := _BOUNDARY.match(text)):
-            edge, block = found.group(1).lower(), found.group(2).lower()
-            (self._begin if edge == "begin" else self._end)(block, text, place)
+            self._settings |= read_yaml(text, label)
+        elif kind == "raw" and (match := _BOUNDARY.match(text)):
+            edge, block = match.group(1).lower(), match.group(2).lower()
+            (self._begin_block if edge == "begin" else self._end_block)(block, text, label)
         elif self._blocks[-1:] == ["tests"]:
-            self._test(text, raw, place)
+            self._add_test(text, raw, label)
         else:
-            self._plain(kind, text, str(raw.get("id") or ""))
+            self._add_cell(kind, text, str(raw.get("id") or ""))
 
-    def finished(self) -> OtterSource:
+    def finish_source(self) -> OtterSource:
         """Return the parsed notebook."""
         if self._blocks:
             raise CourseError(f"{self._place}: # BEGIN {self._blocks[-1].upper()} has no end")
         return OtterSource(self._settings, tuple(self._cells), tuple(self._questions))
 
-    def _begin(self, block: str, text: str, place: str) -> None:
+    def _begin_block(self, block: str, text: str, label: str) -> None:
         # Blocks nest exactly one level deep: a question, and in it prompts, solutions or tests.
         if (block == "question") == bool(self._blocks) or len(self._blocks) > 1:
-            raise CourseError(f"{place}: # BEGIN {block.upper()} may not stand here")
+            raise CourseError(f"{label}: # BEGIN {block.upper()} may not stand here")
         if block == "question":
-            self._question = read_yaml(text, place)
+            self._question = read_yaml(text, label)
             if not self._question.get("name"):
-                raise CourseError(f"{place}: a question needs a name")
+                raise CourseError(f"{label}: a question needs a name")
             self._cases, self._answers, self._written, self._prompted = [], [], [], False
         elif block == "solution" and not self._prompted:
             self._answer_at = len(self._cells)
         self._prompted = self._prompted or block == "prompt"
         self._blocks.append(block)
 
-    def _end(self, block: str, text: str, place: str) -> None:
+    def _end_block(self, block: str, text: str, label: str) -> None:
         del text
         if self._blocks[-1:] != [block]:
-            raise CourseError(f"{place}: # END {block.upper()} without its beginning")
+            raise CourseError(f"{label}: # END {block.upper()} without its beginning")
         self._blocks.pop()
         if block == "solution" and self._written:
             self._write_answer()
@@ -205,17 +205,19 @@ class _SourceReader:
                 check = f'grader.check("{name}")'
                 self._cells.append(SourceCell("code", check, check, "check", name))
             elif self._cases and not self._answers:
-                self._carry_points(name)
+                self._attach_points(name)
             self._questions.append(SourceQuestion(name, self._question, tuple(self._cases)))
 
-    def _carry_points(self, name: str) -> None:
+    def _attach_points(self, name: str) -> None:
         """Attach points of a question without check and solution to its last code cell or a new cell."""
-        own = [
-            at for at, cell in enumerate(self._cells) if cell.question == name and cell.cell_type == "code"
+        positions = [
+            position
+            for position, cell in enumerate(self._cells)
+            if cell.question == name and cell.cell_type == "code"
         ]
-        if own:
-            given = self._cells[own[-1]]
-            self._cells[own[-1]] = replace(given, role="answer")
+        if positions:
+            last_cell = self._cells[positions[-1]]
+            self._cells[positions[-1]] = replace(last_cell, role="answer")
         else:
             remark = f"# {name} is tested when the notebook is graded."
             self._cells.append(SourceCell("code", remark, remark, "points", name))
@@ -223,7 +225,7 @@ class _SourceReader:
     def _write_answer(self) -> None:
         """Put Markdown solutions into the answer cell of students: the prompt, or a new cell."""
         key, self._written = "\n\n".join(self._written), []
-        prompts = [at for at in self._answers if self._cells[at].cell_type == "markdown"]
+        prompts = [position for position in self._answers if self._cells[position].cell_type == "markdown"]
         name = str(self._question["name"])
         if prompts:
             shown = self._cells[prompts[0]]
@@ -232,37 +234,37 @@ class _SourceReader:
             self._cells.insert(self._answer_at, SourceCell("markdown", key, RESPONSE, "answer", name))
             self._prompted = True
 
-    def _test(self, text: str, raw: dict[str, Any], place: str) -> None:
+    def _add_test(self, text: str, raw: dict[str, Any], label: str) -> None:
         tests = self._settings.get("tests") or {}
         ok_format = bool(tests.get("ok_format", True)) if isinstance(tests, dict) else True
-        self._cases.append(case_of_cell(text, _output(raw), ok_format=ok_format, place=place))
+        self._cases.append(parse_cell(text, _join_output(raw), ok_format=ok_format, label=label))
 
-    def _plain(self, kind: str, text: str, identifier: str) -> None:
+    def _add_cell(self, kind: str, text: str, identifier: str) -> None:
         block = self._blocks[-1] if self._blocks else ""
         name = str(self._question["name"]) if self._blocks else ""
-        text = without_plugins(without_ignored(text), self._place)
+        text = replace_plugins(strip_ignored_lines(text), self._place)
         if block == "solution" and kind == "markdown":
             self._written.append(text)
             return
-        bare = without_solution(text) if kind == "code" and self._strips(block) else text
+        bare = strip_solution(text) if kind == "code" and self._should_strip(block) else text
         role: Role = "answer" if block in {"solution", "prompt"} else ""
         if role:
             self._answers.append(len(self._cells))
-        bare = with_students_seed(bare, self._settings) if kind == "code" else bare
+        bare = set_student_seed(bare, self._settings) if kind == "code" else bare
         self._cells.append(SourceCell(kind, text, bare, role, name, identifier))
 
-    def _strips(self, block: str) -> bool:
+    def _should_strip(self, block: str) -> bool:
         return block == "solution" or bool(self._settings.get("strip_solutions_from_all_cells"))
 
 
-def _output(raw: dict[str, Any]) -> str:
+def _join_output(raw: dict[str, Any]) -> str:
     """Return the output below a cell, concatenated as otter does."""
-    found = ""
-    for one in raw.get("outputs", ()):
-        found += _text(one.get("text", ""))
-        found += _text((one.get("data") or {}).get("text/plain", ""))
-    return found
+    text = ""
+    for output in raw.get("outputs", ()):
+        text += _join_text(output.get("text", ""))
+        text += _join_text((output.get("data") or {}).get("text/plain", ""))
+    return text
 
 
-def _text(value: str | Sequence[str]) -> str:
+def _join_text(value: str | Sequence[str]) -> str:
     return value if isinstance(value, str) else "".join(value)

@@ -14,7 +14,7 @@ PeerMarks = Mapping[str, Mapping[str, float]]
 """By student and by grade cell (nbgrader) or question (otter). Answers without a mark are missing."""
 
 
-def gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
+def read_gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
     """Read the automatic marks from a gradebook of nbgrader.
 
     Raises:
@@ -40,7 +40,7 @@ def gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
     return marks
 
 
-def results_marks(path: Path) -> Mapping[str, float]:
+def read_results_marks(path: Path) -> Mapping[str, float]:
     """Read the marks of each question from a results.json. Points of a question's cases are added up.
 
     Raises:
@@ -48,12 +48,12 @@ def results_marks(path: Path) -> Mapping[str, float]:
     """
     try:
         tests = json.loads(path.read_bytes())["tests"]
-        found: dict[str, float] = {}
-        for one in tests:
+        marks: dict[str, float] = {}
+        for test in tests:
             # otter names a case "question - case"; "Public Tests" is a summary.
-            name = str(one.get("name", "")).partition(" - ")[0]
-            if name != "Public Tests" and one.get("score") is not None:
-                found[name] = found.get(name, 0.0) + float(one["score"])
+            name = str(test.get("name", "")).partition(" - ")[0]
+            if name != "Public Tests" and test.get("score") is not None:
+                marks[name] = marks.get(name, 0.0) + float(test["score"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path}: expected a results.json with a list 'tests': {error!r}") from error
-    return found
+    return marks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import atomic
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 FILE_NAME = "nbgrader_config.py"
 _UNDERSTOOD = {
@@ -45,40 +45,40 @@ def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     if not path.is_file():
         return {}, ()
     try:
-        tree = parsed(atomic.read(path).decode())
+        tree = parse_module(atomic.read_bytes(path).decode())
     except (OSError, UnicodeDecodeError, *UNREADABLE) as error:
         return {}, (f"{FILE_NAME} cannot be read ({error}); nothing of it is taken over",)
     values: dict[str, Any] = {}
     remarks: list[str] = []
     for node in ast.walk(tree):
-        for name in _assigned(node):
+        for name in _find_assigned_names(node):
             try:
                 # literal_eval accepts literals only, so that no code of the file runs.
                 values[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
             except ValueError:
                 remarks.append(f"{FILE_NAME}: c.{name} is computed; not taken over")
-    remarks += [one for name, value in values.items() if (one := _remark(name, value))]
+    remarks += [remark for name, value in values.items() if (remark := _describe_unsupported(name, value))]
     return values, tuple(remarks)
 
 
-def stubs(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def get_stubs(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the stubs in place of solutions for nbgrader's ClearSolutions; empty: its default texts.
 
     Args:
         values: of a course's configuration; a plain text as ``code_stub`` is the one for Python.
     """
-    found: dict[str, Any] = {}
+    stub_settings: dict[str, Any] = {}
     code, text = (values.get(f"ClearSolutions.{name}") for name in ("code_stub", "text_stub"))
     if isinstance(code, str):
         code = {"python": code}
-    if isinstance(code, dict) and code and all(isinstance(one, str) for one in (*code, *code.values())):
-        found["code_stub"] = code
+    if isinstance(code, dict) and code and all(isinstance(part, str) for part in (*code, *code.values())):
+        stub_settings["code_stub"] = code
     if isinstance(text, str):
-        found["text_stub"] = text
-    return found
+        stub_settings["text_stub"] = text
+    return stub_settings
 
 
-def _assigned(node: ast.AST) -> Iterator[str]:
+def _find_assigned_names(node: ast.AST) -> Iterator[str]:
     """Yield ``Class.name`` of each target ``c.Class.name``."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
@@ -87,7 +87,7 @@ def _assigned(node: ast.AST) -> Iterator[str]:
                 yield ".".join(parts[1:])
 
 
-def _remark(name: str, value: Any) -> str:
+def _describe_unsupported(name: str, value: Any) -> str:
     if name.startswith(_WITHOUT_MEANING):
         return ""
     if name not in _UNDERSTOOD:

@@ -9,7 +9,7 @@ import yaml
 from autograder.errors import CourseError
 
 
-def read_yaml(text: str, place: str) -> dict[str, Any]:
+def read_yaml(text: str, label: str) -> dict[str, Any]:
     """Parse a table of settings; an empty text is an empty table.
 
     Raises:
@@ -17,11 +17,11 @@ def read_yaml(text: str, place: str) -> dict[str, Any]:
     """
     try:
         # safe_load builds no Python objects; deep nesting ends in a RecursionError.
-        found = yaml.safe_load(text)
+        table = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CourseError(f"{place}: not YAML that can be read: {str(error)[:200]}") from error
-    if found is None:
+        raise CourseError(f"{label}: not YAML that can be read: {str(error)[:200]}") from error
+    if table is None:
         return {}
-    if not isinstance(found, dict):
-        raise CourseError(f"{place}: expected a table of settings, got {type(found).__name__}")
-    return found
+    if not isinstance(table, dict):
+        raise CourseError(f"{label}: expected a table of settings, got {type(table).__name__}")
+    return table

@@ -27,9 +27,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.sandbox.levels import Isolation, warning
+from autograder.sandbox.levels import Isolation, get_warning
 from autograder.stopwatch import Stopwatch
-from autograder.tables import name_list, printable_name
+from autograder.tables import escape_name, join_names
 
 if TYPE_CHECKING:
     from autograder.course import Course
@@ -39,11 +39,11 @@ __all__ = [
     "Isolation",
     "Listener",
     "Stopwatch",
-    "counted",
-    "name_list",
+    "count_steps",
+    "escape_name",
+    "get_warning",
+    "join_names",
     "open_course",
-    "printable_name",
-    "warning",
 ]
 
 T = TypeVar("T")
@@ -55,23 +55,23 @@ class Listener:
     stopwatch: Stopwatch | None = None
     """Measures the time of each step, if set."""
 
-    def progress(self, done: int, total: int) -> None:
+    def report_progress(self, done: int, total: int) -> None:
         """Report how many steps are done. Called from one thread, first with 0."""
 
-    def tell(self, sentence: str) -> None:
+    def notify_staff(self, sentence: str) -> None:
         """Report something that staff should know immediately, whatever the result."""
 
 
 SILENT = Listener()
 
 
-def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
+def count_steps(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
     """Yield the steps and report progress after each."""
     # Zero first, so that a front end can show its progress bar before the first step is done.
-    watch.progress(0, total)
+    watch.report_progress(0, total)
     for done, step in enumerate(steps, start=1):
         yield step
-        watch.progress(done, total)
+        watch.report_progress(done, total)
 
 
 def open_course(folder: Path) -> Course:
@@ -82,4 +82,4 @@ def open_course(folder: Path) -> Course:
     """
     from autograder.course import Course
 
-    return Course.at(folder)
+    return Course.from_folder(folder)

@@ -14,15 +14,15 @@ from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting import nbgrader, otter
 from autograder.adopting.found import FoundAssignment
-from autograder.adopting.rubric_text import rubric_text
-from autograder.assignment import load
+from autograder.adopting.rubric_text import format_rubric
+from autograder.assignment import load_assignment
 from autograder.course import Course
 from autograder.errors import AutograderError, CourseError, NotebookError, RubricError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.notebook.build import check_agreement
 
 
-class Adopted(Struct, frozen=True):
+class AdoptionResult(Struct, frozen=True):
     """Result of adopting one assignment; the same if it was adopted before."""
 
     name: str
@@ -43,7 +43,7 @@ class Adopted(Struct, frozen=True):
     """Why the assignment was not adopted; empty if it was."""
 
 
-def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopted, ...]:
+def adopt_assignments(folder: Path, name: str = "", *, inside: bool = False) -> tuple[AdoptionResult, ...]:
     """Write a rubric for each assignment without one, and its release if there is none.
 
     Notebooks, tests, gradebook and existing rubrics stay as they are.
@@ -62,69 +62,77 @@ def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopte
     """
     root = folder.resolve()
     course = Course(root)
-    names = _names(root, name)
+    names = _choose_assignments(root, name)
     done = []
-    for one, program in names.items():
+    for assignment, program in names.items():
         try:
-            done.append(_adopt(course, program.read_assignment(root, one), inside=inside))
+            done.append(_adopt_assignment(course, program.read_assignment(root, assignment), inside=inside))
         except (CourseError, RubricError, NotebookError) as error:
             # The only assignment: its error is the result. Of several, the others are still adopted.
             if len(names) == 1:
                 raise
             origin = program.__name__.rpartition(".")[-1]
-            done.append(Adopted(one, course.rubrics / f"{one}.toml", origin, refused=str(error)))
+            done.append(
+                AdoptionResult(assignment, course.rubrics / f"{assignment}.toml", origin, refused=str(error))
+            )
     return tuple(done)
 
 
-def _names(root: Path, name: str) -> dict[str, ModuleType]:
+def _choose_assignments(root: Path, name: str) -> dict[str, ModuleType]:
     """Return the assignments to adopt, each with the module that reads it."""
     if not root.is_dir():
         raise CourseError(f"{root}: there is no such folder")
-    of_otter = otter.assignments(root)
+    of_otter = otter.list_assignments(root)
     # A name that both programs know is read as an assignment of otter.
-    known = {**nbgrader.assignments(root), **of_otter}
-    if name and name not in known:
-        raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(known) or 'none'}")
-    if not known:
+    available = {**nbgrader.list_assignments(root), **of_otter}
+    if name and name not in available:
+        raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(available) or 'none'}")
+    if not available:
         raise CourseError(
             f"{root}: expected an nbgrader course, with notebooks in source/<assignment>/ or "
             "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG, or dist/"
         )
-    return {one: otter if one in of_otter else nbgrader for one in ((name,) if name else known)}
+    return {
+        assignment: otter if assignment in of_otter else nbgrader
+        for assignment in ((name,) if name else available)
+    }
 
 
-def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:
-    path = course.rubrics / f"{found.name}.toml"
-    text = rubric_text(found, inside=inside)
+def _adopt_assignment(course: Course, assignment: FoundAssignment, *, inside: bool) -> AdoptionResult:
+    path = course.rubrics / f"{assignment.name}.toml"
+    text = format_rubric(assignment, inside=inside)
     written: list[Path] = []
-    with _taken_back_on_error(written):
+    with _undo_on_error(written):
         if not path.exists():
             # Validate before writing: an invalid rubric must not be left in the course.
-            rubrics.parse(text.encode(), str(path))
+            rubrics.parse_rubric(text.encode(), str(path))
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(path, text.encode())
+            atomic.write_bytes(path, text.encode())
             written.append(path)
-        if course.source(found.name).is_dir() and not course.release(found.name).exists():
-            written += generate(course, found.name)
+        if (
+            course.locate_source(assignment.name).is_dir()
+            and not course.locate_release(assignment.name).exists()
+        ):
+            written += generate_release(course, assignment.name)
         if written:
-            _check_cells(course, found.name)
-    reasons = tuple(f"{test}: {reason}" for test, reason in found.judged.items() if reason)
-    return Adopted(
-        found.name,
+            _check_cells(course, assignment.name)
+    reasons = tuple(f"{test}: {reason}" for test, reason in assignment.judged.items() if reason)
+    return AdoptionResult(
+        assignment.name,
         path,
-        found.origin,
-        sum((one.points for one in found.questions), Decimal(0)),
+        assignment.origin,
+        sum((question.points for question in assignment.questions), Decimal(0)),
         tuple(written),
-        len(found.questions),
-        sum(not one.tests for one in found.questions),
-        len(found.judged),
+        len(assignment.questions),
+        sum(not question.tests for question in assignment.questions),
+        len(assignment.judged),
         reasons,
-        (*found.remarks, *_without_points(found, path)),
+        (*assignment.remarks, *_warn_about_points(assignment, path)),
     )
 
 
 @contextlib.contextmanager
-def _taken_back_on_error(written: Sequence[Path]) -> Iterator[None]:
+def _undo_on_error(written: Sequence[Path]) -> Iterator[None]:
     """Remove the written files if they prove to be unusable, because an existing rubric is never replaced."""
     try:
         yield
@@ -143,16 +151,16 @@ def _check_cells(course: Course, name: str) -> None:
     Raises:
         RubricError: the rubric and its release do not fit together; names the cell.
     """
-    assignment = load(course, name)
+    assignment = load_assignment(course, name)
     for release in assignment.releases.values():
         check_agreement(release, assignment.rubric)
 
 
-def _without_points(found: FoundAssignment, rubric: Path) -> Iterator[str]:
+def _warn_about_points(assignment: FoundAssignment, rubric: Path) -> Iterator[str]:
     """Warn if all points are 0, which would otherwise be noticed only when marks are published."""
-    if found.questions and not any(one.points for one in found.questions):
-        listed = ", ".join(one.id for one in found.questions[:5])
-        more = ", …" if len(found.questions) > 5 else ""
+    if assignment.questions and not any(question.points for question in assignment.questions):
+        listed = ", ".join(question.id for question in assignment.questions[:5])
+        more = ", …" if len(assignment.questions) > 5 else ""
         yield (
             f"all points are 0: no question states any ({listed}{more}), so every mark will be 0. State the "
             f"points of questions and items, and their sum in [assignment], in {rubric}; or add the source "

@@ -12,18 +12,18 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Listener
-from autograder.app.classes import standings
+from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
-from autograder.app.sheet_files import guarded, plain
+from autograder.app.sheet_files import guard_value, to_plain_text
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import sentence
+from autograder.feedback.sanitise import render_sentence
 from autograder.grades import Standing
-from autograder.marking.statistics import ClassFigures, ItemFigures, QuestionFigures, figures
+from autograder.marking.statistics import ClassFigures, ItemFigures, QuestionFigures, compute_figures
 from autograder.marking.statistics_page import render_statistics
 from autograder.rubric import Rubric
-from autograder.stream import derived
+from autograder.stream import derive_key
 
 COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
@@ -45,7 +45,7 @@ class ClassStatistics(Struct, frozen=True):
     """For staff, a sentence each."""
 
 
-def class_statistics(
+def compute_class_statistics(
     course: Course,
     name: str,
     *,
@@ -67,23 +67,26 @@ def class_statistics(
         RubricError: the rubric is not valid.
         GradebookError: the store reported an error.
     """
-    found = standings(course, name, whole=True, watch=watch, store=store)
-    rubric = assignments.load(course, name).rubric
-    listed = read_roster(course.roster) if course.roster.is_file() else ()
-    own = {one.id: (one.first_name, one.last_name, one.email) for one in listed}
-    secret = course.secret()
-    called = {student: student if names else alias(secret, name, student) for student in found.rows}
+    class_standings = collect_standings(course, name, whole=True, watch=watch, store=store)
+    rubric = assignments.load_assignment(course, name).rubric
+    roster = read_roster(course.roster) if course.roster.is_file() else ()
+    personal_details = {entry.id: (entry.first_name, entry.last_name, entry.email) for entry in roster}
+    secret = course.load_secret()
+    called = {
+        student: student if names else make_pseudonym(secret, name, student)
+        for student in class_standings.rows
+    }
     return ClassStatistics(
         rubric,
-        figures(rubric, found.roll.results, found.rows, own),
-        found.rows,
+        compute_figures(rubric, class_standings.roll.results, class_standings.rows, personal_details),
+        class_standings.rows,
         called,
         names,
-        found.roll.remarks,
+        class_standings.roll.remarks,
     )
 
 
-def alias(secret: bytes, name: str, student: str) -> str:
+def make_pseudonym(secret: bytes, name: str, student: str) -> str:
     """Return the pseudonym of a student, which stays the same and cannot be traced back without the secret.
 
     Args:
@@ -92,145 +95,171 @@ def alias(secret: bytes, name: str, student: str) -> str:
         student: the student.
     """
     # 32 bits keep labels short; collisions are unlikely in a class of realistic size.
-    return f"s{derived(secret, 'statistics', name, student)[:4].hex()}"
+    return f"s{derive_key(secret, 'statistics', name, student)[:4].hex()}"
 
 
-def write_page(course: Course, found: ClassStatistics) -> Path:
+def write_page(course: Course, class_figures: ClassStatistics) -> Path:
     """Write the page for staff, ``staff/NAME-statistics.html``, and return its path."""
-    path = course.root / "staff" / f"{found.rubric.assignment.name}-statistics.html"
+    path = course.root / "staff" / f"{class_figures.rubric.assignment.name}-statistics.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     page = render_statistics(
-        found.rubric, found.figures, found.stands, found.called, named=found.named, remarks=_remarks(found)
+        class_figures.rubric,
+        class_figures.figures,
+        class_figures.stands,
+        class_figures.called,
+        named=class_figures.named,
+        remarks=_select_remarks(class_figures),
     )
-    atomic.write(path, page.encode())
+    atomic.write_bytes(path, page.encode())
     return path
 
 
-def rows(found: ClassStatistics) -> Iterator[Mapping[str, str]]:
+def list_rows(class_figures: ClassStatistics) -> Iterator[Mapping[str, str]]:
     """Yield a row for each question and each item, by `COLUMNS`; no cell is a formula for a spreadsheet."""
-    for one in found.figures.questions:
-        yield _row("question", one, {})
-        for item in found.figures.items:
+    for question in class_figures.figures.questions:
+        yield _make_row("question", question, {})
+        for item in class_figures.figures.items:
             # Identity is enough, because both come from the same rubric object.
-            if item.question is one.question:
-                own = {
+            if item.question is question.question:
+                item_columns = {
                     "item": item.item.id,
                     "unanswered": str(item.unanswered),
                     "full": str(item.full),
                     "none": str(item.none),
-                    "mistakes": "; ".join(f"{known.code} ({known.students})" for known in item.mistakes),
+                    "mistakes": "; ".join(
+                        f"{mistake.code} ({mistake.students})" for mistake in item.mistakes
+                    ),
                 }
-                yield _row("item", item, own)
+                yield _make_row("item", item, item_columns)
 
 
-def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str]) -> Mapping[str, str]:
-    labels, told = Labels("en"), one.item if isinstance(one, ItemFigures) else one.question
-    text = one.item.text if isinstance(one, ItemFigures) else one.question.title
-    took = one.cells if isinstance(one, QuestionFigures) else None
+def _make_row(
+    part: str, part_figures: QuestionFigures | ItemFigures, more: Mapping[str, str]
+) -> Mapping[str, str]:
+    labels, rubric_part = (
+        Labels("en"),
+        part_figures.item if isinstance(part_figures, ItemFigures) else part_figures.question,
+    )
+    text = part_figures.item.text if isinstance(part_figures, ItemFigures) else part_figures.question.title
+    took = part_figures.cells if isinstance(part_figures, QuestionFigures) else None
     row = {
         "part": part,
-        "question": one.question.id,
-        "title": labels.pick(text, told.id),
-        "possible": _number(told.points),
-        "students": str(one.settled),
-        "open": str(one.waiting),
-        "mean": _number(one.mean) if one.settled else "",
-        "difficulty": _float(one.difficulty),
-        "discrimination": _float(one.discrimination),
-        "alpha_without": _float(one.alpha_without),
-        "seconds": _float(took.median) if took else "",
+        "question": part_figures.question.id,
+        "title": labels.pick(text, rubric_part.id),
+        "possible": _format_points(rubric_part.points),
+        "students": str(part_figures.settled),
+        "open": str(part_figures.waiting),
+        "mean": _format_points(part_figures.mean) if part_figures.settled else "",
+        "difficulty": _format_float(part_figures.difficulty),
+        "discrimination": _format_float(part_figures.discrimination),
+        "alpha_without": _format_float(part_figures.alpha_without),
+        "seconds": _format_float(took.median) if took else "",
         **more,
     }
     # Texts may begin like a formula. Figures must stay numbers, negative ones included.
     texts = ("question", "item", "title", "mistakes")
     return {
-        name: guarded(plain(row.get(name, ""))) if name in texts else row.get(name, "") for name in COLUMNS
+        name: guard_value(to_plain_text(row.get(name, ""))) if name in texts else row.get(name, "")
+        for name in COLUMNS
     }
 
 
-def as_plain(found: ClassStatistics) -> dict[str, Any]:
+def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
     """Return all figures as plain data, for programs."""
-    told = found.figures
-    curve = told.curve
+    class_figures = class_statistics.figures
+    curve = class_figures.curve
     return {
-        "assignment": found.rubric.assignment.name,
-        "rubric_version": found.rubric.version,
-        "students": told.students,
-        "settled": told.settled,
-        "possible": found.rubric.assignment.points,
-        "mean": told.mean if told.settled else None,
-        "median": told.median if told.settled else None,
-        "deviation": told.deviation,
-        "tenths": told.bars,
-        "reliability": {"questions": _fields(told.by_question), "items": _fields(told.by_item)},
+        "assignment": class_statistics.rubric.assignment.name,
+        "rubric_version": class_statistics.rubric.version,
+        "students": class_figures.students,
+        "settled": class_figures.settled,
+        "possible": class_statistics.rubric.assignment.points,
+        "mean": class_figures.mean if class_figures.settled else None,
+        "median": class_figures.median if class_figures.settled else None,
+        "deviation": class_figures.deviation,
+        "tenths": class_figures.bars,
+        "reliability": {
+            "questions": _to_dict(class_figures.by_question),
+            "items": _to_dict(class_figures.by_item),
+        },
         "grades": curve
         and {
             "names": curve.grades,
-            "moved": [{"by": one.by, "counts": one.counts, "passed": one.passed} for one in curve.together],
+            "moved": [
+                {"by": entry.by, "counts": entry.counts, "passed": entry.passed} for entry in curve.together
+            ],
             "alone": [
-                {"grade": one.grade, "from": one.least, "by": curve.moves, "reached": one.reached}
-                for one in curve.alone
+                {"grade": entry.grade, "from": entry.least, "by": curve.moves, "reached": entry.reached}
+                for entry in curve.alone
             ],
             "provisional": curve.provisional,
         },
-        "seconds": {name: _fields(one) for name, one in told.times.items()},
-        "questions": [_part(one, {"seconds": _fields(one.cells)}) for one in told.questions],
-        "items": [_part(one, _item(one, found)) for one in told.items],
-        "points": {found.called[student]: stand.total for student, stand in found.stands.items()},
-        "remarks": _remarks(found),
+        "seconds": {name: _to_dict(entry) for name, entry in class_figures.times.items()},
+        "questions": [
+            _make_part(entry, {"seconds": _to_dict(entry.cells)}) for entry in class_figures.questions
+        ],
+        "items": [_make_part(entry, _make_item(entry, class_statistics)) for entry in class_figures.items],
+        "points": {
+            class_statistics.called[student]: stand.total
+            for student, stand in class_statistics.stands.items()
+        },
+        "remarks": _select_remarks(class_statistics),
     }
 
 
-def _part(one: QuestionFigures | ItemFigures, more: Mapping[str, Any]) -> dict[str, Any]:
-    told = one.item if isinstance(one, ItemFigures) else one.question
+def _make_part(part_figures: QuestionFigures | ItemFigures, more: Mapping[str, Any]) -> dict[str, Any]:
+    rubric_part = part_figures.item if isinstance(part_figures, ItemFigures) else part_figures.question
     return {
-        "question": one.question.id,
-        "possible": told.points,
-        "students": one.settled,
-        "open": one.waiting,
-        "mean": one.mean if one.settled else None,
-        "difficulty": one.difficulty,
-        "discrimination": one.discrimination,
-        "alpha_without": one.alpha_without,
+        "question": part_figures.question.id,
+        "possible": rubric_part.points,
+        "students": part_figures.settled,
+        "open": part_figures.waiting,
+        "mean": part_figures.mean if part_figures.settled else None,
+        "difficulty": part_figures.difficulty,
+        "discrimination": part_figures.discrimination,
+        "alpha_without": part_figures.alpha_without,
         **more,
     }
 
 
-def _item(one: ItemFigures, found: ClassStatistics) -> dict[str, Any]:
+def _make_item(item_figures: ItemFigures, class_statistics: ClassStatistics) -> dict[str, Any]:
     return {
-        "item": one.item.id,
-        "unanswered": one.unanswered,
-        "full": one.full,
-        "none": one.none,
+        "item": item_figures.item.id,
+        "unanswered": item_figures.unanswered,
+        "full": item_figures.full,
+        "none": item_figures.none,
         "mistakes": [
             {
                 "code": mistake.code,
                 "students": mistake.students,
-                "said": sentence(mistake.said, "en"),
+                "said": render_sentence(mistake.said, "en"),
                 "examples": [
-                    {"student": found.called[shown.student], "answer": shown.text}
+                    {"student": class_statistics.called[shown.student], "answer": shown.text}
                     for shown in mistake.examples
                 ],
             }
-            for mistake in one.mistakes
+            for mistake in item_figures.mistakes
         ],
     }
 
 
-def _remarks(found: ClassStatistics) -> tuple[str, ...]:
+def _select_remarks(class_figures: ClassStatistics) -> tuple[str, ...]:
     """Return the remarks for staff; without names, only their number, because remarks name students."""
-    if found.named or not found.remarks:
-        return found.remarks
-    return (f"remarks about the class: {len(found.remarks)}, which name people and are shown with --names",)
+    if class_figures.named or not class_figures.remarks:
+        return class_figures.remarks
+    return (
+        f"remarks about the class: {len(class_figures.remarks)}, which name people and are shown with "
+        "--names",
+    )
 
 
-def _fields(record: Struct | None) -> dict[str, Any] | None:
+def _to_dict(record: Struct | None) -> dict[str, Any] | None:
     return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}
 
 
-def _number(points: Decimal) -> str:
+def _format_points(points: Decimal) -> str:
     return f"{points.normalize():f}"
 
 
-def _float(value: float | None) -> str:
+def _format_float(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"

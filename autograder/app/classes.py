@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.app import SILENT, Isolation, Listener, counted, course_log
+from autograder.app import SILENT, Isolation, Listener, count_steps, course_log
 from autograder.app.basis import keep_basis
-from autograder.app.handed_in import in_time, share_marks
-from autograder.app.handins import Collected, collect
+from autograder.app.handed_in import copy_shared_marks, update_times
+from autograder.app.handins import CollectedClass, collect_handins
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import (
     PagePlan,
     PublishedMarks,
     ShownMark,
-    after_pages,
+    make_shown_mark,
     plan_pages,
     read_published,
-    shown_mark,
+    update_published,
     write_published,
 )
 from autograder.app.roll import Roll, read_roll, restore_marks
@@ -29,18 +29,18 @@ from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, groups
 from autograder.errors import CourseError
-from autograder.grades import NOTHING, Standing, standing
+from autograder.grades import NOTHING, Standing, compute_standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.records import Graded, Score
-from autograder.sandbox.levels import at_least, environment_digest
+from autograder.records import GradingResult, Score
+from autograder.sandbox.levels import compute_environment_digest, list_levels_at_least
 from autograder.sandbox.pool import Pool
 from autograder.store import Store
-from autograder.tables import hint, name_list
+from autograder.tables import join_names, suggest_name
 from autograder.timestamps import NOTES as TIME
 
 if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a page for its type alone
-    from autograder.feedback.publish import ClassShown, Page  # noqa: TC004
+    from autograder.feedback.publish import ClassPages, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """Includes names of lower layers that front ends need."""
@@ -82,7 +82,7 @@ class Standings(Struct, frozen=True):
     """Members of the class; its remarks include those about the gradebook."""
 
 
-class Published(Struct, frozen=True):
+class PublishedPages(Struct, frozen=True):
     """The pages that were written, or could not be."""
 
     pages: tuple[Page, ...]
@@ -92,7 +92,7 @@ class Published(Struct, frozen=True):
     """Some pages were kept because their marks would differ from the published ones."""
 
 
-def grade(
+def grade_class(
     course: Course,
     name: str,
     students: Collection[str] = (),
@@ -123,33 +123,36 @@ def grade(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the store reported an error.
     """
-    assignment = assignments.load(course, name)
-    collected = collect(course, assignment, students)
+    assignment = assignments.load_assignment(course, name)
+    collected = collect_handins(course, assignment, students)
     handins = collected.handins
     if collected.times is None and assignment.rubric.assignment.exam:
-        watch.tell(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
+        watch.notify_staff(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
     with Pool(isolation=isolation) as pool, store(assignment, new=True) as opened:
-        _enrol(course, collected, opened, watch)
+        _enroll_class(course, collected, opened, watch)
         for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
-            watch.tell(sentence)
+            watch.notify_staff(sentence)
         # The roll and restored marks concern the whole class, even if only some students are graded.
-        everybody = collect(course, assignment) if students else collected
-        handed_in = {one.student for one in everybody.handins}
-        found = restore_marks(assignment, opened, handed_in)
+        everybody = collect_handins(course, assignment) if students else collected
+        handed_in = {student.student for student in everybody.handins}
+        restored = restore_marks(assignment, opened, handed_in)
         # Read before grading, which replaces these results.
-        before = {one: graded.score for one, graded in opened.results(assignment.name, whole=False).items()}
-        held = _held(assignment, handins, opened, isolation, watch, again=again)
-        if handins := tuple(one for one in handins if one.student not in held):
+        before = {
+            student: graded.score
+            for student, graded in opened.load_results(assignment.name, whole=False).items()
+        }
+        held = _find_held_students(assignment, handins, opened, isolation, watch, again=again)
+        if handins := tuple(student for student in handins if student.student not in held):
             keep_basis(assignment, isolation)
         graded = batch.grade_class(
             assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
         )
-        outcomes = tuple(counted(graded, len(handins), watch))
+        outcomes = tuple(count_steps(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in, whole=False)
-        shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
-        _take_off(assignment, opened, roll.results)
-    remarks, attention = (*found, *shared, *roll.remarks), bool(found) or roll.attention
-    changes, kept = _changes(before, outcomes), tuple(sorted(held))
+        shared = copy_shared_marks(opened, assignment.rubric, collected.groups, roll.results)
+        _deduct_late_penalties(assignment, opened, roll.results)
+    remarks, attention = (*restored, *shared, *roll.remarks), bool(restored) or roll.attention
+    changes, kept = _list_changes(before, outcomes), tuple(sorted(held))
     return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
 
 
@@ -159,7 +162,7 @@ _HELD = (
 )
 
 
-def _held(
+def _find_held_students(
     assignment: Assignment,
     handins: Iterable[Handin],
     store: Store,
@@ -172,9 +175,9 @@ def _held(
     shown = read_published(assignment.course, assignment.name).shown
     if not shown:
         return frozenset()
-    keys, digest = store.keys(assignment.name), assignment.digest()
+    keys, digest = store.load_keys(assignment.name), assignment.compute_digest()
     # A result from a stricter isolation level is as good as one from the requested level.
-    environments = {environment_digest(digest, level) for level in at_least(isolation)}
+    environments = {compute_environment_digest(digest, level) for level in list_levels_at_least(isolation)}
     held = set()
     for handin in handins:
         key = keys.get(handin.student)
@@ -182,52 +185,52 @@ def _held(
             continue
         same = key.rubric == assignment.rubric.digest and key.environment in environments
         # A new submission is not held: its student expects the mark to change.
-        if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
+        if (again or not same) and batch.read_handin(assignment, handin).compute_digest() == key.submission:
             held.add(handin.student)
     if held:
-        watch.tell(_HELD.format(len(held), name_list(sorted(held)), assignment.name))
+        watch.notify_staff(_HELD.format(len(held), join_names(sorted(held)), assignment.name))
     return frozenset(held)
 
 
-def _changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
+def _list_changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
     """List changes of automatic points. Results that could not be stored have changed nothing."""
     changes = []
-    for one in sorted(outcomes, key=lambda outcome: outcome.student):
-        score, old = one.graded.score, before.get(one.student)
-        if old is None or one.problem:
+    for result in sorted(outcomes, key=lambda outcome: outcome.student):
+        score, old = result.graded.score, before.get(result.student)
+        if old is None or result.problem:
             continue
-        was, now = _points(old), _points(score)
+        was, now = _map_points(old), _map_points(score)
         items = tuple(name for name in dict.fromkeys((*now, *was)) if now.get(name) != was.get(name))
         if items:
-            changes.append(PointsChange(one.student, old.points, score.points, items))
+            changes.append(PointsChange(result.student, old.points, score.points, items))
     return tuple(changes)
 
 
-def _points(score: Score) -> dict[str, Decimal]:
+def _map_points(score: Score) -> dict[str, Decimal]:
     return {f"{item.question}/{item.item}": item.points for item in score.items}
 
 
-def _enrol(course: Course, collected: Collected, store: Store, watch: Listener) -> None:
+def _enroll_class(course: Course, collected: CollectedClass, store: Store, watch: Listener) -> None:
     """Enter the class list. Unknown ids in other lists are an error with a class list, else a warning."""
-    handed_in, times = course.students(), collected.times
+    handed_in, times = course.list_students(), collected.times
     if course.roster.is_file():
         roster = read_roster(course.roster)
-        known = {*handed_in, *(one.id for one in roster)}
+        known_ids = {*handed_in, *(student.id for student in roster)}
         if times:
-            times.check_students(known)
-        if faults := groups.strangers(collected.groups, known):
+            times.check_students(known_ids)
+        if faults := groups.list_strangers(collected.groups, known_ids):
             raise CourseError("; ".join(faults))
-        store.enrol(roster)
+        store.enroll_students(roster)
         return
-    for sentence in groups.strangers(collected.groups, handed_in):
-        watch.tell(sentence)
+    for sentence in groups.list_strangers(collected.groups, handed_in):
+        watch.notify_staff(sentence)
     if times:
-        what = f"{course.exams.name}: {{}} has times of their own"
+        sentence_template = f"{course.exams.name}: {{}} has times of their own"
         members = {member for group in collected.groups for member in group.members}
-        _tell_strangers(times.strangers(handed_in | members), what, watch)
+        _report_strangers(times.find_strangers(handed_in | members), sentence_template, watch)
 
 
-def standings(
+def collect_standings(
     course: Course,
     name: str,
     *,
@@ -240,7 +243,7 @@ def standings(
     Args:
         course: the course.
         name: of the assignment.
-        whole: as in `Store.results`.
+        whole: as in `Store.load_results`.
         watch: receives warnings for staff.
         store: opens the store of the course.
 
@@ -249,13 +252,13 @@ def standings(
         RubricError: the rubric is not valid.
         GradebookError: the store reported an error.
     """
-    assignment = assignments.load(course, name)
+    assignment = assignments.load_assignment(course, name)
     with store(assignment, new=False) as opened:
-        collected = collect(assignment.course, assignment)
-        return _standings(assignment, opened, watch, collected, whole=whole)
+        collected = collect_handins(assignment.course, assignment)
+        return _compute_standings(assignment, opened, watch, collected, whole=whole)
 
 
-def feedback(
+def write_feedback(
     course: Course,
     name: str,
     language: str = "",
@@ -264,7 +267,7 @@ def feedback(
     reason: str = "",
     watch: Listener = SILENT,
     store: OpenStore = open_store,
-) -> Published:
+) -> PublishedPages:
     """Write the feedback page of every student with a result, and the pages for staff.
 
     Once marks are published, every written page counts as shown, and a page with marks that differ from the
@@ -284,160 +287,172 @@ def feedback(
         RubricError: the rubric is not valid.
         GradebookError: the store reported an error.
     """
-    assignment = assignments.load(course, name)
-    known = assignment.rubric.assignment.languages
-    if language and language not in known:
-        raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
+    assignment = assignments.load_assignment(course, name)
+    languages = assignment.rubric.assignment.languages
+    if language and language not in languages:
+        raise CourseError(f"--language: expected one of {', '.join(languages)}, got {language!r}")
     with store(assignment, new=False) as opened:
-        collected = collect(course, assignment)
-        stand = _standings(assignment, opened, watch, collected, whole=True)
-        keys = opened.keys(name)
+        collected = collect_handins(course, assignment)
+        stand = _compute_standings(assignment, opened, watch, collected, whole=True)
+        keys = opened.load_keys(name)
     results = stand.roll.results
-    published, moment = read_published(course, name), course_log.now()
-    by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
-    plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
+    published, moment = read_published(course, name), course_log.get_time()
+    current_students = {student for student in results if keys[student].rubric == assignment.rubric.digest}
+    plan = plan_pages(
+        published, _plan_shown_marks(assignment, stand, current_students, published), reason, moment
+    )
     from autograder.feedback import publish
 
-    pages = publish.pages(_shown(assignment, stand, collected, plan, language=language))
+    pages = publish.write_pages(_build_class_view(assignment, stand, collected, plan, language=language))
     # One page for each student and one for staff, except the pages that stay as they are.
-    made = tuple(counted(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
+    pages_written = tuple(count_steps(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
     # Once marks are published, every page written later counts as shown, too.
     if publish_marks or published.at:
-        _note_shown(course, name, published, plan, made)
-    return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+        _record_shown_marks(course, name, published, plan, pages_written)
+    return PublishedPages(pages_written, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
 
 
-def _shown(
+def _build_class_view(
     assignment: Assignment,
     stand: Standings,
-    collected: Collected,
+    collected: CollectedClass,
     plan: PagePlan,
     *,
     language: str,
-) -> ClassShown:
+) -> ClassPages:
     """Return the content of a class's pages."""
-    from autograder.feedback.publish import ClassShown
+    from autograder.feedback.publish import ClassPages
 
     results = stand.roll.results
-    return ClassShown(
+    return ClassPages(
         course=assignment.course,
         rubric=assignment.rubric,
         results=results,
-        rubrics={one: assignment.rubric_of(graded.score.asked) for one, graded in results.items()},
+        rubrics={student: assignment.get_rubric(graded.score.asked) for student, graded in results.items()},
         standings=stand.rows,
         language=language or assignment.language,
         submitted={handin.student: handin.submitted_at for handin in collected.handins},
         timings=collected.timings,
-        reasons={one.student: one.messages(language or assignment.language) for one in collected.handins},
+        reasons={
+            student.student: student.list_messages(language or assignment.language)
+            for student in collected.handins
+        },
         remarks=stand.roll.remarks,
         changes=plan.changes,
         left=plan.left,
-        names=_names(assignment.course),
-        releases=assignment.releases_of,
+        names=_read_names(assignment.course),
+        releases=assignment.get_releases,
     )
 
 
-def _names(course: Course) -> dict[str, str]:
+def _read_names(course: Course) -> dict[str, str]:
     """Return names by id if there is a class list that has any."""
     if not course.roster.is_file():
         return {}
-    return {one.id: f"{one.first_name} {one.last_name}".strip() for one in read_roster(course.roster)}
+    return {
+        student.id: f"{student.first_name} {student.last_name}".strip()
+        for student in read_roster(course.roster)
+    }
 
 
-def _will_show(
+def _plan_shown_marks(
     assignment: Assignment, stand: Standings, by_now: Collection[str], published: PublishedMarks
 ) -> dict[str, ShownMark]:
     """Return the marks that new pages would show; published ones only if graded by the current rubric."""
-    moment = course_log.now()
+    moment = course_log.get_time()
     # A published mark of an older rubric is left out, so that `plan_pages` keeps its page.
     return {
-        student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
+        student: make_shown_mark(graded.score, assignment.get_rubric(student), stand.rows[student], moment)
         for student, graded in stand.roll.results.items()
         if student not in published.shown or student in by_now
     }
 
 
-def _note_shown(
+def _record_shown_marks(
     course: Course, name: str, before: PublishedMarks, plan: PagePlan, pages: Iterable[Page]
 ) -> None:
     """Record the marks that the class was shown, and log new publications and changes."""
     written = {page.student for page in pages if page.student}
-    after = after_pages(before, plan, written, course_log.now())
+    after = update_published(before, plan, written, course_log.get_time())
     write_published(course, name, after)
     changed = {
-        one: [mark.changes[-1].before, mark.changes[-1].after, mark.changes[-1].reason]
-        for one, mark in after.shown.items()
-        if mark.changes and mark.changes != getattr(before.shown.get(one), "changes", ())
+        student: [mark.changes[-1].before, mark.changes[-1].after, mark.changes[-1].reason]
+        for student, mark in after.shown.items()
+        if mark.changes and mark.changes != getattr(before.shown.get(student), "changes", ())
     }
     new = sorted(after.shown.keys() - before.shown.keys())
     if new:
-        course_log.add(course, "publish", name, {"students": new})
+        course_log.add_entry(course, "publish", name, {"students": new})
     if changed:
-        course_log.add(course, "change published marks", name, {"students": changed})
+        course_log.add_entry(course, "change published marks", name, {"students": changed})
 
 
-def _standings(
-    assignment: Assignment, store: Store, watch: Listener, collected: Collected, *, whole: bool
+def _compute_standings(
+    assignment: Assignment, store: Store, watch: Listener, collected: CollectedClass, *, whole: bool
 ) -> Standings:
     """Compute the standings. Also write deductions and the shared marks of groups to the store."""
     course = assignment.course
-    handed_in = {one.student for one in collected.handins}
-    found = restore_marks(assignment, store, handed_in)
-    roll = read_roll(assignment, store, handed_in, whole=whole)
-    roll = in_time(roll, collected.handins, assignment.name)
-    shared = share_marks(store, assignment.rubric, collected.groups, roll.results)
-    every = course.assignments()
-    given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}
-    known = {*roll.results, *roll.gone, *course.students()}
+    submitters = {entry.student for entry in collected.handins}
+    restored = restore_marks(assignment, store, submitters)
+    roll = read_roll(assignment, store, submitters, whole=whole)
+    roll = update_times(roll, collected.handins, assignment.name)
+    shared = copy_shared_marks(store, assignment.rubric, collected.groups, roll.results)
+    every = course.list_assignments()
+    bonus = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}
+    known_ids = {*roll.results, *roll.gone, *course.list_students()}
     if course.roster.is_file():
-        known |= {one.id for one in read_roster(course.roster)}
-    strangers = {student: hint(student, known) for student in given if student not in known}
+        known_ids |= {entry.id for entry in read_roster(course.roster)}
+    strangers = {student: suggest_name(student, known_ids) for student in bonus if student not in known_ids}
     if course.roster.is_file():
         for student, nearest in strangers.items():  # a misspelt id would cost a student their points
             raise CourseError(
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
-    _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
-    rows = _stand(assignment, store, roll.results, given)
-    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
-    return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
+    _report_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
+    rows = _compute_rows(assignment, store, roll.results, bonus)
+    store.record_deductions(assignment.name, {student: entry.late for student, entry in rows.items()})
+    return Standings(rows, Roll(roll.results, roll.gone, (*restored, *shared, *roll.remarks), roll.attention))
 
 
-def _stand(
+def _compute_rows(
     assignment: Assignment,
     store: Store,
-    results: Mapping[str, Graded],
-    given: Mapping[str, Decimal],
+    results: Mapping[str, GradingResult],
+    bonus: Mapping[str, Decimal],
 ) -> dict[str, Standing]:
     """Compute the standing of each student, with bonus points of the course."""
-    marks = store.marks(assignment.name)
+    marks = store.load_marks(assignment.name)
     return {
-        student: standing(
+        student: compute_standing(
             graded.score,
-            assignment.rubric_of(graded.score.asked),
+            assignment.get_rubric(graded.score.asked),
             marks.get(student),
-            given.get(student, NOTHING),
+            bonus.get(student, NOTHING),
         )
         for student, graded in results.items()
     }
 
 
-def _take_off(assignment: Assignment, store: Store, results: Mapping[str, Graded]) -> None:
+def _deduct_late_penalties(
+    assignment: Assignment, store: Store, results: Mapping[str, GradingResult]
+) -> None:
     """Write late penalties to the store; standings are computed only for students with a penalty."""
     late = {student: graded for student, graded in results.items() if graded.score.deduction}
-    rows = _stand(assignment, store, late, {})
+    rows = _compute_rows(assignment, store, late, {})
     # Students without a penalty are included with zero, which clears a deduction from an earlier run.
     nothing = dict.fromkeys(results, NOTHING)
-    store.deduct(assignment.name, nothing | {student: one.late for student, one in rows.items()})
+    store.record_deductions(assignment.name, nothing | {student: row.late for student, row in rows.items()})
 
 
-def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:
+def _report_strangers(strangers: Mapping[str, str], sentence_template: str, watch: Listener) -> None:
     """Warn of ids that may be misspelt, if there is no class list to check them against.
 
     Args:
         strangers: id → the nearest name.
-        what: a sentence about the id, which replaces ``{}``.
+        sentence_template: a sentence about the id, which replaces ``{}``.
         watch: receives the warnings.
     """
     for student, nearest in strangers.items():
-        watch.tell(f"{what.format(repr(student))}, but nobody of this id handed anything in; {nearest}")
+        watch.notify_staff(
+            f"{sentence_template.format(repr(student))}, but nobody of this id handed anything in; {nearest}"
+        )

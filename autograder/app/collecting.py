@@ -11,26 +11,26 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.app import SILENT, Listener, counted
-from autograder.course import Course, archives, name_fault
+from autograder.app import SILENT, Listener, count_steps
+from autograder.course import Course, archives, find_name_fault
 from autograder.course.archives import RefusedFile
-from autograder.course.counting import notebooks_of
-from autograder.course.submission_folder import read_folder, readability
+from autograder.course.counting import list_part_notebooks
+from autograder.course.submission_folder import determine_readability, read_folder
 from autograder.errors import CourseError, SourceError
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import to_printable_text
 from autograder.platforms import classlists, laying, patterns, worksheets
-from autograder.platforms.people import Naming, Register
+from autograder.platforms.people import Identification, Register
 from autograder.platforms.sources import (
     FoundAttempt,
     SourceContents,
     WantedAttempts,
+    format_source_name,
     read_source,
-    source_name,
 )
-from autograder.platforms.staging import Staged, stage
+from autograder.platforms.staging import PreparedAttempt, prepare_attempt
 from autograder.rubric import Rubric
-from autograder.tables import name_list, printable_name
-from autograder.variants.drawing import canonical_id
+from autograder.tables import escape_name, join_names
+from autograder.variants.drawing import normalise_id
 
 
 class CollectOptions(Struct, frozen=True):
@@ -96,7 +96,7 @@ class CollectReport(Struct, frozen=True):
             self.unmatched
             or self.refused
             or self.concerns
-            or any(one.state == "left" for one in self.attempts)
+            or any(attempt.state == "left" for attempt in self.attempts)
         )
 
 
@@ -106,7 +106,7 @@ class StagedAttempt(Struct, frozen=True, eq=False):
     student: str
     source: str
     attempt: FoundAttempt
-    staged: Staged
+    staged: PreparedAttempt
 
 
 def collect_submissions(
@@ -136,68 +136,68 @@ def collect_submissions(
         RubricError: the rubric is not valid.
     """
     options = options or CollectOptions()
-    for one in sources:
-        if not one.exists():
-            raise CourseError(f"{one}: there is no such file or folder to collect from")
-    rubric = rubrics.load(course.rubric(name))
-    settings = patterns.load(course.collecting)
-    register = class_register(course, settings)
+    for path in sources:
+        if not path.exists():
+            raise CourseError(f"{path}: there is no such file or folder to collect from")
+    rubric = rubrics.load_rubric(course.locate_rubric(name))
+    settings = patterns.load_settings(course.collecting)
+    register = load_class_register(course, settings)
     wanted = WantedAttempts(
         name,
-        frozenset(course.assignments()) - {name},
-        lambda text: bool(register.find(Naming(text)).student),
+        frozenset(course.list_assignments()) - {name},
+        lambda text: bool(register.find_student(Identification(text)).student),
         settings,
         options.platform,
-        _participants(options.worksheet),
+        _read_participants(options.worksheet),
         options.any_owner,
     )
-    gathering = Gathering(rubric, register)
+    gathering = AttemptCollector(rubric, register)
     try:
         # The scratch folder also locks the course against another collection.
-        with laying.scratch(course) as folder:
+        with laying.open_scratch_folder(course) as folder:
             for source in sources:
-                gathering.read(source, wanted, folder, watch)
-            report = _laid(course, gathering, folder, options, watch)
+                gathering.read_source(source, wanted, folder, watch)
+            report = _store_attempts(course, gathering, folder, options, watch)
             timeless = _explain_missing_times(report.attempts, gathering.platforms, settings, options)
             return replace(report, remarks=(*report.remarks, *timeless))
     except OSError as error:
         raise CourseError(f"{error.filename or course.root}: cannot be written: {error.strerror}") from error
 
 
-def class_register(course: Course, settings: patterns.CollectSettings | None = None) -> Register:
+def load_class_register(course: Course, settings: patterns.CollectSettings | None = None) -> Register:
     """Return the course's class list as a register of identities; empty if there is none.
 
     Raises:
         CourseError: it cannot be read, or ``collect.toml`` names a student who is not on it.
     """
-    settings = settings or patterns.load(course.collecting)
+    settings = settings or patterns.load_settings(course.collecting)
     if not course.roster.is_file():
         return Register((), settings.students)
     try:
-        listed = classlists.read_class_list(atomic.read(course.roster), "id")
+        listed = classlists.read_class_list(atomic.read_bytes(course.roster), "id")
     except (OSError, CourseError) as error:
         raise CourseError(f"{course.roster}: {getattr(error, 'strerror', None) or error}") from error
     if listed.left_out:
         raise CourseError(f"{course.roster}: {listed.left_out[0]}")
     register = Register(listed.students, settings.students)
-    for said, student in settings.students.items():
-        if register.get(student) is None:
+    for spelling, student in settings.students.items():
+        if register.get_student(student) is None:
             raise CourseError(
-                f"{course.collecting}: students: {said!r} is {student!r}, who is not in roster.csv"
+                f"{course.collecting}: students: {spelling!r} is {student!r}, who is not in roster.csv"
             )
     return register
 
 
-def _participants(worksheet: Path | None) -> dict[str, worksheets.WorksheetRow]:
+def _read_participants(worksheet: Path | None) -> dict[str, worksheets.WorksheetRow]:
     if worksheet is None:
         return {}
     try:
-        return worksheets.read_worksheet(atomic.read(worksheet)).participants()
+        return worksheets.read_worksheet(atomic.read_bytes(worksheet)).map_participants()
     except (OSError, CourseError) as error:
         raise CourseError(f"{worksheet}: {getattr(error, 'strerror', None) or error}") from error
 
 
-class Gathering:
+class AttemptCollector:
     """Collects the attempts of one source after the other.
 
     Args:
@@ -207,10 +207,10 @@ class Gathering:
 
     def __init__(self, rubric: Rubric, register: Register) -> None:
         books = rubric.assignment.notebooks
-        along = [path for one in books for path in one.own]
+        along = [path for notebook in books for path in notebook.own]
         self.rubric = rubric
         self.name = rubric.assignment.name
-        self.expected = (*(f"{one.name}.ipynb" for one in books), *along)
+        self.expected = (*(f"{notebook.name}.ipynb" for notebook in books), *along)
         self.register = register
         self.found: list[StagedAttempt] = []
         self.unmatched: list[UnmatchedAttempt] = []
@@ -220,7 +220,7 @@ class Gathering:
         self.platforms: dict[str, str] = {}
         """The platform that named the files, by source."""
 
-    def read(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
+    def read_source(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
         """Stage every attempt of a source. An unreadable one is reported; the others are collected.
 
         Args:
@@ -234,110 +234,116 @@ class Gathering:
             OSError: a file cannot be written.
         """
         try:
-            with archives.listed(_inbound(source)) as listing:
+            with archives.open_source(_find_inbound(source)) as listing:
                 contents = read_source(listing, wanted)
-                self._stage(source_name(source), contents, folder, watch)
+                self._add_attempts(format_source_name(source), contents, folder, watch)
         except SourceError as error:
-            self.refused.append(archives.refused(source_name(source), str(error)))
+            self.refused.append(archives.refuse_file(format_source_name(source), str(error)))
 
-    def _stage(self, source: str, contents: SourceContents, folder: Path, watch: Listener) -> None:
-        self.refused += [RefusedFile(f"{source}: {one.place}", one.reason) for one in contents.refused]
+    def _add_attempts(self, source: str, contents: SourceContents, folder: Path, watch: Listener) -> None:
+        self.refused += [RefusedFile(f"{source}: {entry.place}", entry.reason) for entry in contents.refused]
         if not contents.attempts:
             self.remarks.append(f"{source}: nothing of {self.name} in it (read as {contents.platform})")
         self.platforms[source] = contents.platform
         first = len(self.found)
-        for attempt in counted(contents.attempts, len(contents.attempts), watch):
+        for attempt in count_steps(contents.attempts, len(contents.attempts), watch):
             # Several identities of one attempt may match the same student.
-            for student in dict.fromkeys(self._students(source, attempt)):
-                place = folder / f"{len(self.found):06d}"
-                staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
+            for student in dict.fromkeys(self._match_students(source, attempt)):
+                target = folder / f"{len(self.found):06d}"
+                staged = prepare_attempt(target, attempt.label, attempt.files, attempt.moment, self.expected)
                 self.found.append(StagedAttempt(student, source, attempt, staged))
-                self._check(f"{source}: {ascii(attempt.label)[1:-1]}", place)
+                self._check_attempt(f"{source}: {ascii(attempt.label)[1:-1]}", target)
         self.refused += [
             RefusedFile(f"{source}: {fault.place}", fault.reason)
             # A group's attempt is staged for each member, but its refused files are reported once.
-            for one in {id(one.attempt): one for one in self.found[first:]}.values()
-            for fault in one.staged.refused
+            for entry in {id(entry.attempt): entry for entry in self.found[first:]}.values()
+            for fault in entry.staged.refused
         ]
 
-    def _check(self, label: str, folder: Path) -> None:
+    def _check_attempt(self, label: str, folder: Path) -> None:
         """Record unreadable notebooks of a staged attempt, and files that no grader would see."""
         files = read_folder(folder, self.rubric, only_notebooks=True)
-        known = readability(files.contents, notebooks_of(self.rubric, "all"))
-        found = {f"{name}.ipynb": reason for name, reason in known.unreadable.items()}
-        found |= dict.fromkeys(files.unread, "it is not graded; the name is none of those that are asked for")
-        if not (found or known.readable or known.files):
-            found[self.expected[0]] = "there is no notebook"
-        concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in found.items())
+        readable = determine_readability(files.contents, list_part_notebooks(self.rubric, "all"))
+        faults = {f"{name}.ipynb": reason for name, reason in readable.unreadable.items()}
+        faults |= dict.fromkeys(
+            files.unread, "it is not graded; the name is none of those that are asked for"
+        )
+        if not (faults or readable.readable or readable.files):
+            faults[self.expected[0]] = "there is no notebook"
+        concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in faults.items())
         self.concerns += [
-            one for one in concerns if one not in self.concerns
+            concern for concern in concerns if concern not in self.concerns
         ]  # a group's attempt is staged for each member
 
-    def _students(self, source: str, attempt: FoundAttempt) -> Iterator[str]:
+    def _match_students(self, source: str, attempt: FoundAttempt) -> Iterator[str]:
         """Yield the student of an attempt, or each member of its group."""
-        matches = {one: self.register.find(one) for one in attempt.identities}
+        matches = {naming: self.register.find_student(naming) for naming in attempt.identities}
         for identity, match in matches.items():
-            fault = match.student and name_fault(match.student)
+            fault = match.student and find_name_fault(match.student)
             if match.student and not fault:
                 yield match.student
                 continue
-            told = (
+            hint = (
                 f"{match.student!a} cannot be an id: {fault}" if fault else attempt.hint or match.suggestion
             )
             self.unmatched.append(
                 UnmatchedAttempt(
-                    source, printable_text(identity.label), tuple(attempt.files), printable_text(told)
+                    source, to_printable_text(identity.label), tuple(attempt.files), to_printable_text(hint)
                 )
             )
 
 
-def _inbound(source: Path) -> Path:
+def _find_inbound(source: Path) -> Path:
     """Return the folder of submissions if the source is a whole exchange."""
     return source / "inbound" if (source / "inbound").is_dir() else source
 
 
-def _laid(
-    course: Course, gathering: Gathering, folder: Path, options: CollectOptions, watch: Listener
+def _store_attempts(
+    course: Course, gathering: AttemptCollector, folder: Path, options: CollectOptions, watch: Listener
 ) -> CollectReport:
     # The spelling of an existing folder wins, so that a student does not get a second one.
     """Store the staged attempts in the course and return the report."""
     # The spelling of an existing folder wins, so that a student does not get a second one.
-    spelled = {canonical_id(one): one for one in course.students()}
+    spelled = {normalise_id(attempt): attempt for attempt in course.list_students()}
     by_student: dict[str, list[StagedAttempt]] = {}
-    for one in gathering.found:
-        by_student.setdefault(spelled.get(canonical_id(one.student), one.student), []).append(one)
+    for attempt in gathering.found:
+        by_student.setdefault(spelled.get(normalise_id(attempt.student), attempt.student), []).append(attempt)
     states: dict[int, str] = {}
-    there = {
-        canonical_id(one)
-        for one in course.students()
-        if (course.root / "submitted" / one / gathering.name).exists()
+    present = {
+        normalise_id(attempt)
+        for attempt in course.list_students()
+        if (course.root / "submitted" / attempt / gathering.name).exists()
     }
-    for student, found in counted(by_student.items(), len(by_student), watch):
-        usable = [one for one in found if one.staged.files]
+    for student, attempts_of_student in count_steps(by_student.items(), len(by_student), watch):
+        usable = [attempt for attempt in attempts_of_student if attempt.staged.files]
         try:
             laying.check_place(course, gathering.name, student)
-            made = laying.plan(course, gathering.name, student, [one.staged for one in usable])
+            plan = laying.plan_attempts(
+                course, gathering.name, student, [attempt.staged for attempt in usable]
+            )
             if not options.dry_run:
-                laying.lay(course, gathering.name, made, folder)
+                laying.place_attempts(course, gathering.name, plan, folder)
         except OSError as error:  # a broken folder of one student must not stop the others
-            gathering.refused.append(RefusedFile(printable_name(student), str(error.strerror or error)))
+            gathering.refused.append(RefusedFile(escape_name(student), str(error.strerror or error)))
             continue
-        states |= {id(one): state for one, state in zip(usable, made.states, strict=True)}
-        there |= {canonical_id(student)} if usable else set()
+        states |= {id(attempt): state for attempt, state in zip(usable, plan.states, strict=True)}
+        present |= {normalise_id(student)} if usable else set()
     attempts = [
         CollectedAttempt(
-            one.student,
-            one.source,
-            one.attempt.label,
-            states.get(id(one), "left"),
-            one.staged.files,
-            one.staged.moment,
-            one.attempt.late,
-            one.staged.renamed,
+            attempt.student,
+            attempt.source,
+            attempt.attempt.label,
+            states.get(id(attempt), "left"),
+            attempt.staged.files,
+            attempt.staged.moment,
+            attempt.attempt.late,
+            attempt.staged.renamed,
         )
-        for one in gathering.found
+        for attempt in gathering.found
     ]
-    absent = [one.id for one in gathering.register.students if canonical_id(one.id) not in there]
+    absent = [
+        attempt.id for attempt in gathering.register.students if normalise_id(attempt.id) not in present
+    ]
     return CollectReport(
         tuple(attempts),
         tuple(gathering.unmatched),
@@ -356,18 +362,18 @@ def _explain_missing_times(
 ) -> list[str]:
     """Return sentences about students without a submission time, with advice on how to provide it."""
     students: dict[str, dict[str, None]] = {}
-    for one in attempts:
-        if one.moment is None:
-            students.setdefault(one.source, {})[one.student] = None
+    for attempt in attempts:
+        if attempt.moment is None:
+            students.setdefault(attempt.source, {})[attempt.student] = None
     return [
-        f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the "
+        f"{source}: it does not say when {join_names(sorted(without))} handed in ({len(without)}); if the "
         "assignment has an end, a person decides. "
-        f"{_advise_on_times(platforms[source], settings, options)}".rstrip()
+        f"{_suggest_time_source(platforms[source], settings, options)}".rstrip()
         for source, without in sorted(students.items())
     ]
 
 
-def _advise_on_times(platform: str, settings: patterns.CollectSettings, options: CollectOptions) -> str:
+def _suggest_time_source(platform: str, settings: patterns.CollectSettings, options: CollectOptions) -> str:
     """Return advice on how to provide submission times; empty if there is none."""
     zone = (
         ""

@@ -18,11 +18,11 @@ from autograder.assignment import Assignment
 from autograder.course import Course, Handin
 from autograder.errors import CourseError
 from autograder.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
-from autograder.grading.batch import collect
+from autograder.grading.batch import read_handin
 from autograder.records import Cell, ItemResult, Score, Status
 from autograder.rubric import Question
-from autograder.syntax import UNREADABLE, parsed
-from autograder.wording import written_number
+from autograder.syntax import UNREADABLE, parse_module
+from autograder.wording import format_number
 
 _SAME = Decimal("0.001")
 """Tolerance in points, because other programs divide points as floats."""
@@ -89,16 +89,16 @@ def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
         CourseError: the assignment was not adopted, or the marks cannot be read.
         RubricError: the rubric is not valid.
     """
-    if not rubrics.load(course.rubric(name)).assignment.adopted:
+    if not rubrics.load_rubric(course.locate_rubric(name)).assignment.adopted:
         raise CourseError(f"{name} was not adopted, so no other program grades it; see autograder adopt")
     if not path.is_dir():
-        return PeerClass("nbgrader", peers.gradebook_marks(path, name))
-    files = {handin.student: path / handin.student / "results.json" for handin in course.handins(name)}
-    read = {student: peers.results_marks(file) for student, file in files.items() if file.is_file()}
+        return PeerClass("nbgrader", peers.read_gradebook_marks(path, name))
+    files = {handin.student: path / handin.student / "results.json" for handin in course.list_handins(name)}
+    read = {student: peers.read_results_marks(file) for student, file in files.items() if file.is_file()}
     if not read:
         raise CourseError(f"{path}: expected STUDENT/results.json, as otter writes them; there is none")
     marks = {
-        student: {otter.grade_id(question): points for question, points in of_student.items()}
+        student: {otter.to_grade_id(question): points for question, points in of_student.items()}
         for student, of_student in read.items()
     }
     return PeerClass("otter", marks)
@@ -115,14 +115,14 @@ def compare_marks(
         scores: scores of this program, of the students to compare.
         theirs: marks of the other program.
     """
-    assignment = assignments.load(course, name)
-    handins = [handin for handin in course.handins(name) if handin.student in scores]
-    found = held_against(assignment, handins, scores, theirs)
-    _write_page(found)
-    return found
+    assignment = assignments.load_assignment(course, name)
+    handins = [handin for handin in course.list_handins(name) if handin.student in scores]
+    comparison = compare_scores(assignment, handins, scores, theirs)
+    _write_page(comparison)
+    return comparison
 
 
-def held_against(
+def compare_scores(
     assignment: Assignment, handins: Sequence[Handin], scores: Mapping[str, Score], theirs: PeerClass
 ) -> PeerComparison:
     """Compare two results of a class, question by question.
@@ -133,39 +133,41 @@ def held_against(
         scores: scores of this program, for each submission.
         theirs: marks of the other program, by student and grade cell.
     """
-    compared, found, remarks = 0, list[MarkDifference](), list[str]()
+    compared, differences, remarks = 0, list[MarkDifference](), list[str]()
     for handin in handins:
         marks = theirs.marks.get(handin.student)
         if marks is None:
             remarks.append(f"{handin.student}: {theirs.peer} has no marks at all; not compared")
             continue
-        pair = _Pair(assignment, handin, scores[handin.student], theirs.peer, marks)
+        pair = _ResultPair(assignment, handin, scores[handin.student], theirs.peer, marks)
         compared += len(pair.questions)
-        found += pair.differences()
+        differences += pair.list_differences()
     page = assignment.course.root / "staff" / f"{assignment.name}-compared.html"
-    return PeerComparison(assignment.name, theirs.peer, compared, tuple(found), tuple(remarks), page)
+    return PeerComparison(assignment.name, theirs.peer, compared, tuple(differences), tuple(remarks), page)
 
 
-def _write_page(found: PeerComparison) -> None:
-    found.page.parent.mkdir(parents=True, exist_ok=True)
+def _write_page(comparison: PeerComparison) -> None:
+    comparison.page.parent.mkdir(parents=True, exist_ok=True)
     rows = tuple(
         ComparisonRow(
-            one.student,
-            one.question,
-            written_number(one.ours, "en"),
-            "no mark" if one.theirs is None else written_number(one.theirs, "en"),
-            one.reason,
-            one.told,
-            one.answer,
-            one.test,
+            difference.student,
+            difference.question,
+            format_number(difference.ours, "en"),
+            "no mark" if difference.theirs is None else format_number(difference.theirs, "en"),
+            difference.reason,
+            difference.told,
+            difference.answer,
+            difference.test,
         )
-        for one in found.differences
+        for difference in comparison.differences
     )
-    view = ComparisonView(found.assignment, found.peer, found.compared, found.same, rows, found.remarks)
-    atomic.write(found.page, render_comparison(view).encode())
+    view = ComparisonView(
+        comparison.assignment, comparison.peer, comparison.compared, comparison.same, rows, comparison.remarks
+    )
+    atomic.write_bytes(comparison.page, render_comparison(view).encode())
 
 
-class _Pair(Struct, frozen=True):
+class _ResultPair(Struct, frozen=True):
     """Both results of one student."""
 
     assignment: Assignment
@@ -177,83 +179,88 @@ class _Pair(Struct, frozen=True):
     @property
     def questions(self) -> tuple[Question, ...]:
         """Questions with tests."""
-        return tuple(one for one in self.assignment.rubric.questions if one.kind == "tests")
+        return tuple(question for question in self.assignment.rubric.questions if question.kind == "tests")
 
-    def differences(self) -> Iterator[MarkDifference]:
+    def list_differences(self) -> Iterator[MarkDifference]:
         """Yield questions with different points, in the order of the rubric."""
         for question in self.questions:
-            items = [one for one in self.score.items if one.question == question.id]
-            ours, theirs = sum((one.points for one in items), Decimal(0)), self._theirs(question)
+            items = [item for item in self.score.items if item.question == question.id]
+            ours, theirs = sum((item.points for item in items), Decimal(0)), self._sum_their_points(question)
             if theirs is not None and abs(ours - theirs) < _SAME:
                 continue
-            test = "\n\n".join(str(one.options.get("code", "")) for one in question.items)
-            found, cells = self._work(question)
+            test = "\n\n".join(str(item.options.get("code", "")) for item in question.items)
+            answer, cells = self._read_work(question)
             yield MarkDifference(
                 self.handin.student,
                 question.id,
                 ours,
                 theirs,
-                self._reason(items, ours, theirs) or _judgement(self.peer, ours, theirs, cells, test),
-                "; ".join(dict.fromkeys(one.staff for one in items if one.staff)),
-                found,
+                self._explain_from_results(items, ours, theirs)
+                or _explain_judgement(self.peer, ours, theirs, cells, test),
+                "; ".join(dict.fromkeys(item.staff for item in items if item.staff)),
+                answer,
                 test,
             )
 
-    def _theirs(self, question: Question) -> Decimal | None:
-        found = [self.marks[cell] for cell in question.cells() if cell in self.marks]
+    def _sum_their_points(self, question: Question) -> Decimal | None:
+        points = [self.marks[cell] for cell in question.list_cells() if cell in self.marks]
         # Through str, because Decimal(float) would keep the binary rounding error.
-        return Decimal(str(sum(found))) if found else None
+        return Decimal(str(sum(points))) if points else None
 
-    def _work(self, question: Question) -> tuple[str, list[str]]:
+    def _read_work(self, question: Question) -> tuple[str, list[str]]:
         """Return the answer, and the student's code cells of its notebook."""
-        handed = collect(self.assignment, self.handin).notebooks.get(question.notebook)
-        if not isinstance(handed, bytes):
+        data = read_handin(self.assignment, self.handin).notebooks.get(question.notebook)
+        if not isinstance(data, bytes):
             return "", []
-        submission = self.assignment.read_submission(question.notebook, handed, self.handin.student)
-        answer = self.assignment.answer(question, submission)
-        code = [one.source for one in submission.cells if isinstance(one, Cell) and not one.locked]
+        submission = self.assignment.read_submission(question.notebook, data, self.handin.student)
+        answer = self.assignment.find_answer(question, submission)
+        code = [cell.source for cell in submission.cells if isinstance(cell, Cell) and not cell.locked]
         return answer.source if answer else "", code
 
-    def _reason(self, items: Sequence[ItemResult], ours: Decimal, theirs: Decimal | None) -> str:
+    def _explain_from_results(
+        self, items: Sequence[ItemResult], ours: Decimal, theirs: Decimal | None
+    ) -> str:
         """Return the reason for a difference if one result contains it; empty: both judged the same run."""
         if theirs is None:
             return f"{self.peer} gave no mark: it stopped before, or does not know the cell."
-        if any(one.status is Status.NEEDS_REVIEW for one in items):
+        if any(item.status is Status.NEEDS_REVIEW for item in items):
             return (
                 "A person decides here: the test is not judged outside, or its result is not to be trusted."
             )
-        if any(one.student.code.startswith("ending.") for one in items):
+        if any(item.student.code.startswith("ending.") for item in items):
             return "The code met a limit here: time, memory or output."
         # Zero everywhere is no judgement of answers: the other program did not finish.
-        if ours and not any(self._theirs(one) for one in self.questions):
+        if ours and not any(self._sum_their_points(item) for item in self.questions):
             return f"{self.peer} gave nothing for the whole work: it crashed there, or did not end."
         return ""
 
 
-def _judgement(peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str) -> str:
+def _explain_judgement(
+    peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str
+) -> str:
     # Checked first: with such names, the programs may have tested different values.
-    if names := _assigned_again(cells, test):
+    if names := _find_reassigned_names(cells, test):
         return f"Order or state: several cells of the notebook assign {', '.join(names)}."
     if theirs is not None and ours > theirs:
         return _LESS_STRICT[peer]
     return "Stricter here: a test failed that passed there."
 
 
-def _assigned_again(cells: Sequence[str], test: str) -> list[str]:
+def _find_reassigned_names(cells: Sequence[str], test: str) -> list[str]:
     """Return the names of a test that several cells of a notebook assign or define."""
     counts: Counter[str] = Counter()
     for source in cells:
-        counts.update(_bound(source))
+        counts.update(_find_bound_names(source))
     try:
-        used = {node.id for node in ast.walk(parsed(test)) if isinstance(node, ast.Name)}
+        used = {node.id for node in ast.walk(parse_module(test)) if isinstance(node, ast.Name)}
     except UNREADABLE:
         return []
     return sorted(name for name in used if counts[name] > 1)
 
 
-def _bound(source: str) -> set[str]:
+def _find_bound_names(source: str) -> set[str]:
     try:
-        tree = parsed(source)
+        tree = parse_module(source)
     except UNREADABLE:
         return set()
     defined = {

@@ -43,12 +43,12 @@ class LogEntry(Struct, frozen=True):
     digest: str = ""
 
 
-def now() -> datetime.datetime:
+def get_time() -> datetime.datetime:
     """Return the current time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 
-def user() -> str:
+def get_user() -> str:
     """Return the name of the current account."""
     try:
         return getpass.getuser()
@@ -56,19 +56,19 @@ def user() -> str:
         return f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown"
 
 
-def add(course: Course, action: str, assignment: str, facts: Mapping[str, Any]) -> LogEntry:
+def add_entry(course: Course, action: str, assignment: str, facts: Mapping[str, Any]) -> LogEntry:
     """Add an entry about something that was just done.
 
     Raises:
         CourseError: the log cannot be read or written.
     """
     plain = msgspec.to_builtins(facts)
-    entry = LogEntry(secrets.token_hex(8), now().isoformat(), user(), action, assignment, plain)
-    note(course, entry)
+    entry = LogEntry(secrets.token_hex(8), get_time().isoformat(), get_user(), action, assignment, plain)
+    append_entry(course, entry)
     return entry
 
 
-def note(course: Course, entry: LogEntry) -> None:
+def append_entry(course: Course, entry: LogEntry) -> None:
     """Append an entry, unless one with its id exists.
 
     Raises:
@@ -76,15 +76,15 @@ def note(course: Course, entry: LogEntry) -> None:
     """
     course.private.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The lock spans reading and appending: two writers must not continue the same digest.
-    with atomic.alone(course.private):
-        known = entries(course)
-        if any(one.id == entry.id for one in known):
+    with atomic.lock_folder(course.private):
+        existing = read_entries(course)
+        if any(entry_read.id == entry.id for entry_read in existing):
             return
-        path = _path(course)
-        facts = _facts(entry, known[-1].digest if known else _BEGIN)
-        line = json.dumps({**facts, "digest": _digest(facts)}, ensure_ascii=False) + "\n"
+        path = _get_path(course)
+        facts = _to_facts(entry, existing[-1].digest if existing else _BEGIN)
+        line = json.dumps({**facts, "digest": _hash_facts(facts)}, ensure_ascii=False) + "\n"
         try:
-            whole = b"".join(line for line in _lines(path) if line.endswith(b"\n"))
+            whole = b"".join(line for line in _read_lines(path) if line.endswith(b"\n"))
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             with os.fdopen(descriptor, "ab") as file:
                 file.truncate(len(whole))  # remove the partial line of a killed writer
@@ -96,7 +96,7 @@ def note(course: Course, entry: LogEntry) -> None:
             raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
+def read_entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
     """Return the entries, the oldest first.
 
     Args:
@@ -106,47 +106,49 @@ def entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
     Raises:
         CourseError: the log cannot be read.
     """
-    path = _path(course)
+    path = _get_path(course)
     try:
-        found = [LogEntry(**json.loads(line)) for line in _lines(path) if line.endswith(b"\n")]
+        parsed = [LogEntry(**json.loads(line)) for line in _read_lines(path) if line.endswith(b"\n")]
     except (OSError, ValueError, TypeError) as error:
         raise CourseError(f"{path}: cannot be read: {error}; restore it from a copy") from error
-    return tuple(one for one in found if assignment in ("", one.assignment))
+    return tuple(entry for entry in parsed if assignment in ("", entry.assignment))
 
 
-def broken(course: Course) -> int:
+def find_broken_entry(course: Course) -> int:
     """Return the number of the first entry that does not fit the one before, from 1; 0: all fit.
 
     Raises:
         CourseError: the log cannot be read.
     """
     before = _BEGIN
-    for number, one in enumerate(entries(course), start=1):
-        if one.previous != before or one.digest != _digest(_facts(one, before)):
+    for number, entry in enumerate(read_entries(course), start=1):
+        if entry.previous != before or entry.digest != _hash_facts(_to_facts(entry, before)):
             return number
-        before = one.digest
+        before = entry.digest
     return 0
 
 
-def faults(course: Course) -> list[str]:
+def describe_faults(course: Course) -> list[str]:
     """Return sentences for staff about faults of the log."""
     try:
-        number = broken(course)
+        number = find_broken_entry(course)
     except CourseError as error:
         return [str(error)]
-    said = f"{_path(course)}: entry {number} does not fit the one before: one of them was changed or removed"
+    said = (
+        f"{_get_path(course)}: entry {number} does not fit the one before: one of them was changed or removed"
+    )
     return [f"{said}; compare the file with a copy"] if number else []
 
 
-def _path(course: Course) -> Path:
+def _get_path(course: Course) -> Path:
     return course.private / "log.jsonl"
 
 
-def _lines(path: Path) -> list[bytes]:
-    return atomic.read(path, most=_MOST).splitlines(keepends=True) if path.exists() else []
+def _read_lines(path: Path) -> list[bytes]:
+    return atomic.read_bytes(path, most=_MOST).splitlines(keepends=True) if path.exists() else []
 
 
-def _facts(entry: LogEntry, previous: str) -> dict[str, Any]:
+def _to_facts(entry: LogEntry, previous: str) -> dict[str, Any]:
     return {
         "id": entry.id,
         "at": entry.at,
@@ -158,6 +160,6 @@ def _facts(entry: LogEntry, previous: str) -> dict[str, Any]:
     }
 
 
-def _digest(facts: Mapping[str, Any]) -> str:
+def _hash_facts(facts: Mapping[str, Any]) -> str:
     # Sorted keys make the digest independent of the order in which the facts were built.
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

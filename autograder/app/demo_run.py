@@ -8,27 +8,33 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from autograder.app import SILENT, Isolation, Listener
-from autograder.app.classes import GradedClass, Published, feedback, grade
+from autograder.app.classes import GradedClass, PublishedPages, grade_class, write_feedback
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course
-from autograder.demo.course import MarkComparison, compare, make, removed_on_failure, where_to_look
+from autograder.demo.course import (
+    MarkComparison,
+    compare_marks,
+    list_first_files,
+    make_course,
+    remove_on_failure,
+)
 from autograder.demo.students import DemoStudent
 
-__all__ = ["DemoRun", "make", "removed_on_failure", "run", "where_to_look"]
+__all__ = ["DemoRun", "list_first_files", "make_course", "remove_on_failure", "run_demo"]
 
 
 class DemoRun(Struct, frozen=True):
     """Result of a demo run."""
 
     graded: GradedClass
-    published: Published
+    published: PublishedPages
     comparison: MarkComparison
     seconds: float
     """Duration of grading."""
     seconds_for_pages: float
 
 
-def run(
+def run_demo(
     course: Course,
     name: str,
     people: Sequence[DemoStudent],
@@ -55,8 +61,8 @@ def run(
         As `autograder.app.classes.grade_class` and `write_feedback`.
     """
     started = time.monotonic()
-    graded = grade(course, name, workers=workers, isolation=isolation, watch=watches[0], store=store)
+    graded = grade_class(course, name, workers=workers, isolation=isolation, watch=watches[0], store=store)
     done = time.monotonic()
-    published = feedback(course, name, language, watch=watches[1], store=store)
-    comparison = compare(people, graded.outcomes)
+    published = write_feedback(course, name, language, watch=watches[1], store=store)
+    comparison = compare_marks(people, graded.outcomes)
     return DemoRun(graded, published, comparison, done - started, time.monotonic() - done)

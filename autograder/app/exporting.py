@@ -12,18 +12,18 @@ from msgspec.structs import replace
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Listener, grade_files
-from autograder.app.classes import standings
-from autograder.app.collecting import class_register
+from autograder.app.classes import collect_standings
+from autograder.app.collecting import load_class_register
 from autograder.app.grade_files import GradeFile
-from autograder.app.grade_lines import GradeLine, grade_lines, json_lines
-from autograder.app.handins import collect
+from autograder.app.grade_lines import GradeLine, encode_json_lines, make_grade_lines
+from autograder.app.handins import collect_handins
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.platforms.people import Register
 from autograder.platforms.worksheets import read_worksheet
-from autograder.tables import name_list
-from autograder.wording import text_in
+from autograder.tables import join_names
+from autograder.wording import get_text
 
 Form = Literal["moodle", "canvas", "gradescope", "ilias", "csv", "jsonl"]
 FORMS: tuple[Form, ...] = ("moodle", "canvas", "gradescope", "ilias", "csv", "jsonl")
@@ -90,40 +90,51 @@ def export_grades(
         GradebookError: the store reported an error.
     """
     options = options or ExportOptions()
-    _check(form, options)
-    register = class_register(course)
-    assignment = assignments.load(course, name)
-    stand = standings(course, name, watch=watch, store=store)
+    _check_options(form, options)
+    register = load_class_register(course)
+    assignment = assignments.load_assignment(course, name)
+    stand = collect_standings(course, name, watch=watch, store=store)
     every = tuple(
-        grade_lines(
+        make_grade_lines(
             assignment,
             stand.roll.results,
             stand.rows,
             register=register,
-            submitted={one.student: one.submitted_at for one in collect(course, assignment).handins},
+            submitted={
+                grade_line.student: grade_line.submitted_at
+                for grade_line in collect_handins(course, assignment).handins
+            },
             language=assignment.language,
         )
     )
     # Provisional marks may still change, and platforms would show them as final.
-    lines = tuple(one for one in every if one.final or options.provisional)
-    left = tuple(one.student for one in every if not one.final and not options.provisional)
-    title = options.title or text_in(assignment.rubric.assignment.title, assignment.language) or name
-    fill = _read(options.fill) if options.fill else None
-    contents, made = _contents(form, lines, register, title=title, fill=fill, options=options, to=to)
+    lines = tuple(grade_line for grade_line in every if grade_line.final or options.provisional)
+    left = tuple(
+        grade_line.student for grade_line in every if not grade_line.final and not options.provisional
+    )
+    title = options.title or get_text(assignment.rubric.assignment.title, assignment.language) or name
+    fill = _read_bytes(options.fill) if options.fill else None
+    contents, grade_file = _make_contents(
+        form, lines, register, title=title, fill=fill, options=options, to=to
+    )
     if options.feedback is not None and fill is not None:
-        pages = _pages(course, name, [line.student for line in lines])
-        archive = grade_files.moodle_feedback(read_worksheet(fill), pages, register, name)
+        pages = _read_pages(course, name, [line.student for line in lines])
+        archive = grade_files.pack_moodle_feedback(read_worksheet(fill), pages, register, name)
         contents[options.feedback] = archive.content
         missing = [line.student for line in lines if line.student not in pages]
-        told = f"no page yet: {name_list(missing)}; run: autograder feedback {name}"
-        made = replace(made, remarks=(*made.remarks, *archive.remarks, *[told] * bool(missing)))
+        remark = f"no page yet: {join_names(missing)}; run: autograder feedback {name}"
+        grade_file = replace(
+            grade_file, remarks=(*grade_file.remarks, *archive.remarks, *[remark] * bool(missing))
+        )
     # All contents are computed before the first file is written.
-    _write(contents)
-    remarks = (*made.remarks, *stand.roll.remarks)
-    return ExportReport(tuple(contents), made.entered, left, tuple(dict.fromkeys(remarks)), made.missing)
+    _write_files(contents)
+    remarks = (*grade_file.remarks, *stand.roll.remarks)
+    return ExportReport(
+        tuple(contents), grade_file.entered, left, tuple(dict.fromkeys(remarks)), grade_file.missing
+    )
 
 
-def _check(form: Form, options: ExportOptions) -> None:
+def _check_options(form: Form, options: ExportOptions) -> None:
     """Refuse incompatible options.
 
     Raises:
@@ -139,7 +150,7 @@ def _check(form: Form, options: ExportOptions) -> None:
         raise CourseError(f"--feedback: an archive of pages is for moodle, not for {form}")
 
 
-def _contents(
+def _make_contents(
     form: Form,
     lines: Sequence[GradeLine],
     register: Register,
@@ -152,43 +163,49 @@ def _contents(
     """Return the contents of the files by path, and the report of the format."""
     entered = tuple(line.student for line in lines)
     if form == "gradescope":
-        files = {to / line.student / "results.json": grade_files.gradescope(line) for line in lines}
+        files = {
+            to / line.student / "results.json": grade_files.format_gradescope_results(line) for line in lines
+        }
         return files, GradeFile(b"", entered, ())
     try:
         if form == "moodle":
-            made = grade_files.moodle(
+            grade_file = grade_files.fill_moodle_worksheet(
                 fill or b"", lines, register, scaled=options.scaled, comments=options.comments
             )
         elif form == "canvas":
-            made = grade_files.canvas(lines, register, title, fill, scaled=options.scaled)
+            grade_file = grade_files.make_canvas_gradebook(
+                lines, register, title, fill, scaled=options.scaled
+            )
         elif form == "jsonl":
-            made = GradeFile(json_lines(tuple(lines)), entered, ())
+            grade_file = GradeFile(encode_json_lines(tuple(lines)), entered, ())
         else:
             # German spreadsheet programs use the comma for decimals and expect semicolons as separators.
             german = form == "ilias"
-            made = grade_files.plain(lines, register, separator=";" if german else ",", marked=german)
+            grade_file = grade_files.make_csv(
+                lines, register, separator=";" if german else ",", marked=german
+            )
     except CourseError as error:
         raise CourseError(f"{options.fill}: {error}" if options.fill else str(error)) from error
-    return {to: made.content}, made
+    return {to: grade_file.content}, grade_file
 
 
-def _read(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
-        return atomic.read(path)
+        return atomic.read_bytes(path)
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _pages(course: Course, name: str, students: Sequence[str]) -> dict[str, bytes]:
+def _read_pages(course: Course, name: str, students: Sequence[str]) -> dict[str, bytes]:
     """Read the existing feedback pages."""
-    places = {student: course.feedback(student, name) / f"{name}.html" for student in students}
-    return {student: _read(path) for student, path in places.items() if path.is_file()}
+    places = {student: course.locate_feedback(student, name) / f"{name}.html" for student in students}
+    return {student: _read_bytes(path) for student, path in places.items() if path.is_file()}
 
 
-def _write(contents: dict[Path, bytes]) -> None:
+def _write_files(contents: dict[Path, bytes]) -> None:
     try:
         for path, content in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(path, content)
+            atomic.write_bytes(path, content)
     except OSError as error:
         raise CourseError(f"{error.filename}: cannot be written: {error.strerror}") from error

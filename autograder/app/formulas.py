@@ -14,18 +14,18 @@ from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.checks.values.literal import NoFormula
 from autograder.course import Course
 from autograder.errors import RubricError
-from autograder.feedback.typeset import caret
+from autograder.feedback.typeset import render_caret
 from autograder.formulas import Unreadable, to_latex, to_mathml, to_text
 from autograder.formulas.nodes import Tree
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.kinds.general.formula.answers import read
-from autograder.kinds.general.formula.key import prepare
-from autograder.messages import languages, render
-from autograder.messages.reading import unreadable
+from autograder.kinds.general.formula.answers import read_answer
+from autograder.kinds.general.formula.key import prepare_question
+from autograder.messages import list_languages, render_message
+from autograder.messages.reading import describe_unreadable
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric, RubricSymbol
 
-__all__ = ["Examined", "FormulaTask", "examine", "from_options", "from_rubric", "languages"]
+__all__ = ["FormulaReport", "FormulaTask", "check_formula", "from_options", "from_rubric", "list_languages"]
 
 ANSWER = "answer"
 _NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
@@ -46,7 +46,7 @@ class FormulaTask(Struct, frozen=True):
     """Results of earlier items, by ``"question.item"``; missing ones count as right."""
 
 
-class Examined(Struct, frozen=True):
+class FormulaReport(Struct, frozen=True):
     """Result of examining a formula.
 
     Attributes:
@@ -78,7 +78,7 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     Raises:
         RubricError: a symbol, relation or formula among them is not readable.
     """
-    declared = dict(_symbol(part.strip()) for part in symbols.split(",") if part.strip())
+    declared = dict(_parse_symbol(part.strip()) for part in symbols.split(",") if part.strip())
     relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
     options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
@@ -103,85 +103,92 @@ def from_rubric(
         CourseError: there is no such rubric.
         RubricError: it is not readable, or has no such question or item with right answers in the rubric.
     """
-    where = Course.at(course)
-    rubric = rubrics.load(where.rubric(name))
+    where = Course.from_folder(course)
+    rubric = rubrics.load_rubric(where.locate_rubric(name))
     # Looking at a formula must not make the secret of a course that has none yet.
-    secret = where.secret() if (where.private / "secret").exists() else b""
-    found: dict[str, ItemResult] = {}
+    secret = where.load_secret() if (where.private / "secret").exists() else b""
+    results: dict[str, ItemResult] = {}
     # In the order of the rubric, because an earlier answer may depend on those before it.
     for spelled in earlier:
-        place, _, text = spelled.partition("=")
-        before, _, item = place.strip().partition(".")
-        asked = _of(rubric, before, item, secret)
-        found[f"{before}.{asked.item}"] = _judged(text.strip(), msgspec.structs.replace(asked, earlier=found))
-    return msgspec.structs.replace(_of(rubric, question_id, item_id, secret), earlier=found)
+        item_path, _, text = spelled.partition("=")
+        before, _, item = item_path.strip().partition(".")
+        task = _select_item(rubric, before, item, secret)
+        results[f"{before}.{task.item}"] = _judge_answer(
+            text.strip(), msgspec.structs.replace(task, earlier=results)
+        )
+    return msgspec.structs.replace(_select_item(rubric, question_id, item_id, secret), earlier=results)
 
 
-def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaTask:
+def _select_item(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaTask:
     """Return an item of a rubric, with the reference of its question removed."""
     name = rubric.assignment.name
-    known = [question.id for question in rubric.questions if question.kind == "formula"]
-    if question_id not in known:
-        raise RubricError(f"{name}: no formula question {question_id!r}; known are: {', '.join(known)}")
+    formula_questions = [question.id for question in rubric.questions if question.kind == "formula"]
+    if question_id not in formula_questions:
+        raise RubricError(
+            f"{name}: no formula question {question_id!r}; known are: {', '.join(formula_questions)}"
+        )
     # Without a reference, right answers come from ``accept`` only, and no sandbox is needed.
-    question = msgspec.structs.replace(rubric.question(question_id), reference="")
+    question = msgspec.structs.replace(rubric.get_question(question_id), reference="")
     items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
     if not items or (item_id and item_id not in items):
         listed = ", ".join(items) or "none"
         raise RubricError(
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
-    draw = Draw.for_question(secret, rubric, question) if secret else None
+    draw = Draw.from_secret(secret, rubric, question) if secret else None
     return FormulaTask(rubric, question, item_id or items[0], draw=draw)
 
 
-def examine(text: str, asked: FormulaTask, language: str) -> Examined:
+def check_formula(text: str, task: FormulaTask, language: str) -> FormulaReport:
     """Read a formula, and judge it if there is a right answer to compare it with."""
-    question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
-    prepared = question.items[asked.item]
+    question = prepare_question(task.question, task.rubric, task.draw or SAMPLE)
+    prepared = question.items[task.item]
     try:
-        sides = read(text, prepared.form, question.spoken)
+        sides = read_answer(text, prepared.form, question.spoken)
     except NoFormula:
-        return _refused(unreadable(Unreadable("empty", 0), text), language)
+        return _make_refusal(describe_unreadable(Unreadable("empty", 0), text), language)
     except Unreadable as error:
-        return _refused(unreadable(error, text), language)
-    shown = _shown(sides)
-    if not asked.judged:
+        return _make_refusal(describe_unreadable(error, text), language)
+    shown = _render_formula(sides)
+    if not task.judged:
         return msgspec.structs.replace(shown, verdict="read")
-    result = _judged(text, asked)
+    result = _judge_answer(text, task)
     verdict = {Status.PASSED: "equal", Status.FAILED: "different"}.get(result.status, "undecided")
     silent = result.student.code == "passed"
     return msgspec.structs.replace(
         shown,
         verdict=verdict,
-        points=f"{result.points.normalize():f}" if asked.rubric.digest and result.points else "",
-        message="" if silent else render(result.student, language),
+        points=f"{result.points.normalize():f}" if task.rubric.digest and result.points else "",
+        message="" if silent else render_message(result.student, language),
         code=result.code,
         staff="" if silent else result.staff,
     )
 
 
-def _judged(text: str, asked: FormulaTask) -> ItemResult:
+def _judge_answer(text: str, task: FormulaTask) -> ItemResult:
     """Judge an answer to one item while the other items of the question have no answer."""
-    check = FormulaCheck(asked.question, asked.rubric)
-    items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
+    check = FormulaCheck(task.question, task.rubric)
+    items = prepare_question(task.question, task.rubric, task.draw or SAMPLE).items
     # The check expects an assignment for every item of the question; the other items stay empty.
-    written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    written = dict.fromkeys((item.answer for item in items.values()), "") | {items[task.item].answer: text}
     # repr quotes the formula safely, whatever characters it contains.
     source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
-    answer = Answer(asked.question.answer_cell, "code", source, changed=True)
-    results = check.judge(Evidence(answer, (), draw=asked.draw, earlier=asked.earlier))
-    return next(result for result in results if result.item == asked.item)
+    answer = Answer(task.question.answer_cell, "code", source, changed=True)
+    results = check.judge(Evidence(answer, (), draw=task.draw, earlier=task.earlier))
+    return next(result for result in results if result.item == task.item)
 
 
-def _refused(message: Message, language: str) -> Examined:
-    return Examined(
-        "unreadable", message=render(message, language), code=message.code, caret=caret(message.params)
+def _make_refusal(message: Message, language: str) -> FormulaReport:
+    return FormulaReport(
+        "unreadable",
+        message=render_message(message, language),
+        code=message.code,
+        caret=render_caret(message.params),
     )
 
 
-def _shown(sides: Sequence[Tree]) -> Examined:
-    return Examined(
+def _render_formula(sides: Sequence[Tree]) -> FormulaReport:
+    return FormulaReport(
         "",
         reading=" = ".join(map(to_text, sides)),
         latex=" = ".join(map(to_latex, sides)),
@@ -189,7 +196,7 @@ def _shown(sides: Sequence[Tree]) -> Examined:
     )
 
 
-def _symbol(text: str) -> tuple[str, RubricSymbol]:
+def _parse_symbol(text: str) -> tuple[str, RubricSymbol]:
     """Parse ``d_model:d:D=real`` into the name, its other spellings and its domain."""
     spellings, _, domain = text.partition("=")
     name, *aliases = (spelling.strip() for spelling in spellings.split(":"))

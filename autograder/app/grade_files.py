@@ -17,18 +17,18 @@ from msgspec import UNSET, Struct, UnsetType
 
 from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.errors import CourseError
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import to_printable_text
 from autograder.platforms import gradebooks
-from autograder.platforms.csvfiles import CsvTable, unguarded, written
-from autograder.platforms.people import Naming, Register
+from autograder.platforms.csvfiles import CsvTable, strip_guard, write_table
+from autograder.platforms.people import Identification, Register
 from autograder.platforms.worksheets import (
     Worksheet,
     check_fillable,
-    number_in_form,
-    number_said,
+    format_number,
+    parse_number,
     read_worksheet,
 )
-from autograder.tables import name_list
+from autograder.tables import join_names
 
 PLAIN_COLUMNS = (
     "login",
@@ -59,7 +59,7 @@ class GradeFile(Struct, frozen=True):
     """Students without a row in it."""
 
 
-def moodle(
+def fill_moodle_worksheet(
     data: bytes, lines: Sequence[GradeLine], register: Register, *, scaled: bool, comments: bool
 ) -> GradeFile:
     """Fill in a downloaded worksheet; everything except grades and comments stays as it is.
@@ -79,46 +79,48 @@ def moodle(
     by_student = {line.student: line for line in lines}
     cells: dict[int, tuple[str, str]] = {}
     entered, remarks, without = [], [], []
-    for at, row in enumerate(sheet.rows):
-        match = register.find(row.identity)
+    for index, row in enumerate(sheet.rows):
+        match = register.find_student(row.identity)
         line = by_student.get(match.student)
         if not match.student:
-            remarks.append(printable_text(f"{row.identity.label}: left as it is: {match.suggestion}"))
+            remarks.append(to_printable_text(f"{row.identity.label}: left as it is: {match.suggestion}"))
         elif line is None:
             without.append(match.student)
         elif not row.changeable:
             remarks.append(f"{line.student}: left as it is: the worksheet says that it cannot be changed")
         else:
-            points, told = _of_maximum(line, row.maximum, scaled=scaled)
-            remarks += told
-            said = feedback_text(line) if comments else ""
-            cells[at] = (number_in_form(points, row.maximum), said)
+            points, notes = _scale_points(line, row.maximum, scaled=scaled)
+            remarks += notes
+            feedback = format_feedback(line) if comments else ""
+            cells[index] = (format_number(points, row.maximum), feedback)
             entered.append(line.student)
-    return _file(written(sheet.filled(cells)), by_student, entered, [*remarks, *_without(without)])
+    return _make_grade_file(
+        write_table(sheet.fill_grades(cells)), by_student, entered, [*remarks, *_report_unmarked(without)]
+    )
 
 
-def _file(
+def _make_grade_file(
     content: bytes, lines: Mapping[str, GradeLine], entered: Sequence[str], remarks: Sequence[str]
 ) -> GradeFile:
     """Make a grade file that also reports students without a row in it."""
     missing = tuple(student for student in lines if student not in set(entered))
-    told = [f"these marks have no place in the file: {name_list(missing)}"] if missing else []
-    return GradeFile(content, tuple(entered), (*remarks, *told), missing)
+    notes = [f"these marks have no place in the file: {join_names(missing)}"] if missing else []
+    return GradeFile(content, tuple(entered), (*remarks, *notes), missing)
 
 
-def _without(students: Sequence[str]) -> list[str]:
-    return [f"without a mark, and left as they are: {name_list(students)}"] if students else []
+def _report_unmarked(students: Sequence[str]) -> list[str]:
+    return [f"without a mark, and left as they are: {join_names(students)}"] if students else []
 
 
-def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal, list[str]]:
+def _scale_points(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal, list[str]]:
     """Convert points to the platform's maximum.
 
     Raises:
         CourseError: the maximum differs, and conversion was not requested.
     """
-    most = number_said(maximum)
+    most = parse_number(maximum)
     if most is None:
-        return _rounded(line.total), []
+        return _round_points(line.total), []
     total = line.total
     if most != line.possible:
         if not scaled:
@@ -129,41 +131,47 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
         total = total * most / line.possible
     # Bonus points may exceed the platform's maximum; the mark is capped and reported.
     if total > most:
-        return _rounded(most), [
-            f"{line.student}: {_rounded(total)} is more than the maximum, {most}: entered as that"
+        return _round_points(most), [
+            f"{line.student}: {_round_points(total)} is more than the maximum, {most}: entered as that"
         ]
-    return _rounded(total), []
+    return _round_points(total), []
 
 
-def _rounded(points: Decimal) -> Decimal:
+def _round_points(points: Decimal) -> Decimal:
     # Half up, as people round: Decimal's default rounds 0.125 to 0.12.
     return points.quantize(_CENT, ROUND_HALF_UP)
 
 
-def feedback_text(line: GradeLine) -> str:
+def format_feedback(line: GradeLine) -> str:
     """Format the feedback as minimal HTML, because platforms show comments as HTML."""
-    return "<br>".join(html.escape(one) for one in feedback_sentences(line))
+    return "<br>".join(html.escape(line_text) for line_text in list_feedback_sentences(line))
 
 
-def feedback_sentences(line: GradeLine) -> list[str]:
+def list_feedback_sentences(line: GradeLine) -> list[str]:
     """Return the feedback of a student, a line for each question and each remark."""
-    return [said for question in line.questions for said in (_heading(question), *_remarks(question))]
+    return [
+        text
+        for question in line.questions
+        for text in (_format_heading(question), *_format_remarks(question))
+    ]
 
 
-def _heading(question: QuestionMark) -> str:
-    return f"{question.id}: {_number(question.points)} / {_number(question.possible)}"
+def _format_heading(question: QuestionMark) -> str:
+    return f"{question.id}: {_format_points(question.points)} / {_format_points(question.possible)}"
 
 
-def _remarks(question: QuestionMark) -> list[str]:
-    said = [f"– {item.title}: {item.message}" for item in question.items if item.message]
-    return [*said, *(f"– {comment}" for comment in question.comments)]
+def _format_remarks(question: QuestionMark) -> list[str]:
+    remarks = [f"– {item.title}: {item.message}" for item in question.items if item.message]
+    return [*remarks, *(f"– {comment}" for comment in question.comments)]
 
 
-def _number(points: Decimal) -> str:
+def _format_points(points: Decimal) -> str:
     return f"{points.normalize():f}"
 
 
-def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Register, name: str) -> GradeFile:
+def pack_moodle_feedback(
+    sheet: Worksheet, pages: Mapping[str, bytes], register: Register, name: str
+) -> GradeFile:
     """Return pages as an archive for Moodle's *feedback files*, in folders named as Moodle names them.
 
     Args:
@@ -172,11 +180,11 @@ def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Regi
         register: the identities of the class.
         name: of each file, without the suffix.
     """
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     entered, remarks = [], []
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for row in sheet.rows:
-            student = register.find(row.identity).student
+            student = register.find_student(row.identity).student
             if student not in pages:
                 continue
             if not row.identity.number:
@@ -184,15 +192,17 @@ def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Regi
                 continue
             # Moodle finds the participant by the number after the first underscore, so the name must have
             # none.
-            who = re.sub(r'[\\/:*?"<>|_\x00-\x1f]', " ", row.identity.name).strip() or "Participant"
-            place = f"{who}_{row.identity.number}_assignsubmission_file_/{name}.html"
+            name_in_archive = (
+                re.sub(r'[\\/:*?"<>|_\x00-\x1f]', " ", row.identity.name).strip() or "Participant"
+            )
+            path = f"{name_in_archive}_{row.identity.number}_assignsubmission_file_/{name}.html"
             # A fixed date makes the archive reproducible; ZIP cannot store dates before 1980.
-            archive.writestr(zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0)), pages[student])
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), pages[student])
             entered.append(student)
-    return GradeFile(made.getvalue(), tuple(entered), tuple(remarks))
+    return GradeFile(buffer.getvalue(), tuple(entered), tuple(remarks))
 
 
-def canvas(
+def make_canvas_gradebook(
     lines: Sequence[GradeLine],
     register: Register,
     title: str,
@@ -216,9 +226,10 @@ def canvas(
     by_student = {line.student: line for line in lines}
     possible = f"{lines[0].possible.normalize():f}" if lines else ""
     if filled is None:
-        rows = [_canvas_row(line, register) for line in lines]
+        rows = [_make_canvas_row(line, register) for line in lines]
         remarks = [
-            f"{printable_text(row[0])}: neither the account's number nor a login is known; fill a downloaded "
+            f"{to_printable_text(row[0])}: neither the account's number nor a login is known; fill a "
+            "downloaded "
             "gradebook"
             for row in rows
             if not row[1] and not row[3]
@@ -228,21 +239,24 @@ def canvas(
         table = gradebooks.read_gradebook(filled)
         column = gradebooks.find_column(table.columns, title)
         grades = table.columns.index(column) if column else -1
-        possible = gradebooks.stated_maximum(table, grades) or possible
-        rows, entered, remarks = _canvas_rows(table, grades, by_student, register, possible, scaled=scaled)
+        possible = gradebooks.find_maximum(table, grades) or possible
+        rows, entered, remarks = _fill_canvas_rows(
+            table, grades, by_student, register, possible, scaled=scaled
+        )
         if not column:
             remarks.append(
-                f"the gradebook has no column {printable_text(title)}, and Canvas will make a new assignment "
+                f"the gradebook has no column {to_printable_text(title)}, and Canvas will make a new "
+                "assignment "
                 "of it; name the one that is meant with --title"
             )
         title = column or title
     body = [tuple(row) for row in ([_POSSIBLE, "", "", "", "", possible], *rows)]
-    return _file(
-        written(CsvTable((*gradebooks.COLUMNS, title), tuple(body), ())), by_student, entered, remarks
+    return _make_grade_file(
+        write_table(CsvTable((*gradebooks.COLUMNS, title), tuple(body), ())), by_student, entered, remarks
     )
 
 
-def _canvas_rows(
+def _fill_canvas_rows(
     table: CsvTable,
     grades: int,
     lines: Mapping[str, GradeLine],
@@ -265,37 +279,37 @@ def _canvas_rows(
     remarks: list[str] = []
     entered: dict[str, None] = {}
     without: dict[str, None] = {}
-    for row in gradebooks.student_rows(table):
-        said = [gradebooks.value(table, row, column) for column in gradebooks.COLUMNS]
-        match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
+    for row in gradebooks.list_student_rows(table):
+        values = [gradebooks.get_value(table, row, column) for column in gradebooks.COLUMNS]
+        match = register.find_student(Identification(values[2], values[0], login=values[3], number=values[1]))
         line = lines.get(match.student)
-        present = unguarded(row[grades]) if grades >= 0 else ""
+        present = strip_guard(row[grades]) if grades >= 0 else ""
         # Importing a mark would silently end the excuse.
         if line is not None and present.casefold() == gradebooks.EXCUSED:
-            rows.append([*said, present])
+            rows.append([*values, present])
             remarks.append(
                 f"{line.student}: left as it is: excused in Canvas ({present}); clear it there first"
             )
         elif line is not None:
-            points, told = _of_maximum(line, maximum, scaled=scaled)
-            rows.append([*said, f"{points:f}"])
+            points, notes = _scale_points(line, maximum, scaled=scaled)
+            rows.append([*values, f"{points:f}"])
             entered[line.student] = None
-            remarks += told
+            remarks += notes
         elif match.student:
             without[match.student] = None
         else:
-            remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
-    return rows, list(entered), [*dict.fromkeys(remarks), *_without(list(without))]
+            remarks.append(to_printable_text(f"{values[0]}: left out: {match.suggestion}"))
+    return rows, list(entered), [*dict.fromkeys(remarks), *_report_unmarked(list(without))]
 
 
-def _canvas_row(line: GradeLine, register: Register) -> list[str]:
-    known = register.get(line.student)
-    number, login = (known.platform_id, known.login) if known else ("", "")
+def _make_canvas_row(line: GradeLine, register: Register) -> list[str]:
+    listed = register.get_student(line.student)
+    number, login = (listed.platform_id, listed.login) if listed else ("", "")
     name = ", ".join(filter(None, (line.last_name, line.first_name))) or line.student
-    return [name, number, line.student, login, "", f"{_rounded(line.total):f}"]
+    return [name, number, line.student, login, "", f"{_round_points(line.total):f}"]
 
 
-def plain(
+def make_csv(
     lines: Sequence[GradeLine], register: Register, *, separator: str = ",", marked: bool = False
 ) -> GradeFile:
     """Return a CSV list for any program; ILIAS and office programs in Germany need semicolons.
@@ -308,25 +322,25 @@ def plain(
     """
     rows = []
     for line in lines:
-        known = register.get(line.student)
+        listed = register.get_student(line.student)
         passed = "" if line.passed is None else "yes" if line.passed else "no"
         grade = " to ".join(dict.fromkeys(filter(None, (line.grade, line.best_grade))))
         rows.append(
             (
-                known.login if known else "",
+                listed.login if listed else "",
                 line.last_name,
                 line.first_name,
                 line.student,
                 line.email,
-                f"{_rounded(line.total):f}",
-                _number(line.possible),
+                f"{_round_points(line.total):f}",
+                _format_points(line.possible),
                 grade,
                 passed,
                 line.state,
             )
         )
     table = CsvTable(PLAIN_COLUMNS, tuple(rows), (), separator, marked)
-    return GradeFile(written(table), tuple(line.student for line in lines), ())
+    return GradeFile(write_table(table), tuple(line.student for line in lines), ())
 
 
 class GradescopeTest(Struct, frozen=True):
@@ -354,7 +368,7 @@ class GradescopeResults(Struct, frozen=True):
     extra_data: dict[str, str]
 
 
-def gradescope(line: GradeLine) -> bytes:
+def format_gradescope_results(line: GradeLine) -> bytes:
     """Return one student's ``results.json``. Students see the score when marks are published."""
     tests = tuple(
         GradescopeTest(
@@ -363,7 +377,7 @@ def gradescope(line: GradeLine) -> bytes:
             question.points,
             # A bonus question adds points, but nothing to the maximum.
             Decimal(0) if question.bonus else question.possible,
-            "\n".join(_remarks(question)),
+            "\n".join(_format_remarks(question)),
             UNSET if question.open else "passed" if question.points >= question.possible else "failed",
         )
         for number, question in enumerate(line.questions, start=1)
@@ -380,11 +394,11 @@ def gradescope(line: GradeLine) -> bytes:
     return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"
 
 
-def gradescope_archive(lines: Sequence[GradeLine]) -> bytes:
+def pack_gradescope_archive(lines: Sequence[GradeLine]) -> bytes:
     """Return an archive of ``<student>/results.json`` for all students."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for line in lines:
-            place = f"{line.student}/results.json"
-            archive.writestr(zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0)), gradescope(line))
-    return made.getvalue()
+            path = f"{line.student}/results.json"
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), format_gradescope_results(line))
+    return buffer.getvalue()

@@ -11,13 +11,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autograder.assignment import Assignment
-from autograder.feedback.lines import RubricLine, rubric_lines
-from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.lines import RubricLine, list_rubric_lines
+from autograder.feedback.sanitise import render_sentence, to_printable_text
 from autograder.grades import Standing
 from autograder.platforms.people import ListedStudent, Register
-from autograder.records import Graded, Status
+from autograder.records import GradingResult, Status
 from autograder.rubric import Question, Rubric
-from autograder.wording import text_in
+from autograder.wording import get_text
 
 FORMAT = 1
 """Raised when a key is removed or changes its meaning; new keys do not count."""
@@ -85,9 +85,9 @@ class GradeLine(Struct, frozen=True):
         return self.state == "final"
 
 
-def grade_lines(
+def make_grade_lines(
     assignment: Assignment,
-    results: Mapping[str, Graded],
+    results: Mapping[str, GradingResult],
     standings: Mapping[str, Standing],
     *,
     register: Register,
@@ -105,16 +105,16 @@ def grade_lines(
         language: of titles and messages.
     """
     for student, stands in standings.items():
-        rubric = assignment.rubric_of(student)
-        known = register.get(student) or ListedStudent(student)
+        rubric = assignment.get_rubric(student)
+        listed = register.get_student(student) or ListedStudent(student)
         moment = submitted.get(student)
         yield GradeLine(
             FORMAT,
             rubric.assignment.name,
             student,
-            known.first_name,
-            known.last_name,
-            known.email,
+            listed.first_name,
+            listed.last_name,
+            listed.email,
             rubric.assignment.points,
             stands.points,
             stands.bonus,
@@ -125,58 +125,63 @@ def grade_lines(
             stands.passed,
             "final" if stands.final else "provisional",
             moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None,
-            tuple(_questions(results[student], rubric, stands, language)),
+            tuple(_make_question_marks(results[student], rubric, stands, language)),
         )
 
 
-def _questions(graded: Graded, rubric: Rubric, stands: Standing, language: str) -> Iterator[QuestionMark]:
-    found = rubric_lines(graded.score, rubric, stands)
+def _make_question_marks(
+    graded: GradingResult, rubric: Rubric, stands: Standing, language: str
+) -> Iterator[QuestionMark]:
+    lines_by_question = list_rubric_lines(graded.score, rubric, stands)
     for question, points in zip(rubric.questions, stands.questions, strict=True):
-        items = tuple(_item(question, line, language, final=stands.final) for line in found[question.id])
+        items = tuple(
+            _make_item_mark(question, line, language, final=stands.final)
+            for line in lines_by_question[question.id]
+        )
         # Bounded and printable: people wrote these texts, and unknown programs read them.
-        comments = tuple(printable_text(one, _MOST_COMMENT) for one in points.comments)
+        comments = tuple(to_printable_text(comment, _MOST_COMMENT) for comment in points.comments)
         possible = points.possible
         yield QuestionMark(
             question.id, possible, points.points, points.bonus, points.pending, comments, items
         )
 
 
-def _item(question: Question, line: RubricLine, language: str, *, final: bool) -> ItemMark:
-    result, item = line.result, question.item(line.result.item)
-    said = "" if line.silent else sentence(result.student, language)
+def _make_item_mark(question: Question, line: RubricLine, language: str, *, final: bool) -> ItemMark:
+    result, item = line.result, question.get_item(line.result.item)
+    message = "" if line.silent else render_sentence(result.student, language)
     # One mark for several items cannot be divided between them.
     points = None if line.shared or result.status is Status.NEEDS_REVIEW else result.points
     return ItemMark(
         item.id,
-        text_in(item.title(final=final), language) or item.id,
+        get_text(item.get_title(final=final), language) or item.id,
         result.possible,
         points,
         result.status,
         line.marked,
         result.code,
-        said,
+        message,
     )
 
 
-def json_lines(lines: Iterator[GradeLine] | tuple[GradeLine, ...]) -> bytes:
+def encode_json_lines(lines: Iterator[GradeLine] | tuple[GradeLine, ...]) -> bytes:
     """Encode the lines as JSON Lines: UTF-8, one object per line."""
     encoder = msgspec.json.Encoder(decimal_format="number")
     return b"".join(encoder.encode(line) + b"\n" for line in lines)
 
 
-def schema() -> dict[str, Any]:
+def build_schema() -> dict[str, Any]:
     """Return the JSON Schema of a line."""
-    made = msgspec.json.schema(GradeLine)
-    return {"$schema": DIALECT, **_with_numbers(made)}
+    line_schema = msgspec.json.schema(GradeLine)
+    return {"$schema": DIALECT, **_replace_decimals(line_schema)}
 
 
-def _with_numbers(value: Any) -> Any:
+def _replace_decimals(value: Any) -> Any:
     """Describe Decimals as numbers, because msgspec's schema describes them as texts."""
     if isinstance(value, list):
-        return [_with_numbers(one) for one in value]
+        return [_replace_decimals(part) for part in value]
     if not isinstance(value, dict):
         return value
     if value.get("format") == "decimal":
-        kept = {key: one for key, one in value.items() if key not in {"type", "format"}}
+        kept = {key: part for key, part in value.items() if key not in {"type", "format"}}
         return {"type": "number", **kept}
-    return {key: _with_numbers(one) for key, one in value.items()}
+    return {key: _replace_decimals(part) for key, part in value.items()}

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from autograder.app.roll import Roll
 from autograder.course import Handin
 from autograder.grades import CellName, PersonMark
-from autograder.grading.batch import brought_up_to_date, was_refused
-from autograder.records import Graded, StudentGroup
+from autograder.grading.batch import refresh_result, was_refused
+from autograder.records import GradingResult, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import AnswerName, Decision, Store
-from autograder.tables import name_list
+from autograder.tables import join_names
 
 
-def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
+def update_times(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
     """Apply the current lists and times to results that were graded under earlier ones.
 
     If another member's submission counts now, or a graded submission is now refused or vice versa, the result
@@ -28,19 +28,19 @@ def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
         graded = results.get(handin.student)
         if graded is None:
             continue
-        current = brought_up_to_date(graded, handin)
+        current = refresh_result(graded, handin)
         if current is None:
             stale.append(handin.student)
         else:
             results[handin.student] = current
     if not stale:
         return replace(roll, results=results)
-    told = f"graded before times or groups changed: {name_list(stale)}; run: autograder grade {name}"
-    return replace(roll, results=results, remarks=(*roll.remarks, told), attention=True)
+    remark = f"graded before times or groups changed: {join_names(stale)}; run: autograder grade {name}"
+    return replace(roll, results=results, remarks=(*roll.remarks, remark), attention=True)
 
 
-def share_marks(
-    store: Store, rubric: Rubric, teams: Collection[StudentGroup], results: Mapping[str, Graded]
+def copy_shared_marks(
+    store: Store, rubric: Rubric, teams: Collection[StudentGroup], results: Mapping[str, GradingResult]
 ) -> list[str]:
     """Copy a manual mark of one group member to all who share the submission.
 
@@ -62,37 +62,37 @@ def share_marks(
             members.setdefault((score.group, score.asked), []).append(student)
     if not members:
         return []
-    marks, decided = store.marks(name), store.decided(name)
+    marks, decided = store.load_marks(name), store.load_decided_points(name)
     entered: dict[AnswerName, Decision] = {}
     remarks = []
     for students in members.values():
-        for cell, given in _given(students, marks, decided).items():
+        for cell, given_marks in _find_individual_marks(students, marks, decided).items():
             # A cell is named by notebook and grade_id; individual notebooks are not shared.
             if cell[0] in alone:
                 continue
             # Different marks are decisions of graders: report them instead of overwriting one.
-            if len({one.points for one in given.values()}) > 1:
-                who = name_list(sorted(given))
+            if len({decision.points for decision in given_marks.values()}) > 1:
+                who = join_names(sorted(given_marks))
                 remarks.append(f"{who} share {cell[1]}, but people gave each of them another mark")
                 continue
-            shared = next(iter(given.values()))
-            entered |= {(student, *cell): shared for student in students if student not in given}
+            shared = next(iter(given_marks.values()))
+            entered |= {(student, *cell): shared for student in students if student not in given_marks}
     if entered:
-        store.decide(name, entered)
+        store.apply_decisions(name, entered)
     return remarks
 
 
-def _given(
+def _find_individual_marks(
     students: Iterable[str],
     marks: Mapping[str, Mapping[CellName, PersonMark]],
     decided: Mapping[AnswerName, Decimal],
 ) -> dict[CellName, dict[str, Decision]]:
     """Return the individual manual marks, by cell and student."""
-    found: dict[CellName, dict[str, Decision]] = {}
+    decisions: dict[CellName, dict[str, Decision]] = {}
     for student in students:
         for cell, mark in marks.get(student, {}).items():
             # A mark that equals the decision was copied by `copy_shared_marks`, and must not be copied back.
             if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
                 decision = Decision(cell[1], "", mark.points, mark.comment)
-                found.setdefault(cell, {})[student] = decision
-    return found
+                decisions.setdefault(cell, {})[student] = decision
+    return decisions

@@ -11,11 +11,11 @@ from autograder.course import Course, Handin, counting
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.records import StudentGroup
-from autograder.tables import nearest_id
+from autograder.tables import suggest_id
 from autograder.timestamps import Timing
 
 
-class Collected(Struct, frozen=True):
+class CollectedClass(Struct, frozen=True):
     """The submissions of a class, before grading."""
 
     handins: tuple[Handin, ...]
@@ -30,10 +30,10 @@ class Collected(Struct, frozen=True):
     @property
     def timings(self) -> dict[str, Timing]:
         """Timing of each submission by student, if there is a schedule."""
-        return {one.student: one.timing for one in self.handins if one.timing}
+        return {handin.student: handin.timing for handin in self.handins if handin.timing}
 
 
-def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
+def collect_handins(course: Course, assignment: Assignment, students: Collection[str] = ()) -> CollectedClass:
     """Return the attempt that counts for each student in submitted/. Nothing is read or run.
 
     Args:
@@ -44,12 +44,12 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
     Raises:
         CourseError: a file or folder of the course is not usable, or one of the students has no submission.
     """
-    name, found = assignment.name, counting.everybody(course, assignment.rubric)
-    handins = [one for one in found.handins if not students or one.student in students]
-    missing = sorted(set(students) - {one.student for one in handins})
+    name, counted = assignment.name, counting.find_counting_attempts(course, assignment.rubric)
+    handins = [handin for handin in counted.handins if not students or handin.student in students]
+    missing = sorted(set(students) - {handin.student for handin in handins})
     if missing:
-        known = [one.student for one in found.handins]
+        submitters = [handin.student for handin in counted.handins]
         # An id that is missing may be misspelt.
-        nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
+        nearest = "; ".join(dict.fromkeys(suggest_id(handin, submitters) for handin in missing))
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
-    return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
+    return CollectedClass(tuple(handins), course.list_misnamed(name), counted.times, counted.groups)

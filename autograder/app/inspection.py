@@ -10,27 +10,27 @@ from msgspec import Struct
 from autograder import atomic
 from autograder.course import PRIVATE
 from autograder.errors import CourseError, NotebookError
-from autograder.messages import languages, sentence
-from autograder.notebook.document import parse
+from autograder.messages import format_sentence, list_languages
+from autograder.notebook.document import parse_notebook
 from autograder.notebook.files import read_file
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.notebook.timeleft import time_left
-from autograder.paths import path_fault
+from autograder.paths import find_path_fault
 from autograder.rubric.files import ALONG_BYTES
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer
 from autograder.student import saved_notebook
-from autograder.student.rendering import MARKS, as_text, counted
+from autograder.student.rendering import MARKS, as_text, describe_progress
 from autograder.student.saved_notebook import NotebookReport
 
 __all__ = [
     "Layer",
-    "Machine",
+    "MachineReport",
     "NotebookInspection",
     "NotebookReport",
     "inspect_machine",
     "inspect_notebook",
-    "languages",
+    "list_languages",
 ]
 
 
@@ -49,11 +49,16 @@ class NotebookInspection(Struct, frozen=True):
         """The whole report as text."""
         cells = [f"{MARKS[line.state]} {line.text}" for line in self.paper.cells]
         cells += [f"{MARKS[line.state]} {line.text}" for line in self.paper.files]
-        notes = (*cells, counted(self.paper.reports, self.language), self.note, *filter(None, [self.left]))
+        notes = (
+            *cells,
+            describe_progress(self.paper.reports, self.language),
+            self.note,
+            *filter(None, [self.left]),
+        )
         return as_text(self.paper.reports, notes)
 
 
-class Machine(Struct, frozen=True):
+class MachineReport(Struct, frozen=True):
     """The sandbox of this machine."""
 
     layers: tuple[Layer, ...]
@@ -77,45 +82,49 @@ def inspect_notebook(
         CourseError: the check is missing, or is not one.
     """
     try:
-        cells = parse(read_file(notebook)).cells
-        specification = _specification(check_file or notebook.with_name(FILE_NAME))
+        cells = parse_notebook(read_file(notebook)).cells
+        specification = _load_specification(check_file or notebook.with_name(FILE_NAME))
         spoken = language or specification["language"]
-        beside = _beside(notebook.parent, specification)
-        found = saved_notebook.report_on(cells, specification, notebook.stem, spoken, beside)
+        files = _read_files(notebook.parent, specification)
+        report = saved_notebook.report_on(cells, specification, notebook.stem, spoken, files)
     except NotebookError as error:
         raise NotebookError(error.code, f"{notebook}: {error}") from error
     return NotebookInspection(
-        found, sentence("student.not-final", spoken), time_left(specification, spoken), spoken
+        report, format_sentence("student.not-final", spoken), time_left(specification, spoken), spoken
     )
 
 
-def _beside(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | NotebookError]:
+def _read_files(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | NotebookError]:
     """Return the requested files that exist, or the reason why they cannot be read."""
-    asked = {one["path"]: one["most"] for files in specification["files"].values() for one in files}
+    limits = {
+        entry_asked["path"]: entry_asked["most"]
+        for files in specification["files"].values()
+        for entry_asked in files
+    }
     for entry in specification["questions"].values():
-        asked.setdefault(entry["file"], ALONG_BYTES)
-    found: dict[str, bytes | NotebookError] = {}
-    for path, most in asked.items():
+        limits.setdefault(entry["file"], ALONG_BYTES)
+    contents: dict[str, bytes | NotebookError] = {}
+    for path, most in limits.items():
         # Students often save a file next to the notebook instead of in the requested folder.
-        for place in dict.fromkeys((path, path.rpartition("/")[2])):
-            if place not in found and place and not path_fault(place):
+        for candidate in dict.fromkeys((path, path.rpartition("/")[2])):
+            if candidate not in contents and candidate and not find_path_fault(candidate):
                 try:
-                    found[place] = read_file(folder / place, most=min(most, ALONG_BYTES))
+                    contents[candidate] = read_file(folder / candidate, most=min(most, ALONG_BYTES))
                 except NotebookError as error:
                     # A missing file is no error here: the report lists it as not submitted.
                     if error.code != "missing":
-                        found[place] = error
-    return found
+                        contents[candidate] = error
+    return contents
 
 
-def _specification(path: Path) -> dict[str, Any]:
+def _load_specification(path: Path) -> dict[str, Any]:
     """Read the specification of the assignment as data, without running the file.
 
     Raises:
         CourseError: the file is missing, or is not one.
     """
     try:
-        text = atomic.read(path).decode("utf-8")
+        text = atomic.read_bytes(path).decode("utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text"
         raise CourseError(
@@ -125,11 +134,13 @@ def _specification(path: Path) -> dict[str, Any]:
     return read_specification(text, str(path))
 
 
-def inspect_machine(course: Path) -> Machine:
+def inspect_machine(course: Path) -> MachineReport:
     """Test the sandbox of this machine: each layer, its state, and how to repair it.
 
     Args:
         course: the course with the recorded self-test.
     """
     layers = doctor.examine()
-    return Machine(tuple(layers), doctor.healthy(layers), selftest.remembered(course / PRIVATE))
+    return MachineReport(
+        tuple(layers), doctor.is_healthy(layers), selftest.describe_last_proof(course / PRIVATE)
+    )

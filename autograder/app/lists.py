@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 
-from autograder.course import name_fault
-from autograder.course.rows import assignment_of, read_rows
+from autograder.course import find_name_fault
+from autograder.course.rows import get_assignment, read_rows
 from autograder.errors import CourseError
 from autograder.feedback.sanitise import escape_markup
 from autograder.store import Student
@@ -33,7 +33,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     """
     students: dict[str, Student] = {}
     for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
-        student = Student(_id(path, line, row), *(harmless(row[name]) for name in COLUMNS[1:]))
+        student = Student(_read_id(path, line, row), *(escape_name(row[name]) for name in COLUMNS[1:]))
         if student.id in students:
             raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
         students[student.id] = student
@@ -56,16 +56,16 @@ def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dic
     points: dict[str, Decimal] = {}
     for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
         # Called for every line, because it also rejects misspelt assignments.
-        if assignment_of(row, f"{path}: line {line}", assignments) != assignment:
+        if get_assignment(row, f"{path}: line {line}", assignments) != assignment:
             continue
-        student = _id(path, line, row)
+        student = _read_id(path, line, row)
         if student in points:
             raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
-        points[student] = points_of(row["points"], f"{path}: line {line}")
+        points[student] = parse_points(row["points"], f"{path}: line {line}")
     return points
 
 
-def points_of(text: str, place: str) -> Decimal:
+def parse_points(text: str, place: str) -> Decimal:
     """Parse points as they are typed into a list.
 
     Raises:
@@ -76,16 +76,16 @@ def points_of(text: str, place: str) -> Decimal:
     return Decimal(text)
 
 
-def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
+def _read_id(path: Path, line: int, row: Mapping[str, str]) -> str:
     if not row["id"]:
         raise CourseError(f"{path}: line {line}: the id is empty")
-    if fault := name_fault(row["id"]):
+    if fault := find_name_fault(row["id"]):
         raise CourseError(f"{path}: line {line}: {row['id']!a} cannot be an id: {fault}")
     return row["id"]
 
 
-def harmless(name: str) -> str:
+def escape_name(name: str) -> str:
     """Sanitise a name or address for nbgrader's exports: it cannot act, hide or reorder text."""
     # Escape before the cut: the limit applies to the escaped text.
-    shown = escape_markup(name)[:_MOST_CHARACTERS]
-    return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown
+    escaped = escape_markup(name)[:_MOST_CHARACTERS]
+    return f"'{escaped}" if escaped.startswith(_BEGINS_A_FORMULA) else escaped

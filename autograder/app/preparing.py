@@ -12,24 +12,24 @@ from msgspec.structs import replace
 from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
-from autograder.app import SILENT, Isolation, Listener, counted
+from autograder.app import SILENT, Isolation, Listener, count_steps
 from autograder.app.lists import read_roster
-from autograder.app.repairing import handed_out
-from autograder.authoring import start as begin
-from autograder.checking.table import format_answer, format_matrix, is_as_stated
-from autograder.course import Course, name_fault
+from autograder.app.repairing import check_handed_out_listings
+from autograder.authoring import start_assignment as begin
+from autograder.checking.table import format_answer, format_matrix, is_as_declared
+from autograder.course import Course, find_name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
-from autograder.generate import generate as release
-from autograder.generate import kept_back
-from autograder.paper import make_sheet, print_pdf, render
+from autograder.generate import generate_release as release
+from autograder.generate import list_kept_back
+from autograder.paper import make_sheet, print_pdf, render_sheet
 from autograder.paper.sheet import Size
 from autograder.personal import distribution
 from autograder.personal.distribution import DistributionSummary
 from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
-from autograder.tables import nearest_id
-from autograder.verify import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.tables import suggest_id
+from autograder.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.verify.explaining import Explainer
 
 __all__ = [
@@ -38,10 +38,10 @@ __all__ = [
     "Matrix",
     "MutatedCell",
     "Row",
-    "Verified",
+    "Verification",
     "VerifyFinding",
     "begin",
-    "kept_back",
+    "list_kept_back",
     "release",
 ]
 """Includes names of lower layers that front ends need."""
@@ -62,20 +62,20 @@ def is_personal(course: Course, name: str) -> bool:
         CourseError: there is no such assignment.
         RubricError: the rubric is not valid.
     """
-    return rubrics.load(course.rubric(name)).draws is not None and course.roster.is_file()
+    return rubrics.load_rubric(course.locate_rubric(name)).draws is not None and course.roster.is_file()
 
 
-def hand_out(
+def write_personal_releases(
     course: Course, name: str, *, isolation: Isolation = Isolation.NAMESPACES, replace: bool = False
 ) -> DistributionSummary:
     """Write each student's personal release, after the common one, in its language.
 
     Raises:
-        As `autograder.personal.distribution.hand_out`.
+        As `autograder.personal.distribution.write_personal_releases`.
     """
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
-        return distribution.hand_out(course, name, students, pool, replace=replace)
+        return distribution.write_personal_releases(course, name, students, pool, replace=replace)
 
 
 def build_and_verify(
@@ -86,7 +86,7 @@ def build_and_verify(
     quick: bool = False,
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
-) -> Verified:
+) -> Verification:
     """Build the release and verify it; an error that prevents this is a finding, too.
 
     Args:
@@ -104,16 +104,16 @@ def build_and_verify(
     try:
         release(course, name)
         with Pool(isolation=isolation) as pool:
-            loaded = assignments.load(course, name)
-            other = tuple(handed_out(loaded))
-            found = verify.verify(
+            loaded = assignments.load_assignment(course, name)
+            repair_findings = tuple(check_handed_out_listings(loaded))
+            verified = verify.verify(
                 loaded,
                 pool,
                 workers=workers or None,
                 quick=quick,
-                watch=lambda rows, total: counted(rows, total, watch),
+                watch=lambda rows, total: count_steps(rows, total, watch),
             )
-            return replace(found, findings=(*other, *found.findings))
+            return replace(verified, findings=(*repair_findings, *verified.findings))
     # A failure of the sandbox says nothing about the assignment, so it is no finding.
     except SandboxError:
         raise
@@ -125,10 +125,10 @@ def build_and_verify(
             str(error),
             "correct what the message names",
         )
-        return Verified(name, (finding,), seconds=time.monotonic() - started)
+        return Verification(name, (finding,), seconds=time.monotonic() - started)
 
 
-def explain(
+def explain_checks(
     course: Course,
     name: str,
     question: str,
@@ -157,12 +157,14 @@ def explain(
     release(course, name)
     with Pool(isolation=isolation) as pool:
         # The release was rebuilt above, so that checks run against the current sources.
-        explainer = Explainer(assignments.load(course, name), pool, question, show_values=show_values)
+        explainer = Explainer(
+            assignments.load_assignment(course, name), pool, question, show_values=show_values
+        )
         if answer is not None:
             row = explainer.run_file(answer)
-            return format_answer(row.outcomes), is_as_stated(explainer.file, row)
+            return format_answer(row.outcomes), is_as_declared(explainer.file, row)
         rows = list(explainer.run_stated())
-        is_right = all(is_as_stated(explainer.file, row) for row in rows)
+        is_right = all(is_as_declared(explainer.file, row) for row in rows)
         return format_matrix(explainer.file, rows), is_right
 
 
@@ -194,72 +196,76 @@ def print_paper(
         RubricError: the rubric is not valid.
         SandboxUnavailable: the reference cannot be confined on this machine.
     """
-    if student and (fault := name_fault(student)):
+    if student and (fault := find_name_fault(student)):
         raise CourseError(f"--student: {student!r} cannot be a student's id: {fault}")
-    rubric = rubrics.load(course.rubric(name))
-    known = rubric.assignment.languages
-    if language and language not in known:
-        raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
-    language = language or known[0]
+    rubric = rubrics.load_rubric(course.locate_rubric(name))
+    languages = rubric.assignment.languages
+    if language and language not in languages:
+        raise CourseError(f"--language: expected one of {', '.join(languages)}, got {language!r}")
+    language = language or languages[0]
     file = f"{'-'.join(filter(None, (name, student, 'solutions' * solutions)))}.pdf"
     path = output or course.root / "paper" / file
     if path.suffix not in {".pdf", ".html"}:
         raise CourseError(f"--output {path}: expected a file that ends in .pdf or .html")
-    asked, releases, key = _asked(course, rubric, language, student, isolation)
+    printed_rubric, releases, key = _build_printed_content(course, rubric, language, student, isolation)
     sheet = make_sheet(
-        asked,
+        printed_rubric,
         releases,
         language=language,
         key=key if solutions else None,
-        pictures=_pictures(course, rubric),
+        pictures=_read_pictures(course, rubric),
         student=student,
     )
-    page, problem = render(sheet, size), ""
+    page, problem = render_sheet(sheet, size), ""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".pdf":
         problem = print_pdf(page, path).problem
         # Without a PDF printer, keep the page, which any browser can print.
         path = path.with_suffix(".html") if problem else path
     if path.suffix == ".html":
-        atomic.write(path, page.encode())
+        atomic.write_bytes(path, page.encode())
     return PrintedAssignment(path, problem)
 
 
-def _asked(
+def _build_printed_content(
     course: Course, rubric: Rubric, language: str, student: str, isolation: Isolation
 ) -> tuple[Rubric, Mapping[str, bytes], Mapping[str, bytes]]:
     """Return the rubric to print, and by notebook the release and the answer key."""
     if not student:
-        files = generate.build(course, rubric, language)
-        return rubric, _notebooks(rubric, files), generate.sources(course, rubric)
+        files = generate.build_release_files(course, rubric, language)
+        return rubric, _select_notebooks(rubric, files), generate.read_answer_key(course, rubric)
     if rubric.draws is None:
         raise CourseError(
             f"--student: {rubric.assignment.name!r} has no table [variant]: everybody has the same"
         )
-    common = assignments.load(course, rubric.assignment.name)
-    given = common.manifest.of(student) if common.manifest else None
-    if common.manifest and given is None:
+    common = assignments.load_assignment(course, rubric.assignment.name)
+    distributed = common.manifest.get_release(student) if common.manifest else None
+    if common.manifest and distributed is None:
         raise CourseError(
             f"--student: nothing was handed out to {student!r}; put them on the class list and generate; "
-            f"{nearest_id(student, common.manifest.students)}"
+            f"{suggest_id(student, common.manifest.students)}"
         )
     with Pool(isolation=isolation) as pool:
-        made = make_variants(common, [student], pool, common.manifest.catalogues if common.manifest else None)
+        variants = make_variants(
+            common, [student], pool, common.manifest.catalogues if common.manifest else None
+        )
     # A variant that was distributed is printed as distributed, even if the rubric would draw another one.
-    variant = common.variant_of(student) if given else made.variants[student]
-    asked = common.with_variant(variant, made.catalogues).rubric
-    files = generate.build(course, asked, language, made.exchanged(variant), student)
-    return asked, _notebooks(asked, files), made.key(variant)
+    variant = common.get_variant(student) if distributed else variants.variants[student]
+    personal_rubric = common.with_variant(variant, variants.catalogues).rubric
+    files = generate.build_release_files(
+        course, personal_rubric, language, variants.collect_listings(variant), student
+    )
+    return personal_rubric, _select_notebooks(personal_rubric, files), variants.build_answer_key(variant)
 
 
-def _notebooks(rubric: Rubric, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _select_notebooks(rubric: Rubric, files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in rubric.assignment.notebooks}
 
 
-def _pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
+def _read_pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
     """Return the contents of the data files that are pictures."""
     return {
         name: path.read_bytes()
-        for name, path in generate.data_files(course, rubric).items()
+        for name, path in generate.list_data_files(course, rubric).items()
         if name.lower().endswith((".png", ".jpg", ".jpeg"))
     }

@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from autograder import atomic
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.feedback.lines import rubric_lines
+from autograder.feedback.lines import list_rubric_lines
 from autograder.grades import MarkChange, Standing
 from autograder.records import Score, Status
 from autograder.rubric import Rubric
-from autograder.tables import name_list
+from autograder.tables import join_names
 
 _OPEN, _TOGETHER = "open", "marked together"
 _OF_CELL = "/"
@@ -47,9 +47,9 @@ class ShownMark(Struct, frozen=True):
     changes: tuple[MarkChange, ...] = ()
     """Changes of earlier marks reported on the page, the oldest first."""
 
-    def moves_to(self, other: ShownMark) -> bool:
+    def is_changed_by(self, other: ShownMark) -> bool:
         """Decide whether another page would change published marks, beyond settling those that were open."""
-        opened = {name for name, said in self.parts.items() if said.startswith(_OPEN)}
+        opened = {name for name, part_text in self.parts.items() if part_text.startswith(_OPEN)}
         marked = {name for name in other.parts if _OF_CELL in name} - self.parts.keys()
         compared = (self.parts.keys() | other.parts.keys()) - opened - marked  # items show new marks
         if any(self.parts.get(name) != other.parts.get(name) for name in compared):
@@ -85,11 +85,11 @@ def read_published(course: Course, name: str) -> PublishedMarks:
     Raises:
         CourseError: the file exists, and cannot be read.
     """
-    path = _path(course, name)
+    path = _get_path(course, name)
     if not path.exists():
         return PublishedMarks()
     try:
-        return msgspec.json.decode(atomic.read(path), type=PublishedMarks)
+        return msgspec.json.decode(atomic.read_bytes(path), type=PublishedMarks)
     except (OSError, msgspec.MsgspecError) as error:
         raise CourseError(
             f"{path}: what students were shown cannot be read: {error}; restore it from a copy"
@@ -102,59 +102,65 @@ def write_published(course: Course, name: str, published: PublishedMarks) -> Non
     Raises:
         CourseError: the file cannot be written.
     """
-    path = _path(course, name)
+    path = _get_path(course, name)
     try:
         # Marks of a class: readable only by the owner.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.write(path, msgspec.json.encode(published), mode=0o600)
+        atomic.write_bytes(path, msgspec.json.encode(published), mode=0o600)
     except OSError as error:
         raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> ShownMark:
+def make_shown_mark(score: Score, rubric: Rubric, student_standing: Standing, at: datetime) -> ShownMark:
     """Return the marks that a page written now would show."""
     parts: dict[str, str] = {}
-    lines = rubric_lines(score, rubric, stands)
-    for question in stands.questions:
+    lines = list_rubric_lines(score, rubric, student_standing)
+    for question in student_standing.questions:
         for line in lines[question.id]:
-            one = line.result
-            waits = one.status is Status.NEEDS_REVIEW
-            stated = _TOGETHER if line.shared else _part(None if waits else one.points, one.possible)
-            parts[f"{question.id}.{one.item}"] = stated
+            result = line.result
+            waits = result.status is Status.NEEDS_REVIEW
+            part_text = (
+                _TOGETHER if line.shared else _format_part(None if waits else result.points, result.possible)
+            )
+            parts[f"{question.id}.{result.item}"] = part_text
         for cell in question.cells:
             if cell.by_person:
-                parts[f"{question.id}{_OF_CELL}{cell.name}"] = _part(
+                parts[f"{question.id}{_OF_CELL}{cell.name}"] = _format_part(
                     None if cell.pending else cell.points, cell.possible
                 )
-    parts |= {name: str(getattr(stands, name)) for name in ("given", "extra", "taken")}
-    if late := stands.deduction:
+    parts |= {name: str(getattr(student_standing, name)) for name in ("given", "extra", "taken")}
+    if late := student_standing.deduction:
         parts["late"] = f"{late.amount.normalize():f} {late.unit}, leaving {late.floor.normalize():f}"
-    grades = [one.name for one in (stands.worst, stands.best) if one is not None]
+    grades = [result.name for result in (student_standing.worst, student_standing.best) if result is not None]
     grade = " to ".join(dict.fromkeys(grades))
     # A digest is enough to recognise that the scale has changed.
-    scale = hashlib.sha256(msgspec.json.encode(stands.scale)).hexdigest() if stands.scale else ""
-    return ShownMark(at, stands.total, rubric.assignment.points, grade, parts, scale)
+    scale = (
+        hashlib.sha256(msgspec.json.encode(student_standing.scale)).hexdigest()
+        if student_standing.scale
+        else ""
+    )
+    return ShownMark(at, student_standing.total, rubric.assignment.points, grade, parts, scale)
 
 
-def changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) -> ShownMark:
+def make_changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) -> ShownMark:
     """Return the mark for a page that reports the change."""
     change = MarkChange(at, shown.total, new.total, reason[:_MOST_REASON])
     return replace(new, changes=(*shown.changes, change))
 
 
-def told(shown: ShownMark) -> str:
+def format_shown_mark(shown: ShownMark) -> str:
     """Format a published mark for staff."""
     grade = f", grade {shown.grade}" if shown.grade else ""
     points = f"{shown.total.normalize():f} of {shown.possible.normalize():f}"
     return f"{points}{grade} since {shown.at:%Y-%m-%d %H:%M} UTC"
 
 
-def _part(points: Decimal | None, possible: Decimal) -> str:
-    stated = _OPEN if points is None else f"{points.normalize():f}"
-    return f"{stated}/{possible.normalize():f}"
+def _format_part(points: Decimal | None, possible: Decimal) -> str:
+    points_text = _OPEN if points is None else f"{points.normalize():f}"
+    return f"{points_text}/{possible.normalize():f}"
 
 
-def _path(course: Course, name: str) -> Path:
+def _get_path(course: Course, name: str) -> Path:
     return course.private / "published" / f"{name}.json"
 
 
@@ -186,35 +192,42 @@ def plan_pages(
     refused = []
     if left:
         refused.append(
-            f"the pages of {name_list(sorted(left))} stay as they are: their marks are by another rubric, or "
+            f"the pages of {join_names(sorted(left))} stay as they are: their marks are by another "
+            "rubric, or "
             "their folder is gone; autograder regrade tells who would move"
         )
     for student, mark in now.items():
         shown = published.shown.get(student)
         if shown is None:
             planned[student] = mark
-        elif not shown.moves_to(mark):
+        elif not shown.is_changed_by(mark):
             planned[student] = replace(mark, changes=shown.changes)
         elif agreed := published.agreed.get(student):
             # The page reports the date and reason of the regrade, not those of this run.
-            planned[student] = changed_mark(shown, mark, agreed.at, agreed.reason)
+            planned[student] = make_changed_mark(shown, mark, agreed.at, agreed.reason)
         elif reason:
-            planned[student] = changed_mark(shown, mark, moment, reason)
+            planned[student] = make_changed_mark(shown, mark, moment, reason)
         else:
             left.add(student)
             refused.append(
-                f"{student} was shown {told(shown)}, and has {mark.total.normalize():f} now: the page stays "
+                f"{student} was shown {format_shown_mark(shown)}, and has {mark.total.normalize():f} "
+                "now: the page stays "
                 "as it is. State why with --reason, which the new page tells"
             )
     changes = {student: mark.changes for student, mark in planned.items() if mark.changes}
     return PagePlan(planned, changes, frozenset(left), tuple(refused))
 
 
-def after_pages(
+def update_published(
     published: PublishedMarks, plan: PagePlan, written: Collection[str], moment: datetime
 ) -> PublishedMarks:
     """Return the published marks after these pages have been written."""
-    shown = {**published.shown, **{one: mark for one, mark in plan.now.items() if one in written}}
+    shown = {
+        **published.shown,
+        **{student_id: mark for student_id, mark in plan.now.items() if student_id in written},
+    }
     # A written page has used up its permission to change.
-    agreed = {one: change for one, change in published.agreed.items() if one not in written}
+    agreed = {
+        student_id: change for student_id, change in published.agreed.items() if student_id not in written
+    }
     return PublishedMarks(published.at or moment, shown, agreed)

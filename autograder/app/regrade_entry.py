@@ -53,7 +53,7 @@ class RehearsedClass(Struct, frozen=True):
     """Students with a published mark that moves."""
 
 
-class _Begun(Struct, frozen=True):
+class _PendingRegrade(Struct, frozen=True):
     """Record written before anything is changed."""
 
     entry: LogEntry
@@ -84,95 +84,99 @@ def enter_regrade(
         GradebookError: the store reported an error; running it again continues.
     """
     course, name = rehearsed.assignment.course, rehearsed.assignment.name
-    path = _path(course, name)
-    begun = _begun(rehearsed, facts, reason)
-    if (before := _read(path)) is not None:
-        if (before.rubric, before.environment) == (begun.rubric, begun.environment):
-            begun = before  # finish the interrupted run under its entry
+    path = _get_path(course, name)
+    pending = _make_pending(rehearsed, facts, reason)
+    if (interrupted := _read_pending(path)) is not None:
+        if (interrupted.rubric, interrupted.environment) == (pending.rubric, pending.environment):
+            pending = interrupted  # finish the interrupted run under its entry
         else:
-            cut = {**before.entry.facts, "interrupted": True}
-            course_log.note(course, replace(before.entry, facts=cut))
+            cut = {**interrupted.entry.facts, "interrupted": True}
+            course_log.append_entry(course, replace(interrupted.entry, facts=cut))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # From here on, a killed run is found and finished.
-    atomic.write(path, msgspec.json.encode(begun), mode=0o600)
+    atomic.write_bytes(path, msgspec.json.encode(pending), mode=0o600)
     keep_basis(rehearsed.assignment, rehearsed.isolation)
     try:
-        store.prepare(rehearsed.assignment.rubric, rehearsed.assignment.release_bytes)
+        store.prepare_assignment(rehearsed.assignment.rubric, rehearsed.assignment.release_bytes)
     except GradebookError:
-        if before is None:  # nothing was changed yet, so there is nothing to resume
+        if interrupted is None:  # nothing was changed yet, so there is nothing to resume
             path.unlink(missing_ok=True)
         raise
-    _record(store, rehearsed, begun.followed)
-    if begun.shown:
-        _agree(course, name, begun, rehearsed.will_show)
+    _record_results(store, rehearsed, pending.followed)
+    if pending.shown:
+        _allow_changes(course, name, pending, rehearsed.will_show)
     # Adding an entry is idempotent by its id, so a repeated run does not log twice.
-    course_log.note(course, begun.entry)
+    course_log.append_entry(course, pending.entry)
     path.unlink(missing_ok=True)
-    return begun.entry.id
+    return pending.entry.id
 
 
-def interrupted_regrade(course: Course, name: str) -> datetime | None:
+def find_interrupted_regrade(course: Course, name: str) -> datetime | None:
     """Return the start of a regrade that was killed before it finished; None: there is none."""
-    before = _read(_path(course, name))
+    before = _read_pending(_get_path(course, name))
     return None if before is None else datetime.fromisoformat(before.entry.at)
 
 
-def _begun(rehearsed: RehearsedClass, facts: Mapping[str, Any], reason: str) -> _Begun:
+def _make_pending(rehearsed: RehearsedClass, facts: Mapping[str, Any], reason: str) -> _PendingRegrade:
     assignment = rehearsed.assignment
-    environment = " ".join(sorted({one.key.environment for one in rehearsed.entries}))
+    environment = " ".join(sorted({entry_of_class.key.environment for entry_of_class in rehearsed.entries}))
     entry = LogEntry(
         secrets.token_hex(8),
-        course_log.now().isoformat(),
-        course_log.user(),
+        course_log.get_time().isoformat(),
+        course_log.get_user(),
         _ACTION,
         assignment.name,
         msgspec.to_builtins(facts),
     )
-    return _Begun(entry, assignment.rubric.digest, environment, rehearsed.shown, rehearsed.followed, reason)
+    return _PendingRegrade(
+        entry, assignment.rubric.digest, environment, rehearsed.shown, rehearsed.followed, reason
+    )
 
 
-def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[FollowedMark]) -> None:
+def _record_results(store: Store, rehearsed: RehearsedClass, followed: Iterable[FollowedMark]) -> None:
     """Store results, automatic marks, and manual marks of items. Repeating it changes nothing."""
     assignment = rehearsed.assignment
-    name, keys = assignment.name, store.keys(assignment.name)
+    name, keys = assignment.name, store.load_keys(assignment.name)
     # Results with unchanged keys need no new run in the store.
-    fresh = [one for one in rehearsed.entries if keys.get(one.key.student) != one.key]
+    fresh = [item for item in rehearsed.entries if keys.get(item.key.student) != item.key]
     run = None
     if fresh:
         environment = fresh[0].key.environment
-        run = store.begin(assignment.rubric, environment, rehearsed.isolation.value)
-    every = rehearsed.entries
-    for start in range(0, len(every), MOST_TOGETHER):
-        store.record(every[start : start + MOST_TOGETHER], run=run, language=assignment.language)
-    stands = store.marks(name)
-    for one in followed:
-        cell = (one.notebook, one.cell)
-        mark = stands.get(one.student, {}).get(cell, PersonMark())
+        run = store.start_run(assignment.rubric, environment, rehearsed.isolation.value)
+    entries = rehearsed.entries
+    for start in range(0, len(entries), MOST_TOGETHER):
+        store.record_results(entries[start : start + MOST_TOGETHER], run=run, language=assignment.language)
+    marks_now = store.load_marks(name)
+    for item in followed:
+        cell = (item.notebook, item.cell)
+        mark = marks_now.get(item.student, {}).get(cell, PersonMark())
         # Skip a mark that a grader changed meanwhile, and one that already followed before a kill.
-        if (mark.points, mark.items) == (one.before.points, one.before.items):
-            store.give(name, one.student, cell, one.after)
+        if (mark.points, mark.items) == (item.before.points, item.before.items):
+            store.give_mark(name, item.student, cell, item.after)
     if run is not None:
-        store.finish(run)
+        store.finish_run(run)
 
 
-def _agree(course: Course, name: str, begun: _Begun, will_show: Mapping[str, ShownMark]) -> None:
+def _allow_changes(
+    course: Course, name: str, pending: _PendingRegrade, will_show: Mapping[str, ShownMark]
+) -> None:
     """Allow pages with published marks to change, with the reason."""
     published = read_published(course, name)
-    change = AgreedChange(begun.entry.id, datetime.fromisoformat(begun.entry.at), begun.reason)
+    change = AgreedChange(pending.entry.id, datetime.fromisoformat(pending.entry.at), pending.reason)
     moved = {
         student: change
-        for student in begun.shown
-        if student in will_show and published.shown[student].moves_to(will_show[student])
+        for student in pending.shown
+        if student in will_show and published.shown[student].is_changed_by(will_show[student])
     }
     write_published(course, name, replace(published, agreed={**published.agreed, **moved}))
 
 
-def _path(course: Course, name: str) -> Path:
+def _get_path(course: Course, name: str) -> Path:
     return course.private / "regrade" / f"{name}.begun"
 
 
-def _read(path: Path) -> _Begun | None:
+def _read_pending(path: Path) -> _PendingRegrade | None:
     try:
-        return msgspec.json.decode(atomic.read(path), type=_Begun)
+        return msgspec.json.decode(atomic.read_bytes(path), type=_PendingRegrade)
     except (OSError, msgspec.MsgspecError):
         return None

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.app.regrading import Regrade, RegradeMove
-from autograder.app.sheet_rows import number
+from autograder.app.sheet_rows import format_number
 from autograder.errors import CourseError
 from autograder.feedback.regrade import RegradeItemView, RegradeStudentView, RegradeView, render_regrade
-from autograder.feedback.sanitise import sentence
+from autograder.feedback.sanitise import render_sentence
 from autograder.grades import Standing
 from autograder.marking.moves import ItemMove
 from autograder.records import Message
@@ -44,101 +44,107 @@ class RegradeRow(Struct, frozen=True):
     """The published mark, if it would change."""
 
 
-def rows(found: Regrade, language: str = "en") -> Iterator[RegradeRow]:
+def list_rows(comparison: Regrade, language: str = "en") -> Iterator[RegradeRow]:
     """Yield every student who moves, item by item.
 
     Args:
-        found: the comparison.
+        comparison: the comparison.
         language: of messages to students.
     """
-    for one in found.moved:
-        for item, why in zip(one.move.items, one.why, strict=True):
-            yield _row(one, item, "; ".join((*why, *one.also)), language)
+    for student_move in comparison.moved:
+        for item, why in zip(student_move.move.items, student_move.why, strict=True):
+            yield _make_row(student_move, item, "; ".join((*why, *student_move.also)), language)
         # Every student who moves has at least one row.
-        if not one.move.items:
-            yield _row(one, None, "; ".join(one.also) or _without_items(one), language)
+        if not student_move.move.items:
+            yield _make_row(
+                student_move,
+                None,
+                "; ".join(student_move.also) or _explain_without_items(student_move),
+                language,
+            )
 
 
-def plain(found: Regrade, language: str = "en") -> dict[str, Any]:
+def to_dict(comparison: Regrade, language: str = "en") -> dict[str, Any]:
     """Return the comparison as plain data, for programs."""
     return {
-        "assignment": found.assignment,
-        "students": found.total,
-        "same": found.same,
-        "gain": found.gain,
-        "lose": found.lose,
+        "assignment": comparison.assignment,
+        "students": comparison.total,
+        "same": comparison.same,
+        "gain": comparison.gain,
+        "lose": comparison.lose,
         "moved": [
             {
-                "student": one.move.student,
-                "before": one.move.before.total if one.move.before else None,
-                "after": one.move.after.total,
-                "by": one.move.by,
-                "grade_before": _grade(one.move.before),
-                "grade_after": _grade(one.move.after),
-                "shown": one.shown,
-                "moves_shown": one.moves_shown,
-                "also": one.also,
+                "student": student_move.move.student,
+                "before": student_move.move.before.total if student_move.move.before else None,
+                "after": student_move.move.after.total,
+                "by": student_move.move.by,
+                "grade_before": _format_grade(student_move.move.before),
+                "grade_after": _format_grade(student_move.move.after),
+                "shown": student_move.shown,
+                "moves_shown": student_move.moves_shown,
+                "also": student_move.also,
                 "items": [
-                    _item(item, why, language) for item, why in zip(one.move.items, one.why, strict=True)
+                    _make_item(item, why, language)
+                    for item, why in zip(student_move.move.items, student_move.why, strict=True)
                 ],
             }
-            for one in found.moved
+            for student_move in comparison.moved
         ],
-        "failed": found.failed,
-        "differences": found.differences,
-        "remarks": found.remarks,
-        "applied": bool(found.entry),
-        "entry": found.entry,
+        "failed": comparison.failed,
+        "differences": comparison.differences,
+        "remarks": comparison.remarks,
+        "applied": bool(comparison.entry),
+        "entry": comparison.entry,
     }
 
 
-def page(found: Regrade, language: str = "en") -> str:
+def render_page(comparison: Regrade, language: str = "en") -> str:
     """Return a page for staff, in one file."""
     grouped: dict[str, list[RegradeRow]] = {}
-    for row in rows(found, language):
+    for row in list_rows(comparison, language):
         grouped.setdefault(row.student, []).append(row)
     students = tuple(
         RegradeStudentView(
-            one.move.student,
-            _signed(one.move.by),
-            _total(one.move.before),
-            _total(one.move.after),
-            _grade(one.move.before),
-            _grade(one.move.after),
-            one.shown if one.moves_shown else "",
-            tuple(_item_view(row) for row in grouped[one.move.student]),
+            student_move.move.student,
+            _format_signed(student_move.move.by),
+            _format_total(student_move.move.before),
+            _format_total(student_move.move.after),
+            _format_grade(student_move.move.before),
+            _format_grade(student_move.move.after),
+            student_move.shown if student_move.moves_shown else "",
+            tuple(_make_item_view(row) for row in grouped[student_move.move.student]),
         )
-        for one in found.moved
+        for student_move in comparison.moved
     )
     return render_regrade(
         RegradeView(
-            found.assignment,
-            found.total,
-            found.same,
-            found.gain,
-            found.lose,
+            comparison.assignment,
+            comparison.total,
+            comparison.same,
+            comparison.gain,
+            comparison.lose,
             students,
-            found.failed,
-            found.differences,
-            found.remarks,
-            bool(found.entry),
+            comparison.failed,
+            comparison.differences,
+            comparison.remarks,
+            bool(comparison.entry),
         )
     )
 
 
-def write_page(found: Regrade, path: Path, language: str = "en") -> None:
+def write_page(comparison: Regrade, path: Path, language: str = "en") -> None:
     """Write the page, readable only by its owner: it names students and their losses.
 
     Raises:
         CourseError: it cannot be written.
     """
     try:
-        atomic.write(path, page(found, language).encode(), mode=0o600)
+        atomic.write_bytes(path, render_page(comparison, language).encode(), mode=0o600)
     except OSError as error:
         raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _item_view(row: RegradeRow) -> RegradeItemView:
+def _make_item_view(row: RegradeRow) -> RegradeItemView:
     name = f"{row.question}.{row.item}" if row.item else ""
     before, after = (
         f"{points} of {possible}" if points else ""
@@ -147,28 +153,28 @@ def _item_view(row: RegradeRow) -> RegradeItemView:
     return RegradeItemView(name, before, after, row.told_before, row.told_after, row.why)
 
 
-def _row(one: RegradeMove, item: ItemMove | None, why: str, language: str) -> RegradeRow:
-    move = one.move
+def _make_row(student_move: RegradeMove, item: ItemMove | None, why: str, language: str) -> RegradeRow:
+    move = student_move.move
     return RegradeRow(
         move.student,
         item.question if item else "",
         item.item if item else "",
-        _points(item.before) if item else "",
-        _points(item.after) if item else "",
-        number(item.possible_before) if item else "",
-        number(item.possible_after) if item else "",
-        _told(item.told_before, language) if item else "",
-        _told(item.told_after, language) if item else "",
+        _format_points(item.before) if item else "",
+        _format_points(item.after) if item else "",
+        format_number(item.possible_before) if item else "",
+        format_number(item.possible_after) if item else "",
+        _format_message(item.told_before, language) if item else "",
+        _format_message(item.told_after, language) if item else "",
         why,
-        _total(move.before),
-        _total(move.after),
-        _grade(move.before),
-        _grade(move.after),
-        one.shown if one.moves_shown else "",
+        _format_total(move.before),
+        _format_total(move.after),
+        _format_grade(move.before),
+        _format_grade(move.after),
+        student_move.shown if student_move.moves_shown else "",
     )
 
 
-def _item(item: ItemMove, why: tuple[str, ...], language: str) -> Mapping[str, Any]:
+def _make_item(item: ItemMove, why: tuple[str, ...], language: str) -> Mapping[str, Any]:
     return {
         "question": item.question,
         "item": item.item,
@@ -176,15 +182,15 @@ def _item(item: ItemMove, why: tuple[str, ...], language: str) -> Mapping[str, A
         "after": item.after,
         "possible_before": item.possible_before,
         "possible_after": item.possible_after,
-        "told_before": _told(item.told_before, language),
-        "told_after": _told(item.told_after, language),
+        "told_before": _format_message(item.told_before, language),
+        "told_after": _format_message(item.told_after, language),
         "by_person": item.by_person,
         "why": why,
     }
 
 
-def _without_items(one: RegradeMove) -> str:
-    before, after = one.move.before, one.move.after
+def _explain_without_items(student_move: RegradeMove) -> str:
+    before, after = student_move.move.before, student_move.move.after
     if before is not None and before.final and not after.final:
         return "a person's mark is to be looked at again: the automatic one under it is another"
     if before is not None and before.outdated != after.outdated:
@@ -192,22 +198,26 @@ def _without_items(one: RegradeMove) -> str:
     return "bonus points, the scale of grades or the time of handing in"
 
 
-def _told(message: Message | None, language: str) -> str:
-    return "" if message is None else sentence(message, language)
+def _format_message(message: Message | None, language: str) -> str:
+    return "" if message is None else render_sentence(message, language)
 
 
-def _points(points: Decimal | None) -> str:
-    return OPEN if points is None else number(points)
+def _format_points(points: Decimal | None) -> str:
+    return OPEN if points is None else format_number(points)
 
 
-def _total(stands: Standing | None) -> str:
-    return "" if stands is None else number(stands.total)
+def _format_total(stands: Standing | None) -> str:
+    return "" if stands is None else format_number(stands.total)
 
 
-def _grade(stands: Standing | None) -> str:
-    grades = [] if stands is None else [one.name for one in (stands.worst, stands.best) if one is not None]
+def _format_grade(stands: Standing | None) -> str:
+    grades = (
+        []
+        if stands is None
+        else [grade_step.name for grade_step in (stands.worst, stands.best) if grade_step is not None]
+    )
     return " to ".join(dict.fromkeys(grades))
 
 
-def _signed(points: Decimal) -> str:
-    return f"+{number(points)}" if points > 0 else number(points)
+def _format_signed(points: Decimal) -> str:
+    return f"+{format_number(points)}" if points > 0 else format_number(points)

@@ -11,16 +11,16 @@ from autograder.kinds.general.repair import RepairCheck
 from autograder.verify import VerifyFinding
 
 
-def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
+def check_handed_out_listings(loaded: Assignment) -> Iterator[VerifyFinding]:
     """Yield a finding for each question with a release that lacks a fault of the listing."""
     for question in loaded.rubric.questions:
         check = loaded.checks[question.id]
         if not isinstance(check, RepairCheck):
             continue
         release = loaded.releases[question.notebook or loaded.rubric.assignment.notebooks[0].name]
-        cell = release.by_id.get(release.answer_cell(question))
-        faulty = check.file.listing(check.planted)
-        got = difference(cell.source if cell else "", faulty)
+        cell = release.by_id.get(release.find_answer_cell(question))
+        faulty = check.file.make_listing(check.planted)
+        got = describe_difference(cell.source if cell else "", faulty)
         if got:
             yield VerifyFinding(
                 "untouched release",
@@ -31,13 +31,13 @@ def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
             )
 
 
-def difference(given: str, faulty: str) -> str:
+def describe_difference(cell_source: str, faulty: str) -> str:
     """Describe the first line in which a cell differs from a listing as syntax tree; empty: none.
 
     Comments and imports are ignored, and so are definitions that are missing in the cell, except the last.
     """
     try:
-        cell, wanted = (_definitions(source) for source in (given, faulty))
+        cell, wanted = (_collect_definitions(source) for source in (cell_source, faulty))
     except SyntaxError as error:
         return f"no Python: line {error.lineno}: {error.msg}"
     for name, lines in wanted.items():
@@ -45,21 +45,21 @@ def difference(given: str, faulty: str) -> str:
             if name == next(reversed(wanted)):
                 return f"no {name}"
             continue
-        for own, right in zip_longest(cell[name], lines, fillvalue="nothing more"):
-            if own != right:
-                return f"{own.strip()!r} where the listing with all faults has {right.strip()!r}"
+        for given_line, right in zip_longest(cell[name], lines, fillvalue="nothing more"):
+            if given_line != right:
+                return f"{given_line.strip()!r} where the listing with all faults has {right.strip()!r}"
     return ""
 
 
-def _definitions(source: str) -> dict[str, list[str]]:
+def _collect_definitions(source: str) -> dict[str, list[str]]:
     """Map each name that a source binds to the normalised lines of its last binding statement."""
-    found: dict[str, list[str]] = {}
+    definitions: dict[str, list[str]] = {}
     for statement in ast.parse(source).body:
         lines = ast.unparse(statement).splitlines()
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.pop(name, None)
-                found[name] = lines
+                definitions.pop(name, None)
+                definitions[name] = lines
             case ast.Assign() | ast.AnnAssign():
-                found[lines[0].partition("=")[0].strip()] = lines
-    return found
+                definitions[lines[0].partition("=")[0].strip()] = lines
+    return definitions

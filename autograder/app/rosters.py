@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder import atomic
-from autograder.app.lists import harmless
+from autograder.app.lists import escape_name
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.platforms.classlists import ListChange, merged, read_class_list
+from autograder.platforms.classlists import ListChange, merge_lists, read_class_list
 from autograder.store import Student
 
 
@@ -42,21 +42,21 @@ def import_roster(
         CourseError: one of the lists is not usable; names the line.
     """
     try:
-        listed = read_class_list(atomic.read(file), id_column)
+        listed = read_class_list(atomic.read_bytes(file), id_column)
     except (OSError, CourseError) as error:
         raise CourseError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        own = atomic.read(course.roster) if course.roster.is_file() else None
-        change = merged(own, listed.students, replace=replace)
+        current_content = atomic.read_bytes(course.roster) if course.roster.is_file() else None
+        change = merge_lists(current_content, listed.students, replace=replace)
         # Unchanged content is not rewritten, which keeps the time stamp of the file.
-        if not dry_run and change.content != own:
-            atomic.write(course.roster, change.content)
+        if not dry_run and change.content != current_content:
+            atomic.write_bytes(course.roster, change.content)
     except (OSError, CourseError) as error:
         raise CourseError(f"{course.roster}: {getattr(error, 'strerror', None) or error}") from error
     return RosterImport(change, listed.id_column, listed.left_out)
 
 
-def listed_students(data: bytes) -> tuple[Student, ...]:
+def read_students(data: bytes) -> tuple[Student, ...]:
     """Return the students of a platform's class list, or of the course's roster, for enrolment.
 
     Raises:
@@ -66,6 +66,8 @@ def listed_students(data: bytes) -> tuple[Student, ...]:
     if listed.left_out:
         raise CourseError(listed.left_out[0])
     return tuple(
-        Student(one.id, harmless(one.first_name), harmless(one.last_name), harmless(one.email))
-        for one in listed.students
+        Student(
+            entry.id, escape_name(entry.first_name), escape_name(entry.last_name), escape_name(entry.email)
+        )
+        for entry in listed.students
     )

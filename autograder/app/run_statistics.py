@@ -20,7 +20,7 @@ REMARKED = {
 """Remarks that the figures list by name, with their codes."""
 
 
-def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
+def compute_run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
     """Return the figures of one run.
 
     Args:
@@ -34,25 +34,21 @@ def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any
         "submissions": len(outcomes),
         "graded now": len(fresh),
         "known before": len(outcomes) - len(fresh),
-        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
+        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _is_refused(outcome)),
         "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
         "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
         "items waiting because of our own errors": faults,
         "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
         "seconds": round(seconds, 2),
-        "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
-        "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
+        "median milliseconds per submission": _compute_median([graded.seconds for graded in fresh]),
+        "of it in the sandbox": _compute_median([graded.sandbox_seconds for graded in fresh]),
         "isolation": sorted({score.isolation for score in scores}),
-        **{
-            title: found
-            for title, codes in REMARKED.items()
-            if (found := remarks_with_codes(outcomes, codes))
-        },
-        **({"faults of ours": found} if (found := faults_of_ours(outcomes)) else {}),
+        **{title: lines for title, codes in REMARKED.items() if (lines := list_remarks(outcomes, codes))},
+        **({"faults of ours": lines} if (lines := list_faults(outcomes)) else {}),
     }
 
 
-def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float]]:
+def compute_profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float]]:
     """Return where the time of a run went: milliseconds for each graded submission, by step.
 
     The last two rows are about the whole process and its children: time outside of any step is spent on
@@ -62,12 +58,17 @@ def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float
         stopwatch: of the run.
         submissions: number of submissions graded in this run.
     """
-    steps = dict(stopwatch.steps())
+    steps = dict(stopwatch.get_steps())
     used = os.times()
     whole = StepTime(0.0, used.user + used.children_user, used.system + used.children_system)
-    told = [sum(getattr(one, name) for one in steps.values()) for name in ("user_seconds", "system_seconds")]
+    step_totals = [
+        sum(getattr(step_time, name) for step_time in steps.values())
+        for name in ("user_seconds", "system_seconds")
+    ]
     # Clock resolutions differ, so that the difference may come out slightly negative.
-    rest = StepTime(0.0, max(0.0, whole.user_seconds - told[0]), max(0.0, whole.system_seconds - told[1]))
+    unaccounted = StepTime(
+        0.0, max(0.0, whole.user_seconds - step_totals[0]), max(0.0, whole.system_seconds - step_totals[1])
+    )
     # All results may have been known before: then no submission was graded.
     per = 1000 / max(1, submissions)
     return {
@@ -76,29 +77,29 @@ def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float
             "user": round(step.user_seconds * per, 2),
             "system": round(step.system_seconds * per, 2),
         }
-        for name, step in {**steps, "not in a step": rest, "all of it": whole}.items()
+        for name, step in {**steps, "not in a step": unaccounted, "all of it": whole}.items()
     }
 
 
-def faults_of_ours(outcomes: Iterable[Outcome]) -> list[str]:
+def list_faults(outcomes: Iterable[Outcome]) -> list[str]:
     """Return our own errors as lines of student and error."""
     return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
 
 
-def remarks_with_codes(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
+def list_remarks(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
     """Return the remarks with one of these codes as lines: student, question if about one, and text."""
     return [
         f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
-        for outcome in sorted(outcomes, key=lambda one: one.student)
+        for outcome in sorted(outcomes, key=lambda outcome_of_student: outcome_of_student.student)
         for note in outcome.graded.score.notes
         if note.code in codes
     ]
 
 
-def _refused(outcome: Outcome) -> bool:
+def _is_refused(outcome: Outcome) -> bool:
     """Decide whether a submission was refused as too late; it was not read then."""
     return outcome.timing is not None and outcome.timing.refused
 
 
-def _median(seconds: list[float]) -> float:
+def _compute_median(seconds: list[float]) -> float:
     return round(1000 * statistics.median(seconds), 1) if seconds else 0.0

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import to_printable_text
 
 COLUMNS = (
     "assignment",
@@ -86,27 +86,27 @@ def write_sheet(rows: Sequence[Mapping[str, str]], ending: str) -> bytes:
         ending: one of `ENDINGS`.
     """
     if ending == ".jsonl":
-        kept = [{name: _cut(row[name], _MOST_TEXT) for name in COLUMNS} for row in rows]
+        kept = [{name: _truncate_text(row[name], _MOST_TEXT) for name in COLUMNS} for row in rows]
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept).encode()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([guarded(_cut(row[name], _MOST_CELL)) for name in COLUMNS] for row in rows)
+    writer.writerows([guard_value(_truncate_text(row[name], _MOST_CELL)) for name in COLUMNS] for row in rows)
     # The byte order mark makes spreadsheet programs read the file as UTF-8.
     return text.getvalue().encode("utf-8-sig")
 
 
-def plain(text: str) -> str:
+def to_plain_text(text: str) -> str:
     """Make text safe to round-trip: characters that hide, reorder or break are spelled out or removed."""
-    return printable_text(text, _MOST_TEXT)
+    return to_printable_text(text, _MOST_TEXT)
 
 
-def comment_of(text: str) -> str:
+def normalise_comment(text: str) -> str:
     """Normalise a comment: line ends and surrounding space, which files and programs change."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate_text(text: str, most: int) -> str:
     # Spreadsheet programs count UTF-16 units; characters outside the BMP count twice.
     units = text.encode("utf-16-le")
     if len(units) <= 2 * most:
@@ -116,19 +116,19 @@ def _cut(text: str, most: int) -> str:
     return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
 
 
-def guarded(value: str) -> str:
+def guard_value(value: str) -> str:
     """Protect a value from being taken for a formula; numbers stay numbers. `strip_guard` reverts it."""
     if _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
 
 
-def unguarded(value: str) -> str:
+def strip_guard(value: str) -> str:
     """Revert `guard_value`."""
     return value[1:] if value.startswith("'") and _FORMULA.match(value) else value
 
 
-def points_in(text: str) -> Decimal | None:
+def parse_points(text: str) -> Decimal | None:
     """Parse points as people type them, with a comma or a point; None for an empty cell.
 
     Raises:
@@ -138,10 +138,10 @@ def points_in(text: str) -> Decimal | None:
     stripped = text.strip().replace("−", "-")
     if not stripped:
         return None
-    found = _NUMBER.fullmatch(stripped)
-    if found is None or not stripped.isascii():
+    match = _NUMBER.fullmatch(stripped)
+    if match is None or not stripped.isascii():
         raise ValueError(f"expected points such as 1.5 or 1,5, got {text[:40]!a}")
-    sign, whole, part = found.groups()
+    sign, whole, part = match.groups()
     return Decimal(f"{sign}{whole}.{part or 0}").normalize()
 
 
@@ -153,11 +153,11 @@ def read_sheet(data: bytes, ending: str) -> list[SheetLine]:
     """
     if len(data) > MOST_BYTES:
         raise CourseError(f"a sheet of {len(data)} bytes is too large; at most {MOST_BYTES >> 20} MB")
-    rows = _json_rows(_text(data)) if ending == ".jsonl" else _csv_rows(_text(data))
+    rows = _parse_json_rows(_decode_text(data)) if ending == ".jsonl" else _parse_csv_rows(_decode_text(data))
     return list(rows)
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     try:
         return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -167,83 +167,87 @@ def _text(data: bytes) -> str:
         ) from error
 
 
-def _csv_rows(text: str) -> Iterator[SheetLine]:
-    stated = _SEPARATOR_LINE.match(text.partition("\n")[0])
-    if stated:
+def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
+    separator_line = _SEPARATOR_LINE.match(text.partition("\n")[0])
+    if separator_line:
         text = text.partition("\n")[2]
     first = text.lstrip().partition("\n")[0]
     # Column names contain no separators, so the most frequent candidate in the header is the separator.
-    separator = stated[1] if stated else max(",;\t", key=first.count)
+    separator = separator_line[1] if separator_line else max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     names: list[str] = []
     try:
         for number, values in enumerate(reader, start=1):
             if not any(value.strip() for value in values):
                 continue
-            place = f"row {number}"
+            label = f"row {number}"
             if not names:
-                names = [unguarded(value).strip().lower() for value in values]
+                names = [strip_guard(value).strip().lower() for value in values]
                 _check_columns(names)
                 continue
             # Empty cells at the end are harmless: spreadsheet programs pad rows with them.
             if any(value.strip() for value in values[len(names) :]):
-                raise CourseError(f"{place}: expected {len(names)} values, got {len(values)}")
+                raise CourseError(f"{label}: expected {len(names)} values, got {len(values)}")
             padded = [*values, *[""] * (len(names) - len(values))]
-            yield _line(place, {name: unguarded(one) for name, one in zip(names, padded, strict=False)})
+            yield _make_line(
+                label,
+                {name: strip_guard(value_read) for name, value_read in zip(names, padded, strict=False)},
+            )
     except csv.Error as error:
         raise CourseError(f"line {reader.line_num}: not a CSV line: {error}") from error
     if not names:
         _check_columns(())
 
 
-def _json_rows(text: str) -> Iterator[SheetLine]:
+def _parse_json_rows(text: str) -> Iterator[SheetLine]:
     for number, written in enumerate(text.split("\n"), start=1):
         if not written.strip():
             continue
-        place = f"line {number}"
+        label = f"line {number}"
         try:
             # Numbers stay texts: a float would lose digits of a state or of points.
             row = json.loads(written, parse_float=str, parse_int=str, parse_constant=str)
         except (ValueError, RecursionError) as error:
-            raise CourseError(f"{place}: not a JSON object: {error}") from error
+            raise CourseError(f"{label}: not a JSON object: {error}") from error
         if not isinstance(row, dict):
-            raise CourseError(f"{place}: expected a JSON object, got {type(row).__name__}")
-        _check_columns(row, f"{place}: ")
+            raise CourseError(f"{label}: expected a JSON object, got {type(row).__name__}")
+        _check_columns(row, f"{label}: ")
         names = (*NEEDED, "who", *(name for name in ("remark", "flag") if name in row))
-        yield _line(place, {name: _string(place, name, row.get(name)) for name in names})
+        yield _make_line(label, {name: _check_string(label, name, row.get(name)) for name in names})
 
 
-def _string(place: str, name: str, value: Any) -> str:
+def _check_string(label: str, name: str, value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    raise CourseError(f"{place}: {name}: expected a text or a number, got {type(value).__name__}")
+    raise CourseError(f"{label}: {name}: expected a text or a number, got {type(value).__name__}")
 
 
-def _check_columns(names: Iterable[str], place: str = "") -> None:
-    found = list(names)
-    missing = [name for name in NEEDED if name not in found]
+def _check_columns(names: Iterable[str], label: str = "") -> None:
+    present = list(names)
+    missing = [name for name in NEEDED if name not in present]
     if missing:
-        raise CourseError(f"{place}columns are missing: {', '.join(missing)}; export the sheet again")
-    twice = [name for name in NEEDED if found.count(name) > 1]
+        raise CourseError(f"{label}columns are missing: {', '.join(missing)}; export the sheet again")
+    twice = [name for name in NEEDED if present.count(name) > 1]
     if twice:
-        raise CourseError(f"{place}columns stand twice: {', '.join(twice)}; each may stand once")
+        raise CourseError(f"{label}columns stand twice: {', '.join(twice)}; each may stand once")
 
 
-def _kept(place: str, name: str, written: str) -> str:
-    text = comment_of(written)
+def _check_kept_text(label: str, name: str, written: str) -> str:
+    text = normalise_comment(written)
     if fault := _UNKEEPABLE.search(text):
-        raise CourseError(f"{place}: the {name} holds the character {fault[0]!a}, which cannot be kept")
+        raise CourseError(f"{label}: the {name} holds the character {fault[0]!a}, which cannot be kept")
     if len(text) > MOST_COMMENT:
-        raise CourseError(f"{place}: a {name} of {len(text)} characters; at most {MOST_COMMENT}")
+        raise CourseError(f"{label}: a {name} of {len(text)} characters; at most {MOST_COMMENT}")
     return text
 
 
-def _line(place: str, values: Mapping[str, str]) -> SheetLine:
+def _make_line(label: str, values: Mapping[str, str]) -> SheetLine:
     comment, remark = (
-        _kept(place, name, values[name]) if name in values else None for name in ("comment", "remark")
+        _check_kept_text(label, name, values[name]) if name in values else None
+        for name in ("comment", "remark")
     )
     return SheetLine(
-        place,
+        label,
         values["assignment"].strip(),
         values["row"].strip(),
         values.get("who", "").strip(),

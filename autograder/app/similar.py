@@ -11,20 +11,20 @@ from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import atomic
-from autograder.app import SILENT, Listener, counted
+from autograder.app import SILENT, Listener, count_steps
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin
-from autograder.course.counting import everybody
+from autograder.course.counting import find_counting_attempts
 from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
-from autograder.grading.batch import collect
+from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.page import render_similar
-from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
-from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
+from autograder.marking.similarity.pairs import AlikePair, Weights, compute_weights, find_similar_pairs
+from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release, load_release
-from autograder.paths import files_in
+from autograder.paths import list_files_at
 from autograder.rubric import Rubric
 
 _PYTHON = ".py"
@@ -42,11 +42,11 @@ class SimilarClass(Struct, frozen=True):
     """Sentences about everything that was not, or not completely, compared."""
 
 
-def similar(
+def find_similar(
     course: Course,
     name: str,
     *,
-    given: Sequence[Path] = (),
+    known_files: Sequence[Path] = (),
     most: int = 30,
     watch: Listener = SILENT,
 ) -> SimilarClass:
@@ -57,7 +57,7 @@ def similar(
     Args:
         course: the course.
         name: of the assignment.
-        given: other notebooks and ``.py`` files that all students had, such as those of a lecture.
+        known_files: other notebooks and ``.py`` files that all students had, such as those of a lecture.
         most: maximum number of pairs.
         watch: notified after each work.
 
@@ -65,40 +65,52 @@ def similar(
         CourseError: there is nothing to compare, or a file of ``given`` cannot be read.
         RubricError: the rubric is not valid.
     """
-    assignment = assignments.load(course, name)
-    further, remarks = _given(given), list[str]()
-    handed = _works(assignment, everybody(course, assignment.rubric).handins)
-    found = compare(assignment, handed, further=further, most=most, watch=watch)
-    return replace(found, remarks=(*found.remarks, *remarks))
+    assignment = assignments.load_assignment(course, name)
+    further, remarks = _read_given_pieces(known_files), list[str]()
+    fetchers = _list_works(assignment, find_counting_attempts(course, assignment.rubric).handins)
+    similar_class = compare_works(assignment, fetchers, further=further, most=most, watch=watch)
+    return replace(similar_class, remarks=(*similar_class.remarks, *remarks))
 
 
-def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Callable[[], SubmittedFiles]]:
+def _list_works(
+    assignment: Assignment, counting: Sequence[Handin]
+) -> dict[str, Callable[[], SubmittedFiles]]:
     """Return the works to compare by submitter, including late ones and individual parts of group members."""
     # Collecting a late submission would give no files; similarity concerns it all the same.
-    untimed = [replace(one, timing=None) for one in counting]
-    works = {one.student: partial(_alone, assignment, one) for one in untimed if one.by and one.own}
-    for one in sorted(untimed, key=lambda one: not one.by):  # individual works last
-        works[one.owner] = partial(collect, assignment, replace(one, own=one.folder) if one.by else one)
+    untimed = [replace(handin, timing=None) for handin in counting]
+    works = {
+        handin.student: partial(_collect_individual_part, assignment, handin)
+        for handin in untimed
+        if handin.by and handin.own
+    }
+    for handin in sorted(untimed, key=lambda handin: not handin.by):  # individual works last
+        works[handin.owner] = partial(
+            read_handin, assignment, replace(handin, own=handin.folder) if handin.by else handin
+        )
     return dict(sorted(works.items()))
 
 
-def _alone(assignment: Assignment, handin: Handin) -> SubmittedFiles:
-    return part_alone(assignment.rubric, handin.student, collect(assignment, handin))
+def _collect_individual_part(assignment: Assignment, handin: Handin) -> SubmittedFiles:
+    return select_individual_part(assignment.rubric, handin.student, read_handin(assignment, handin))
 
 
-def part_alone(rubric: Rubric, student: str, handed: SubmittedFiles) -> SubmittedFiles:
+def select_individual_part(rubric: Rubric, student: str, handed: SubmittedFiles) -> SubmittedFiles:
     """Return a group member's individual notebooks, and the files that belong to them."""
-    own = [one for one in rubric.assignment.notebooks if one.individual]
+    individual_notebooks = [notebook for notebook in rubric.assignment.notebooks if notebook.individual]
     return SubmittedFiles(
         student,
-        {one.name: handed.notebooks[one.name] for one in own},
-        {path: data for path, data in handed.files.items() if any(path in one.own for one in own)},
+        {notebook.name: handed.notebooks[notebook.name] for notebook in individual_notebooks},
+        {
+            path: data
+            for path, data in handed.files.items()
+            if any(path in notebook.own for notebook in individual_notebooks)
+        },
     )
 
 
-def compare(
+def compare_works(
     assignment: Assignment,
-    handed_in: Mapping[str, Callable[[], SubmittedFiles]],
+    fetchers: Mapping[str, Callable[[], SubmittedFiles]],
     *,
     further: tuple[WorkPiece, ...] = (),
     most: int = 30,
@@ -108,38 +120,44 @@ def compare(
 
     Args:
         assignment: the assignment.
-        handed_in: functions that fetch a work, by student; a failure is reported for that student only.
+        fetchers: functions that fetch a work, by student; a failure is reported for that student only.
         further: pieces that all students had in addition to the release.
         most: maximum number of pairs.
         watch: notified after each work.
     """
-    comparing, remarks = Comparing(), list[str]()
-    found: dict[str, ComparedWork] = {}
-    for student, fetch in counted(handed_in.items(), len(handed_in), watch):
+    comparing, remarks = FeatureExtractor(), list[str]()
+    compared_works: dict[str, ComparedWork] = {}
+    for student, fetch in count_steps(fetchers.items(), len(fetchers), watch):
         try:
-            compared = comparing.compared(_work(assignment, student, fetch(), further, remarks))
+            compared = comparing.extract_features(_make_work(assignment, student, fetch(), further, remarks))
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             remarks.append(f"{student}: not compared: {describe_error(error)}")
             continue
         if not compared.whole:
             remarks.append(f"{student}: there is too much of it; only a part was compared")
-        found[student] = compared
-    works = list(found.values())
-    weighed = weights(works)
-    pairs = alike_pairs(works, most, weighed)
-    return SimilarClass(assignment.rubric, found, weighed, pairs, tuple(remarks))
+        compared_works[student] = compared
+    works = list(compared_works.values())
+    class_weights = compute_weights(works)
+    pairs = find_similar_pairs(works, most, class_weights)
+    return SimilarClass(assignment.rubric, compared_works, class_weights, pairs, tuple(remarks))
 
 
-def write_page(course: Course, found: SimilarClass) -> Path:
+def write_page(course: Course, similar_class: SimilarClass) -> Path:
     """Write the page for staff, ``staff/NAME-similar.html``, and return its path."""
-    path = course.root / "staff" / f"{found.rubric.assignment.name}-similar.html"
+    path = course.root / "staff" / f"{similar_class.rubric.assignment.name}-similar.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    page = render_similar(found.rubric, found.works, found.pairs, found.weights, remarks=found.remarks)
-    atomic.write(path, page.encode())
+    page = render_similar(
+        similar_class.rubric,
+        similar_class.works,
+        similar_class.pairs,
+        similar_class.weights,
+        remarks=similar_class.remarks,
+    )
+    atomic.write_bytes(path, page.encode())
     return path
 
 
-def _work(
+def _make_work(
     assignment: Assignment,
     student: str,
     handed: SubmittedFiles,
@@ -149,7 +167,7 @@ def _work(
     """Return the submission of one student, with the release that the student received."""
     releases = assignment.releases
     try:
-        releases = assignment.for_student(student).releases
+        releases = assignment.derive_for_student(student).releases
     except AutograderError as error:
         # Without the personal release, its differences from the common one count as the student's work.
         remarks.append(f"{student}: compared with the common release: {error}")
@@ -159,43 +177,43 @@ def _work(
             remarks.append(f"{student}: {notebook} is not compared: {data}")
             continue
         try:
-            submission = read(
+            submission = read_notebook(
                 data,
                 releases[notebook],
                 student=student,
                 assignment=assignment.name,
-                names_asked=assignment.names_asked(notebook),
+                names_asked=assignment.list_required_names(notebook),
             )
         except NotebookError as error:
             remarks.append(f"{student}: {notebook} is not compared: {error}")
             continue
-        pieces += pieces_of(notebook, submission.cells, submission.answer_cells)
+        pieces += list_pieces(notebook, submission.cells, submission.answer_cells)
     for name, data in handed.files.items():
         if isinstance(data, NotebookError):
             remarks.append(f"{student}: {name} is not compared: {data}")
         elif name.endswith(_PYTHON):
             pieces.append(WorkPiece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
-    return Work(student, tuple(pieces), (*_released(assignment, releases), *further))
+    return Work(student, tuple(pieces), (*_read_released_pieces(assignment, releases), *further))
 
 
-def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[WorkPiece, ...]:
+def _read_released_pieces(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[WorkPiece, ...]:
     """Return all released content: all cells, and the modules next to the notebooks."""
     cells = [
         WorkPiece("", cell.source, cell.cell_type == "code", name)
         for name, release in releases.items()
         for cell in release.cells
     ]
-    folder = assignment.course.release(assignment.name)
-    given = [name for one in assignment.rubric.assignment.notebooks for name in one.given]
+    folder = assignment.course.locate_release(assignment.name)
+    file_names = [name for notebook in assignment.rubric.assignment.notebooks for name in notebook.given]
     modules = [
         WorkPiece("", path.read_text("utf-8", "replace"), is_code=True, label=name)
-        for name, path in files_in(folder, given)
+        for name, path in list_files_at(folder, file_names)
         if name.endswith(_PYTHON) and path.is_file()
     ]
     return (*cells, *modules)
 
 
-def _given(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
+def _read_given_pieces(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
     """Read files that staff declare as known to all students.
 
     Raises:

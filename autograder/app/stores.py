@@ -13,12 +13,12 @@ import msgspec
 
 from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.errors import NothingKept
+from autograder.errors import StoreMissing
 from autograder.grades import CellName, PersonMark
-from autograder.limits import budgets
-from autograder.records import Graded
+from autograder.limits import compute_budgets
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, GradedEntry, Key, Store, bounded, decode
+from autograder.store import AnswerName, GradedEntry, Key, Store, decode_result, encode_bounded
 from autograder.store.memory import MemoryStore
 
 
@@ -43,7 +43,7 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
     """
     course = assignment.course
     if not new and not course.gradebook.is_file():
-        raise NothingKept(
+        raise StoreMissing(
             f"{course.gradebook}: there is no gradebook yet; run: autograder grade {assignment.name}"
         )
     from autograder.gradebook import Gradebook  # imports nbgrader, which takes a third of a second
@@ -69,11 +69,11 @@ class RehearsalStore(MemoryStore):
         self.entries: dict[str, GradedEntry] = {}
         """Entries recorded since `begin_rehearsal`, by student."""
 
-    def begun(
+    def begin_rehearsal(
         self,
         rubric: Rubric,
         releases: Mapping[str, bytes],
-        stands: Iterable[GradedEntry],
+        current_entries: Iterable[GradedEntry],
         marks: Mapping[str, Mapping[CellName, PersonMark]],
         decided: Mapping[AnswerName, Decimal],
     ) -> None:
@@ -81,54 +81,54 @@ class RehearsalStore(MemoryStore):
 
         Args:
             rubric: the current one.
-            releases: as in `Store.prepare`.
-            stands: the results that count, each with the rubric that it was graded by.
+            releases: as in `Store.prepare_assignment`.
+            current_entries: the results that count, each with the rubric that it was graded by.
             marks: manual marks, by student.
-            decided: as in `Store.decided`.
+            decided: as in `Store.load_decided_points`.
 
         Raises:
-            GradebookError: as in `Store.prepare`.
+            GradebookError: as in `Store.prepare_assignment`.
         """
         # Prepared first: marks can only be given in cells that the store knows.
-        self.prepare(rubric, releases)
-        super().record(list(stands))
+        self.prepare_assignment(rubric, releases)
+        super().record_results(list(current_entries))
         name = rubric.assignment.name
         for student, cells in marks.items():
             for cell, mark in cells.items():
-                if student in self.listed(name):
-                    self.give(name, student, cell, mark, decided.get((student, *cell)))
+                if student in self.list_students(name):
+                    self.give_mark(name, student, cell, mark, decided.get((student, *cell)))
 
-    def find(self, key: Key) -> Graded | None:
+    def find_result(self, key: Key) -> GradingResult | None:
         """Return a result that was computed before, or that the course's store has."""
         try:
-            found = decode(atomic.read(self._path(key)))
+            computed = decode_result(atomic.read_bytes(self._get_path(key)))
         except OSError:
-            found = None
-        return found or self._course.find(key)
+            computed = None
+        return computed or self._course.find_result(key)
 
-    def record(
+    def record_results(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
-        """Record results as `Store.record`; new ones are kept in the folder first."""
+        """Record results as `Store.record_results`; new ones are kept in the folder first."""
         if run is not None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for one in entries if run is not None else ():
-            stored = bounded(one.graded, budgets(one.rubric.assignment.limits).stored_mb)
-            atomic.write(self._path(one.key), stored, mode=0o600)
-        self.entries |= {one.key.student: one for one in entries}
-        return super().record(entries, run=run, language=language)
+        for entry in entries if run is not None else ():
+            stored = encode_bounded(entry.graded, compute_budgets(entry.rubric.assignment.limits).stored_mb)
+            atomic.write_bytes(self._get_path(entry.key), stored, mode=0o600)
+        self.entries |= {entry.key.student: entry for entry in entries}
+        return super().record_results(entries, run=run, language=language)
 
-    def tidy(self) -> None:
+    def remove_unused(self) -> None:
         """Remove computed results that were not recorded."""
-        used = {self._path(one.key).name for one in self.entries.values()}
+        used = {self._get_path(entry.key).name for entry in self.entries.values()}
         for path in self._folder.glob("*.json") if self._folder.is_dir() else ():
             if path.name not in used:
                 path.unlink(missing_ok=True)
 
-    def forget(self) -> None:
+    def remove_all(self) -> None:
         """Remove all computed results."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _path(self, key: Key) -> Path:
+    def _get_path(self, key: Key) -> Path:
         # A hash is a valid file name, whatever characters the ids in the key contain.
         return self._folder / f"{hashlib.sha256(msgspec.json.encode(key)).hexdigest()}.json"

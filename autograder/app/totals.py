@@ -9,7 +9,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.app import SILENT, Listener
-from autograder.app.classes import standings
+from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course, schedule
@@ -63,7 +63,7 @@ class Totals(Struct, frozen=True):
     """For staff, a sentence each."""
 
 
-def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_store) -> Totals:
+def compute_totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_store) -> Totals:
     """Return each student's total over the assignments in ``exams.toml``, or else those with a deadline.
 
     The lowest assignments are those with the smallest share of the possible points; of equal ones the later
@@ -75,7 +75,7 @@ def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_
         RubricError: a rubric is not valid.
         GradebookError: the store reported an error.
     """
-    order, drop = schedule.best_of(course)
+    order, drop = schedule.load_best_of(course)
     if not order:
         raise CourseError(
             f"{course.exams}: expected [course.best_of] assignments, or assignments with an end"
@@ -83,45 +83,49 @@ def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_
     graded: dict[str, Mapping[str, Standing]] = {}
     remarks = []
     for name in order:
-        stand = standings(course, name, watch=watch, store=store)
-        if stand.rows:
-            graded[name] = stand.rows
-            remarks += [f"{name}: {remark}" for remark in stand.roll.remarks]
+        class_standings = collect_standings(course, name, watch=watch, store=store)
+        if class_standings.rows:
+            graded[name] = class_standings.rows
+            remarks += [f"{name}: {remark}" for remark in class_standings.roll.remarks]
         else:
             remarks.append(f"{name} counts for nobody: nobody was graded in it yet")
     # An assignment that is not graded yet already is one that does not count.
     drop = max(0, drop - (len(order) - len(graded)))
     students = {student for rows in graded.values() for student in rows}
     if course.roster.is_file():
-        students |= {one.id for one in read_roster(course.roster)}
-    rows = tuple(total_of(student, graded, drop) for student in sorted(students))
+        students |= {student_listed.id for student_listed in read_roster(course.roster)}
+    rows = tuple(compute_total(student, graded, drop) for student in sorted(students))
     return Totals(rows, tuple(graded), drop, tuple(remarks))
 
 
-def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: int) -> Total:
+def compute_total(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: int) -> Total:
     """Return the total of one student; a missing submission has zero points."""
     parts = []
     for name, rows in graded.items():
-        stand = rows.get(student)
+        student_standing = rows.get(student)
         # Without a standing, the possible points are those of any other student.
-        whole = stand or next(iter(rows.values()))
-        possible = sum((one.possible for one in whole.questions if not one.bonus), NOTHING)
-        points, final = (stand.total, stand.final) if stand else (NOTHING, True)
-        parts.append(TotalPart(name, points, possible, stand is not None, final))
-    return Total(student, dropped(parts, drop))
+        whole = student_standing or next(iter(rows.values()))
+        possible = sum((question.possible for question in whole.questions if not question.bonus), NOTHING)
+        points, final = (
+            (student_standing.total, student_standing.final) if student_standing else (NOTHING, True)
+        )
+        parts.append(TotalPart(name, points, possible, student_standing is not None, final))
+    return Total(student, mark_dropped(parts, drop))
 
 
-def dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
+def mark_dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
     """Return the parts, with the lowest ones marked as dropped."""
 
-    def share(at: int) -> Fraction:
-        part = parts[at]
+    def get_share(position: int) -> Fraction:
+        part = parts[position]
         # Fractions compare exactly. Without possible points the share counts as full, so it is dropped last.
         return Fraction(part.points) / Fraction(part.possible) if part.possible else Fraction(1)
 
     # By -index: of equal shares, the later assignment is dropped first.
-    lowest = sorted(range(len(parts)), key=lambda at: (share(at), -at))[:drop]
+    lowest = sorted(range(len(parts)), key=lambda index: (get_share(index), -index))[:drop]
     return tuple(
-        TotalPart(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)
-        for at, one in enumerate(parts)
+        TotalPart(
+            entry.assignment, entry.points, entry.possible, entry.handed_in, entry.final, index in lowest
+        )
+        for index, entry in enumerate(parts)
     )

@@ -9,18 +9,18 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.feedback.typeset import caret
+from autograder.feedback.typeset import render_caret
 from autograder.formulas import Unreadable, Vocabulary, to_text
 from autograder.formulas.greek import GREEK
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import FUNCTIONS
 from autograder.formulas.notation import descent, parse, tokens
-from autograder.formulas.notation.characters import rewrite
+from autograder.formulas.notation.characters import rewrite_characters
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.formulas.values import evaluate
-from autograder.messages import filled, sentences, template
-from autograder.messages.reading import unreadable
+from autograder.messages import fill_placeholders, get_template, load_sentences
+from autograder.messages.reading import describe_unreadable
 from autograder.rubric import RubricSymbol
 
 SYMBOLS: Mapping[str, RubricSymbol] = {
@@ -152,156 +152,161 @@ statement is exactly true of the answer. An item may give points for one:
 `diagnosis_points = { CODE = 0.5 }`."""
 
 
-def page() -> str:
+def render_page() -> str:
     """Return the whole page as Markdown."""
     greek = ", ".join(f"{letter} `{name}`" for name, letter in GREEK.items())
     sections = (
         HEAD,
         "## Grammar",
-        _grammar(),
+        _extract_grammar(),
         AMBIGUOUS,
         "## Signs",
-        _table(("meaning", "signs", "LaTeX"), _signs()),
+        _format_table(("meaning", "signs", "LaTeX"), _list_signs()),
         "## Functions and constants",
-        _table(("function", "spellings", "values"), _functions()),
+        _format_table(("function", "spellings", "values"), _list_functions()),
         "## Names",
         NAMES.format(greek=greek),
         "## Examples",
-        f"With the symbols {_declared()}.",
-        _table(("written", "read as"), _examples()),
+        f"With the symbols {_describe_symbols()}.",
+        _format_table(("written", "read as"), _list_examples()),
         EXACT,
         "## Equations and inequalities",
         COMPARED,
-        _table(("written", "read as"), _relations()),
+        _format_table(("written", "read as"), _list_relations()),
         "## Errors",
         "Each points at its place. The formulas on the left of this table are refused:",
-        _table(("written", "the student reads"), _refusals()),
+        _format_table(("written", "the student reads"), _list_refusals()),
         "All errors:",
-        _table(("code", "sentence"), _errors()),
+        _format_table(("code", "sentence"), _list_errors()),
         "## Limits",
-        _table(("at most", "what"), ((str(most), what) for most, what in LIMITS)),
+        _format_table(("at most", "what"), ((str(most), description) for most, description in LIMITS)),
         "## Diagnoses",
         DIAGNOSES,
-        _table(("code", "sentence"), _diagnoses()),
+        _format_table(("code", "sentence"), _list_diagnoses()),
     )
     return "\n\n".join(sections) + "\n"
 
 
-def vocabulary() -> Vocabulary:
+def make_vocabulary() -> Vocabulary:
     """Return the vocabulary of the examples."""
     return Vocabulary(SYMBOLS)
 
 
-def _grammar() -> str:
+def _extract_grammar() -> str:
     """Return the indented block of the parser's docstring as a code block."""
     lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
     block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
     return "\n".join(("```", *block, "```"))
 
 
-def _signs() -> Iterator[tuple[str, ...]]:
-    unicode = _unicode()
+def _list_signs() -> Iterator[tuple[str, ...]]:
+    unicode = _collect_unicode_signs()
     for kind, meaning in MEANINGS.items():
-        signs = [sign for sign, stands in SIGNS.items() if stands == kind]
+        signs = [sign for sign, token_kind in SIGNS.items() if token_kind == kind]
         signs += [sign for sign in unicode.get(kind, ()) if sign not in signs]
-        commands = [f"\\{name}" for name, stands in COMMANDS.items() if stands == kind]
+        commands = [f"\\{name}" for name, token_kind in COMMANDS.items() if token_kind == kind]
         if signs or commands:
-            yield meaning, _code(signs), _code(commands)
+            yield meaning, _format_code(signs), _format_code(commands)
 
 
-def _unicode() -> dict[str, list[str]]:
+def _collect_unicode_signs() -> dict[str, list[str]]:
     """Map each sign to the characters of other alphabets that are read as it."""
-    found: dict[str, list[str]] = {}
+    characters: dict[str, list[str]] = {}
     # Beyond ASCII up to the CJK blocks: all mathematical signs that the tables may rewrite are in this range.
     for character in map(chr, range(0x80, 0x3000)):
         if character.isprintable() and not character.isalnum():
             try:
-                plain = rewrite(character)[0]
+                plain = rewrite_characters(character)[0]
             except Unreadable:
                 continue
-            found.setdefault(plain, []).append(character)
-    return found
+            characters.setdefault(plain, []).append(character)
+    return characters
 
 
-def _functions() -> Iterator[tuple[str, ...]]:
+def _list_functions() -> Iterator[tuple[str, ...]]:
     for name in dict.fromkeys((*FUNCTIONS, *FUNCTION_SPELLINGS.values())):
         spellings = [spelling for spelling, function in FUNCTION_SPELLINGS.items() if function == name]
         least, most = FUNCTIONS.get(name, (0, 0))
         values = f"{least}" if least == most else f"{least} to {most}"
-        yield f"`{name}`", _code(spellings), values if most else ""
+        yield f"`{name}`", _format_code(spellings), values if most else ""
     for name, constant in CONSTANTS.items():
-        yield f"`{constant.name}`", _code([name]), "a constant"
+        yield f"`{constant.name}`", _format_code([name]), "a constant"
 
 
-def _declared() -> str:
+def _describe_symbols() -> str:
     return ", ".join(
         f"`{name}`" + "".join(f" (also `{alias}`)" for alias in symbol.aliases)
         for name, symbol in SYMBOLS.items()
     )
 
 
-def _examples() -> Iterator[tuple[str, ...]]:
-    known = vocabulary()
+def _list_examples() -> Iterator[tuple[str, ...]]:
+    example_names = make_vocabulary()
     for text in READ:
-        yield _code([text]), _code([to_text(parse.parse(text, known))])
+        yield _format_code([text]), _format_code([to_text(parse.parse(text, example_names))])
 
 
-def _relations() -> Iterator[tuple[str, ...]]:
-    known = vocabulary()
+def _list_relations() -> Iterator[tuple[str, ...]]:
+    example_names = make_vocabulary()
     for text in RELATIONS:
-        yield _code([text]), _code([to_text(parse_single(text, known))])
+        yield _format_code([text]), _format_code([to_text(parse_single(text, example_names))])
 
 
-def _refusals() -> Iterator[tuple[str, ...]]:
-    known = vocabulary()
+def _list_refusals() -> Iterator[tuple[str, ...]]:
+    example_names = make_vocabulary()
     for text in REFUSED:
         try:
-            parse.parse(text, known)
+            parse.parse(text, example_names)
         except Unreadable as error:
-            message = unreadable(error, text)
-            place = caret(message.params).partition("\n")[2].find("^")
-            shown = f"{text[:place]}▸{text[place:]}" if place >= 0 else text
-            yield _code([shown or " "]), _sentence(message.code, filled(message, "en"))
+            message = describe_unreadable(error, text)
+            position = render_caret(message.params).partition("\n")[2].find("^")
+            shown = f"{text[:position]}▸{text[position:]}" if position >= 0 else text
+            yield (
+                _format_code([shown or " "]),
+                _format_sentence(message.code, fill_placeholders(message, "en")),
+            )
         else:
             raise ValueError(f"{text!r} is read, and stands among the examples of what is refused")
 
 
-def _errors() -> Iterator[tuple[str, ...]]:
-    for key in sentences():
+def _list_errors() -> Iterator[tuple[str, ...]]:
+    for key in load_sentences():
         if key.startswith("unreadable."):
-            yield f"`{key}`", _sentence(key, {})
+            yield f"`{key}`", _format_sentence(key, {})
 
 
-def _diagnoses() -> Iterator[tuple[str, ...]]:
+def _list_diagnoses() -> Iterator[tuple[str, ...]]:
     for code in CODES:
-        variants = [template(key, "en") for key in sentences() if key.split(".")[:2] == ["diagnosis", code]]
+        variants = [
+            get_template(key, "en") for key in load_sentences() if key.split(".")[:2] == ["diagnosis", code]
+        ]
         # A diagnosis has several sentences; the one with most parameters is the most informative.
-        yield f"`{code}`", _escaped(max(variants, key=lambda text: text.count("{")))
+        yield f"`{code}`", _escape_cell(max(variants, key=lambda text: text.count("{")))
 
 
-def _sentence(key: str, params: Mapping[str, str]) -> str:
+def _format_sentence(key: str, params: Mapping[str, str]) -> str:
     """Return the student's sentence without its first half, which gives the position."""
     # The first half quotes the answer, which the left column of the table already shows.
-    text = template(key, "en").partition("”: ")[2]
+    text = get_template(key, "en").partition("”: ")[2]
     for name, value in params.items():
         text = text.replace(f"{{{name}}}", value)
-    return _escaped(text[:1].upper() + text[1:])
+    return _escape_cell(text[:1].upper() + text[1:])
 
 
-def _code(texts: Iterable[str]) -> str:
+def _format_code(texts: Iterable[str]) -> str:
     """Format texts as code; a text with a backtick gets a double fence."""
-    return " ".join(f"`` {text} ``" if "`" in text else f"`{_escaped(text)}`" for text in texts)
+    return " ".join(f"`` {text} ``" if "`" in text else f"`{_escape_cell(text)}`" for text in texts)
 
 
-def _escaped(text: str) -> str:
+def _escape_cell(text: str) -> str:
     # A bar or a newline would break the row of a Markdown table.
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(render_page())

@@ -11,29 +11,31 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder.checks.kind import Kind
-from autograder.kinds import kinds
+from autograder.kinds import load_kinds
 
 OVERVIEW = "rubric.md"
 BEGIN, END = "<!-- kinds: made by make docs -->", "<!-- kinds end here -->"
 """Lines of the overview that enclose the generated list of kinds."""
 
 
-def pages(overview: str) -> Mapping[str, str]:
+def render_pages(overview: str) -> Mapping[str, str]:
     """Return every page by its path below the folder of the documentation.
 
     Args:
         overview: the current page about rubrics.
     """
-    found = {name: _pages_of(kind) for name, kind in kinds().items()}
-    before, _, rest = overview.partition(f"{BEGIN}\n")
-    _, _, after = rest.partition(f"{END}\n")
-    rows = [_row(name, made[f"{name}.md"]) for name, made in found.items()]
+    pages_by_kind = {name: _read_kind_pages(kind) for name, kind in load_kinds().items()}
+    before, _, from_list = overview.partition(f"{BEGIN}\n")
+    _, _, after = from_list.partition(f"{END}\n")
+    rows = [_format_row(name, kind_pages[f"{name}.md"]) for name, kind_pages in pages_by_kind.items()]
     table = "\n".join(["| kind | |", "|---|---|", *rows])
     listed = {OVERVIEW: f"{before}{BEGIN}\n{table}\n{END}\n{after}"}
-    return listed | {f"kinds/{place}": text for made in found.values() for place, text in made.items()}
+    return listed | {
+        f"kinds/{path}": text for kind_pages in pages_by_kind.values() for path, text in kind_pages.items()
+    }
 
 
-def _pages_of(kind: Kind) -> dict[str, str]:
+def _read_kind_pages(kind: Kind) -> dict[str, str]:
     """Return the kind's pages by name: ``reference.md``, and its continuations ``reference-….md``."""
     sections = sorted(kind.folder.glob("reference*.md"), key=lambda path: path.stem)
     return {
@@ -41,23 +43,23 @@ def _pages_of(kind: Kind) -> dict[str, str]:
     }
 
 
-def _row(name: str, section: str) -> str:
+def _format_row(name: str, section: str) -> str:
     """Format a row of the list from a heading such as ``# `shape`: sizes, axis by axis``."""
     heading = section.partition("\n")[0].removeprefix(f"# `{name}`: ")
     return f"| [`{name}`](kinds/{name}.md) | {heading} |"
 
 
-def main(words: Sequence[str]) -> int:
+def run_command(words: Sequence[str]) -> int:
     """Write the pages into a folder and return the exit code."""
     if len(words) != 1:
         sys.stderr.write("usage: python -m autograder.authoring.pages docs\n")
         return 2
     folder = Path(words[0])
     (folder / "kinds").mkdir(exist_ok=True)
-    for place, text in pages((folder / OVERVIEW).read_text("utf-8")).items():
-        atomic.write(folder / place, text.encode())
+    for path, text in render_pages((folder / OVERVIEW).read_text("utf-8")).items():
+        atomic.write_bytes(folder / path, text.encode())
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_command(sys.argv[1:]))

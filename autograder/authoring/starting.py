@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.authoring.templates import Template, chosen
+from autograder.authoring.templates import Template, choose_templates
 from autograder.errors import CourseError
 from autograder.rubric import Question, Rubric
 
@@ -104,7 +104,7 @@ title = {{ en = "{name}" }}
 """
 
 
-class Started(Struct, frozen=True):
+class NewAssignment(Struct, frozen=True):
     """Result of `start_assignment`: the files written."""
 
     files: tuple[Path, ...]
@@ -112,7 +112,7 @@ class Started(Struct, frozen=True):
     """Whether a course was created around the assignment."""
 
 
-def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
+def start_assignment(folder: Path, name: str, kinds: Sequence[str] = ()) -> NewAssignment:
     """Write the rubric, the notebook and the checks of a new assignment. Never replace a file.
 
     Args:
@@ -134,15 +134,17 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     if keyword.iskeyword(module):
         module += "_"
     folder = folder.resolve()
-    begun = _is_new(folder)
-    templates = chosen(kinds, module)
-    text = rubric_file(name, templates)
+    is_new = _is_new(folder)
+    templates = choose_templates(kinds, module)
+    text = render_rubric(name, templates)
     checks = {
-        f"reference/checks/{one.question['checks']}": f"{one.checks}\n" for one in templates if one.checks
+        f"reference/checks/{template.question['checks']}": f"{template.checks}\n"
+        for template in templates
+        if template.checks
     }
     files = {
         f"rubrics/{name}.toml": text,
-        f"assignments/{name}/{name}.ipynb": notebook(_parse(text, checks), templates),
+        f"assignments/{name}/{name}.ipynb": render_notebook(_parse_rubric(text, checks), templates),
         **checks,
     }
     # Everything is rendered and checked before the first write: an error leaves the folder as it was.
@@ -151,28 +153,28 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
         raise CourseError(
             f"{folder / taken[0]} is there already, and nothing is replaced; choose another name"
         )
-    if begun:
-        more = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
-        files |= {path: text for path, text in more.items() if not (folder / path).exists()}
+    if is_new:
+        course_files = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
+        files |= {path: text for path, text in course_files.items() if not (folder / path).exists()}
     try:
-        for one in FOLDERS:
-            (folder / one).mkdir(parents=True, exist_ok=True)
+        for template in FOLDERS:
+            (folder / template).mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(folder / path, text.encode())
+            atomic.write_bytes(folder / path, text.encode())
     except OSError as error:
         raise CourseError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
-    return Started(tuple(folder / path for path in files), begun)
+    return NewAssignment(tuple(folder / path for path in files), is_new)
 
 
-def _parse(rubric: str, checks: Mapping[str, str]) -> Rubric:
+def _parse_rubric(rubric: str, checks: Mapping[str, str]) -> Rubric:
     """Parse the rubric of templates with checks that are not written to the course yet."""
     # The parser reads the files of checks, which are not in the course yet.
     with tempfile.TemporaryDirectory() as folder:
         for path, text in checks.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text, "utf-8")
-        return rubrics.parse(rubric.encode(), reference=Path(folder) / rubrics.REFERENCE)
+        return rubrics.parse_rubric(rubric.encode(), reference=Path(folder) / rubrics.REFERENCE)
 
 
 def _is_new(folder: Path) -> bool:
@@ -181,7 +183,7 @@ def _is_new(folder: Path) -> bool:
     Raises:
         CourseError: the folder is neither a course nor empty.
     """
-    if all((folder / one).is_dir() for one in FOLDERS[:2]):
+    if all((folder / subfolder).is_dir() for subfolder in FOLDERS[:2]):
         return False
     if not folder.exists():
         return True
@@ -195,7 +197,7 @@ def _is_new(folder: Path) -> bool:
     )
 
 
-def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
+def render_notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
     """Return the notebook as JSON; the same templates give the same text.
 
     Args:
@@ -203,12 +205,12 @@ def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
         templates: one for each question, in order.
     """
     cells = [
-        _cell("title", _TITLE.format(name=rubric.assignment.name), locked=True),
-        _cell("setup", "from coursecheck import check", code=True, locked=True),
+        _make_cell("title", _TITLE.format(name=rubric.assignment.name), locked=True),
+        _make_cell("setup", "from coursecheck import check", code=True, locked=True),
         *(
             cell
             for question, template in zip(rubric.questions, templates, strict=True)
-            for cell in _question(question, template)
+            for cell in _make_question_cells(question, template)
         ),
     ]
     tree = {
@@ -220,23 +222,23 @@ def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
     return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
 
 
-def _question(question: Question, template: Template) -> Iterator[dict[str, Any]]:
-    identifier, points = question.id, question.cells()
-    yield _cell(f"{identifier}-prompt", template.prompt, locked=True)
+def _make_question_cells(question: Question, template: Template) -> Iterator[dict[str, Any]]:
+    identifier, points = question.id, question.list_cells()
+    yield _make_cell(f"{identifier}-prompt", template.prompt, locked=True)
     if template.given:
-        yield _cell(f"{identifier}-given", template.given, code=True, locked=True)
+        yield _make_cell(f"{identifier}-given", template.given, code=True, locked=True)
     if template.text_answer:
-        yield _cell(identifier, template.answer, grade=True, solution=True, points=points[identifier])
+        yield _make_cell(identifier, template.answer, grade=True, solution=True, points=points[identifier])
         return
-    yield _cell(f"{identifier}-answer", template.answer, code=True, solution=True)
+    yield _make_cell(f"{identifier}-answer", template.answer, code=True, solution=True)
     check = f'check("{identifier}")'
-    yield _cell(identifier, check, code=True, grade=True, locked=True, points=points[identifier])
+    yield _make_cell(identifier, check, code=True, grade=True, locked=True, points=points[identifier])
     for name, key in template.written.items():
-        yield _cell(name, key, grade=True, solution=True, points=points[name])
+        yield _make_cell(name, key, grade=True, solution=True, points=points[name])
 
 
-def _cell(
-    identifier: str, source: str, *, code: bool = False, points: Decimal | None = None, **marks: bool
+def _make_cell(
+    identifier: str, source: str, *, code: bool = False, points: Decimal | None = None, **flags: bool
 ) -> dict[str, Any]:
     nbgrader: dict[str, Any] = {
         "schema_version": 3,
@@ -245,7 +247,7 @@ def _cell(
         "solution": False,
         "locked": False,
         "task": False,
-        **marks,
+        **flags,
     }
     if points is not None:
         # nbgrader stores points as JSON numbers; whole points stay integers, as formgrader writes them.
@@ -259,7 +261,7 @@ def _cell(
     }
 
 
-def rubric_file(name: str, templates: Sequence[Template]) -> str:
+def render_rubric(name: str, templates: Sequence[Template]) -> str:
     """Format the rubric with all questions."""
     points = sum((Decimal(template.question["points"]) for template in templates), Decimal(0))
     preload = sorted({module for template in templates for module in template.assignment.get("preload", ())})
@@ -271,10 +273,12 @@ def rubric_file(name: str, templates: Sequence[Template]) -> str:
         symbols |= template.assignment.get("symbols", {})
     if symbols:
         text += "\n[assignment.symbols]                         # the names that formulas may use\n"
-        text += "".join(f"{symbol} = {_inline(options)}\n" for symbol, options in symbols.items())
+        text += "".join(
+            f"{symbol} = {_format_inline_table(options)}\n" for symbol, options in symbols.items()
+        )
     return "\n".join((text, *(f"{template.rubric}\n" for template in templates)))
 
 
-def _inline(options: dict[str, Any]) -> str:
+def _format_inline_table(options: dict[str, Any]) -> str:
     inside = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
     return f"{{ {inside} }}" if inside else "{}"

@@ -25,7 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.kinds import kinds
+from autograder.kinds import load_kinds
 
 FILE = "template.md"
 """Name of the template in the folder of a kind."""
@@ -56,12 +56,12 @@ class Template(Struct, frozen=True):
         return entry
 
 
-def known_kinds() -> tuple[str, ...]:
+def list_kinds() -> tuple[str, ...]:
     """Return the names of the kinds that have a template."""
-    return tuple(name for name, kind in kinds().items() if (kind.folder / FILE).is_file())
+    return tuple(name for name, kind in load_kinds().items() if (kind.folder / FILE).is_file())
 
 
-def load(word: str, module: str) -> Template:
+def load_template(word: str, module: str) -> Template:
     """Return the template of the kind with the given name or alias.
 
     Args:
@@ -71,19 +71,19 @@ def load(word: str, module: str) -> Template:
     Raises:
         CourseError: there is no such kind (with a suggestion).
     """
-    known = known_kinds()
-    aliases = {alias: name for name, one in kinds().items() for alias in one.aliases}
+    available = list_kinds()
+    aliases = {alias: name for name, kind_type in load_kinds().items() for alias in kind_type.aliases}
     kind = aliases.get(word, word)
-    if kind not in known:
-        close = difflib.get_close_matches(kind, (*known, *aliases), n=1)
-        words = dict.fromkeys((*aliases, *known))
+    if kind not in available:
+        close = difflib.get_close_matches(kind, (*available, *aliases), n=1)
+        words = dict.fromkeys((*aliases, *available))
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(words)}"
         raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
-    return _template(kind, module)
+    return _read_template(kind, module)
 
 
-def _template(kind: str, module: str) -> Template:
-    text = (kinds()[kind].folder / FILE).read_text("utf-8").replace("MODULE", module)
+def _read_template(kind: str, module: str) -> Template:
+    text = (load_kinds()[kind].folder / FILE).read_text("utf-8").replace("MODULE", module)
     blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
     named = {name: body for (_, name), body in blocks.items()}
     return Template(
@@ -103,13 +103,13 @@ def _template(kind: str, module: str) -> Template:
     )
 
 
-def chosen(names: Sequence[str], module: str) -> tuple[Template, ...]:
+def choose_templates(names: Sequence[str], module: str) -> tuple[Template, ...]:
     """Load the templates of these kinds, each once and in the given order; all of them if no kind is named.
 
     Raises:
         CourseError: there is no such kind.
     """
     if not names:
-        return tuple(_template(kind, module) for kind in known_kinds())
-    found = {template.kind: template for template in (load(name, module) for name in names)}
-    return tuple(found.values())
+        return tuple(_read_template(kind, module) for kind in list_kinds())
+    templates = {template.kind: template for template in (load_template(name, module) for name in names)}
+    return tuple(templates.values())

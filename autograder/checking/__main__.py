@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.checking.loading import DefinedNames
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.reading import CheckFileError, load_check_file
 from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
@@ -20,7 +20,7 @@ from autograder.checking.table import (
     AnswerRow,
     format_answer,
     format_matrix,
-    is_as_stated,
+    is_as_declared,
     list_answers,
     name_part,
 )
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
     if options.listing:
-        _print([file.listing([fault.id for fault in file.faults]).strip("\n")])
+        _print_lines([file.make_listing([fault.id for fault in file.faults]).strip("\n")])
         return 0
     sys.path.insert(0, str(folder.parent))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the sandbox, so that numbers are the same
@@ -56,15 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.answer is not None:
             source = options.answer.read_text("utf-8")
             path = str(options.answer.resolve())
-            outcomes = _run_all(
+            outcomes = _run_checks(
                 program, source, path, options.seed, name_mistakes=True, show_values=options.values
             )
-            _print(format_answer(outcomes))
+            _print_lines(format_answer(outcomes))
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
         rows = [
             AnswerRow(
                 answer,
-                _run_all(
+                _run_checks(
                     program,
                     answer.source,
                     f"<{answer.name}>",
@@ -75,13 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             for answer in list_answers(file)
         ]
-        _print(format_matrix(file, rows))
-        return _print_misled(program, options.seed) or int(not all(is_as_stated(file, row) for row in rows))
+        _print_lines(format_matrix(file, rows))
+        return _print_misled(program, options.seed) or int(not all(is_as_declared(file, row) for row in rows))
     finally:
         program.close()
 
 
-def _print(lines: Sequence[str]) -> None:
+def _print_lines(lines: Sequence[str]) -> None:
     """Print lines to standard output."""
     for line in lines:
         print(line)  # noqa: T201 - a command
@@ -93,8 +93,10 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
         return 0
     seeds = (seed, f"{seed}, again")
     count = len(list(list_subsets([fault.id for fault in program.file.faults])))
-    _print(["", f"{count} sets of faults, with {len(seeds)} draws of inputs:"])
-    misled = find_misled(program.file, lambda source, own: _run_all(program, source, "<listing>", own), seeds)
+    _print_lines(["", f"{count} sets of faults, with {len(seeds)} draws of inputs:"])
+    misled = find_misled(
+        program.file, lambda source, draw_seed: _run_checks(program, source, "<listing>", draw_seed), seeds
+    )
     lines = describe_misled(misled)
     solution = program.load_answer(program.file.solution, "<solution>")
     for probe in program.file.probes:
@@ -103,11 +105,11 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
             lines.append(
                 f"probe {probe.id}: the solution should pass it: {outcome.status}, {outcome.message}"
             )
-    _print(lines or ["every property is right about all of them"])
+    _print_lines(lines or ["every property is right about all of them"])
     return int(bool(lines))
 
 
-def _run_all(
+def _run_checks(
     program: CheckProgram,
     source: str,
     file: str,
@@ -117,7 +119,7 @@ def _run_all(
     show_values: bool = False,
 ) -> dict[str, CheckOutcome]:
     """Return the outcome of each part of each check."""
-    undo = install(Objects([file]))
+    undo = install_objects(Objects([file]))
     try:
         student: DefinedNames | None = None
         failure = CheckOutcome("raised")

@@ -20,9 +20,9 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
     """
     body = ast.parse(solution).body
     binding: dict[str, list[int]] = {}
-    for place, statement in enumerate(body):
-        for name in _bound(statement):
-            binding.setdefault(name, []).append(place)
+    for index, statement in enumerate(body):
+        for name in _list_bound(statement):
+            binding.setdefault(name, []).append(index)
     needed: set[int] = set()
     waiting, seen = list(names), set(names)
     while waiting:
@@ -34,12 +34,12 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
             )
         if name in names and name not in binding:
             raise ValueError(f"carry: the solution does not define {name!r}")
-        for place in binding.get(name, ()):
-            needed.add(place)
-            used = {node.id for node in ast.walk(body[place]) if isinstance(node, ast.Name)} - seen
+        for index in binding.get(name, ()):
+            needed.add(index)
+            used = {node.id for node in ast.walk(body[index]) if isinstance(node, ast.Name)} - seen
             seen |= used
             waiting += used
-    kept = [body[place] for place in sorted(needed)]
+    kept = [body[index] for index in sorted(needed)]
     for statement in kept:
         for node in ast.walk(statement):
             if isinstance(node, ast.ImportFrom) and (
@@ -49,7 +49,7 @@ def extract_source(solution: str, names: Sequence[str], withheld: Sequence[str])
     return ast.unparse(ast.Module(kept, []))
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _list_bound(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         yield statement.name
         return

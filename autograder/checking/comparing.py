@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.objects import objects
-from autograder.checking.outcomes import Unclear, Wrong, observe
+from autograder.checking.objects import get_objects
+from autograder.checking.outcomes import Unclear, Wrong, observe_value
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (*_NUMBERS, str, bytes, type(None))
@@ -34,8 +34,8 @@ def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float 
         Wrong: they differ.
         Unclear: `expected` is no plain data.
     """
-    actual = fetch(actual)
-    observe(actual, expected)
+    actual = fetch_plain(actual)
+    observe_value(actual, expected)
     _compare_close(actual, expected, rtol, atol, "")
 
 
@@ -48,14 +48,14 @@ def assert_equal(actual: Any, expected: Any) -> None:
         Wrong: they differ.
         Unclear: `expected` is no plain data.
     """
-    actual = fetch(actual)
-    observe(actual, expected)
-    wanted, given = _as_plain(expected), _as_plain(actual)
-    if wanted is _NOT_PLAIN:
+    actual = fetch_plain(actual)
+    observe_value(actual, expected)
+    expected_plain, actual_plain = _as_plain(expected), _as_plain(actual)
+    if expected_plain is _NOT_PLAIN:
         raise Unclear(f"the check compares with a {type(expected).__name__}, which is no plain data")
-    if given is _NOT_PLAIN:
+    if actual_plain is _NOT_PLAIN:
         raise Wrong(f"{_describe(actual)}, expected {show_value(expected)}")
-    if not _is_equal(given, wanted):
+    if not _is_equal(actual_plain, expected_plain):
         raise Wrong(f"{show_value(actual)}, expected {show_value(expected)}")
 
 
@@ -72,13 +72,13 @@ def raises(*kinds: type[BaseException]) -> Iterator[None]:
     except Wrong:
         raise
     except Exception as error:
-        if not objects().is_raised_by_student(error):
+        if not get_objects().is_raised_by_student(error):
             raise
-        observe(type(error).__name__, names)
+        observe_value(type(error).__name__, names)
         if not isinstance(error, kinds):
             raise Wrong(f"raised {type(error).__name__}: {error}; expected {names}") from error
     else:
-        observe("nothing was raised", names)
+        observe_value("nothing was raised", names)
         raise Wrong(f"raised nothing; expected {names}")
 
 
@@ -93,8 +93,8 @@ def tiered(value: float, tiers: Mapping[float, float], *, lower_is_better: bool 
     Raises:
         Wrong: the best threshold is not reached; earns the share of the best one that is.
     """
-    value = fetch(value)
-    observe(value)
+    value = fetch_plain(value)
+    observe_value(value)
     number = _as_plain(value)
     if max(tiers.values(), default=0) != 1:
         raise Unclear(f"tiered: the best share must be 1, got {dict(tiers)}")
@@ -121,8 +121,8 @@ def call(function: Any, /, **arguments: Any) -> Any:
         Wrong: it cannot be called.
     """
     if not callable(function):
-        raise Wrong(f"expected a function, got a {objects().class_name(function)}")
-    return objects().call_by_name(function, arguments, 0)
+        raise Wrong(f"expected a function, got a {get_objects().get_class_name(function)}")
+    return get_objects().call_by_name(function, arguments, 0)
 
 
 def allow_changes(value: Any) -> Any:
@@ -132,7 +132,7 @@ def allow_changes(value: Any) -> Any:
     the value that it is compared with. Parameters, modules, optimizers and random number generators need no
     permission.
     """
-    objects().allow_changes(value)
+    get_objects().allow_changes(value)
     return value
 
 
@@ -143,21 +143,23 @@ class StudentObject:
         self.class_name = class_name
 
 
-def fetch(value: Any) -> Any:
+def fetch_plain(value: Any) -> Any:
     """Return the plain data of a value, without asking the student's classes about their objects."""
-    if objects().is_handle(value):
-        contents = objects().contents(value)
-        return StudentObject(objects().class_name(value)) if contents is None else fetch(contents)
+    if get_objects().is_handle(value):
+        contents = get_objects().get_contents(value)
+        return (
+            StudentObject(get_objects().get_class_name(value)) if contents is None else fetch_plain(contents)
+        )
     # Exact types: a subclass of the student's could report other contents than it has.
     if type(value) in (list, tuple) and any(map(_may_hide_handles, value)):
-        return type(value)(map(fetch, value))
+        return type(value)(map(fetch_plain, value))
     if type(value) is dict and any(map(_may_hide_handles, value.values())):
-        return {key: fetch(part) for key, part in value.items()}
+        return {key: fetch_plain(part) for key, part in value.items()}
     return value
 
 
 def _may_hide_handles(value: Any) -> bool:
-    return type(value) in (list, tuple, dict) or objects().is_handle(value)
+    return type(value) in (list, tuple, dict) or get_objects().is_handle(value)
 
 
 # ---------------------------------------------------------------- numbers
@@ -205,8 +207,8 @@ def _compare_arrays(numbers: np.ndarray, expected: np.ndarray, rtol: float, atol
     if differs.any():
         first = tuple(int(place) for place in np.argwhere(differs)[0]) if differs.ndim else ()
         count = f"{int(differs.sum())} of {differs.size} numbers differ" if differs.ndim else "differs"
-        at = f" at {first}" if first else ""
-        raise Wrong(f"{where}{count}; {numbers[first]:.6g} instead of {expected[first]:.6g}{at}")
+        position = f" at {first}" if first else ""
+        raise Wrong(f"{where}{count}; {numbers[first]:.6g} instead of {expected[first]:.6g}{position}")
 
 
 def _as_numbers(value: Any) -> np.ndarray | None:
@@ -220,21 +222,21 @@ def _as_numbers(value: Any) -> np.ndarray | None:
         value = value.detach().cpu().resolve_conj()
         if value.is_floating_point():
             value = value.double()  # numpy has no bfloat16
-        found = value.numpy()
+        array = value.numpy()
     elif isinstance(value, np.ndarray):
-        found = value
+        array = value
     elif isinstance(value, list | tuple):
         parts = [_as_numbers(part) for part in value]
         if any(part is None for part in parts) or len({part.shape for part in parts if part is not None}) > 1:
             return None
-        found = np.array(parts, dtype=None if parts else np.float64)
+        array = np.array(parts, dtype=None if parts else np.float64)
     elif isinstance(value, _NUMBERS):
-        found = np.asarray(value)
+        array = np.asarray(value)
     else:
         return None
-    if found.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc":
         return None
-    numbers: np.ndarray = found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
+    numbers: np.ndarray = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     return numbers
 
 
@@ -285,8 +287,8 @@ def _as_plain(value: Any) -> Any:
     if kind in (set, frozenset):
         return value if all(type(part) in _PLAIN or type(part) is tuple for part in value) else _NOT_PLAIN
     if isinstance(value, dict):
-        found = {key: _as_plain(part) for key, part in value.items()}
-        return _NOT_PLAIN if any(part is _NOT_PLAIN for part in found.values()) else found
+        mapping = {key: _as_plain(part) for key, part in value.items()}
+        return _NOT_PLAIN if any(part is _NOT_PLAIN for part in mapping.values()) else mapping
     return _NOT_PLAIN
 
 
@@ -311,12 +313,12 @@ def _is_equal(first: Any, second: Any) -> bool:
 
 def is_same(first: Any, second: Any) -> bool:
     """Return whether two observed values are the same up to rounding, which identifies a mutant."""
-    numbers, others = _as_numbers(first), _as_numbers(second)
-    if numbers is not None and others is not None:
-        if numbers.shape != others.shape:
+    numbers, other_numbers = _as_numbers(first), _as_numbers(second)
+    if numbers is not None and other_numbers is not None:
+        if numbers.shape != other_numbers.shape:
             return False
         with np.errstate(all="ignore"):
-            return bool(np.isclose(numbers, others, rtol=1e-4, atol=1e-6, equal_nan=True).all())
+            return bool(np.isclose(numbers, other_numbers, rtol=1e-4, atol=1e-6, equal_nan=True).all())
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(is_same(first[key], second[key]) for key in first)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):

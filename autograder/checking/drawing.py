@@ -92,14 +92,14 @@ class RecordedDraw(InputDraw):
         self.drawn: list[tuple[str, Any]] = []
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
+        attribute = super().__getattribute__(name)
         # Intercepted here, so that no drawing method has to be overridden.
         if name not in _DRAWING:
-            return found
+            return attribute
 
         def draw(*arguments: Any, **named: Any) -> Any:
-            value = found(*arguments, **named)
-            words = [*map(repr, arguments), *(f"{key}={one!r}" for key, one in named.items())]
+            value = attribute(*arguments, **named)
+            words = [*map(repr, arguments), *(f"{key}={argument!r}" for key, argument in named.items())]
             self.drawn.append((f"draw.{name}({', '.join(words)[:_LONGEST_CALL]})", value))
             return value
 

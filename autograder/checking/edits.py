@@ -15,7 +15,7 @@ class CheckFileError(Exception):
         super().__init__(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}")
 
 
-class _Edited(Protocol):
+class _EditedCheck(Protocol):
     """The parts of a check that its fault needs."""
 
     @property
@@ -45,15 +45,15 @@ def apply_edits(source: str, edits: Iterable[Sequence[str]]) -> str:
     return source
 
 
-def read_edits(stated: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def read_edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the edits in a declaration, from ``old=`` and ``new=``, from ``edits=``, or both."""
-    edits = [(old, new) for old, new in stated.get("edits", ())]
-    if "old" in stated:
-        edits.insert(0, (stated["old"], stated.get("new", "")))
+    edits = [(old, new) for old, new in arguments.get("edits", ())]
+    if "old" in arguments:
+        edits.insert(0, (arguments["old"], arguments.get("new", "")))
     return tuple(edits)
 
 
-def check_faults(checks: Sequence[_Edited], source: str, file: str) -> None:
+def check_faults(checks: Sequence[_EditedCheck], source: str, file: str) -> None:
     """Check that faults can be planted, each alone and all together.
 
     Raises:

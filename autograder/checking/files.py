@@ -40,26 +40,26 @@ def read_file(read: Callable[[str], Any], path: str, dtype: type = float) -> Any
         raise UnreadableFile(path, "it does not hold bytes")
     ending = path.rpartition(".")[2].lower()
     if ending == "safetensors":  # outside of `try`: a library that is not there is no fault of the file
-        importlib.import_module(_tensor_library())
+        importlib.import_module(_name_tensor_library())
     try:
-        return _parse(data, path, ending, dtype)
+        return _parse_data(data, path, ending, dtype)
     except UnreadableFile:
         raise
     except Exception as error:  # parsers raise many kinds of exceptions for hostile files
         raise UnreadableFile(path, f"{type(error).__name__}: {error}") from error
 
 
-def _tensor_library() -> str:
+def _name_tensor_library() -> str:
     return f"safetensors.{'torch' if 'torch' in sys.modules else 'numpy'}"
 
 
-def _parse(data: bytes, path: str, ending: str, dtype: type) -> Any:
+def _parse_data(data: bytes, path: str, ending: str, dtype: type) -> Any:
     if ending == "npy":
         return np.load(io.BytesIO(data), allow_pickle=False)
     if ending == "json":
         return json.loads(data)
     if ending == "safetensors":
-        return importlib.import_module(_tensor_library()).load(data)
+        return importlib.import_module(_name_tensor_library()).load(data)
     if ending not in TABLES:
         return data
     lines = data.decode("utf-8-sig").splitlines()  # spreadsheets write a byte order mark

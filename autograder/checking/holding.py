@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from autograder.checking.drawing import InputDraw
-from autograder.checking.loading import DefinedNames, results_of
+from autograder.checking.loading import DefinedNames, get_results
 
 Check = Callable[..., None]
 _arguments: ContextVar[tuple[Any, Any, InputDraw] | None] = ContextVar("arguments", default=None)
@@ -36,15 +36,15 @@ def run_check(
         finally:
             _arguments.reset(token)
         return
-    known = results_of(student)
+    outcomes = get_results(student)
     key = (check, draw.origin)
-    if key not in known:
+    if key not in outcomes:
         try:
             run_check(check, student, reference, draw)
-            known[key] = None
+            outcomes[key] = None
         except Exception as error:  # noqa: BLE001 - raised below, and whenever the check is asked for again
-            known[key] = error
-    raised: Exception | None = known[key]
+            outcomes[key] = error
+    raised: Exception | None = outcomes[key]
     if raised is not None:
         raise raised
 

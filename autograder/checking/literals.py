@@ -9,7 +9,7 @@ from typing import Any
 
 def find_literals(tree: ast.Module) -> dict[str, Any]:
     """Return the names that are bound once at the top level, to a literal."""
-    found: dict[str, Any] = {}
+    literals: dict[str, Any] = {}
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target, value = statement.targets[0], statement.value
@@ -19,25 +19,25 @@ def find_literals(tree: ast.Module) -> dict[str, Any]:
             continue
         if isinstance(target, ast.Name):
             try:
-                found[target.id] = evaluate_literal(value, found)
+                literals[target.id] = evaluate_literal(value, literals)
             except ValueError:
                 # The name is bound again to another value, so its literal no longer applies.
-                found.pop(target.id, None)
-    return found
+                literals.pop(target.id, None)
+    return literals
 
 
 def find_imported_literals(tree: ast.Module, modules: Mapping[str, str]) -> dict[str, Any]:
     """Return the names that a file imports from modules of the reference and that are literals there."""
-    found: dict[str, Any] = {}
+    imported: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "") in modules and not node.level:
             literals = find_literals(ast.parse(modules[str(node.module)]))
-            found |= {
+            imported |= {
                 alias.asname or alias.name: literals[alias.name]
                 for alias in node.names
                 if alias.name in literals
             }
-    return found
+    return imported
 
 
 def evaluate_literal(node: ast.expr, constants: Mapping[str, Any]) -> Any:

@@ -165,8 +165,8 @@ class DefinedNames:
 
         Code there cannot know earlier calls: use it to compare two calls that must not share memory.
         """
-        made: DefinedNames = object.__getattribute__(self, "_make_again")()
-        return made
+        fresh_names: DefinedNames = object.__getattribute__(self, "_make_again")()
+        return fresh_names
 
     def define(self, source: str) -> Any:
         """Run a source in the student's sandbox, and return its names as attributes.
@@ -194,13 +194,13 @@ class DefinedNames:
         return read_file(lambda name: self.define(READER).read(name), path, dtype)
 
 
-def results_of(student: DefinedNames) -> dict[Any, Any]:
+def get_results(student: DefinedNames) -> dict[Any, Any]:
     """Return the cached results about an answer, by the function that computed them."""
-    found: dict[Any, Any] = object.__getattribute__(student, "_results")
-    return found
+    cached: dict[Any, Any] = object.__getattribute__(student, "_results")
+    return cached
 
 
-def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str, str]) -> DefinedNames:
+def make_namespace(make_module: Callable[[], types.ModuleType], names: Mapping[str, str]) -> DefinedNames:
     """Return the names of a module.
 
     Args:
@@ -209,7 +209,7 @@ def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str
     """
     module = make_module()
 
-    def look_up(name: str) -> Any:
+    def get_name(name: str) -> Any:
         try:
             return getattr(module, name)
         except AttributeError:
@@ -218,8 +218,8 @@ def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str
             raise MissingName(name) from None
 
     return DefinedNames(
-        look_up,
-        lambda: namespace_of(make_module, names),
+        get_name,
+        lambda: make_namespace(make_module, names),
         lambda source, replaced=(): define_module(source, replaced, vars(module)),
     )
 

@@ -21,7 +21,7 @@ Module = Any
 
 
 @contextlib.contextmanager
-def _computing(dtype: str) -> Iterator[None]:
+def _use_dtype(dtype: str) -> Iterator[None]:
     """Use a floating type by default, and suppress warnings."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, dtype))
@@ -44,15 +44,15 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> M
         options: ``dtype``, ``seed``, ``train``, ``noise`` (standard deviation), ``scale`` of the weights.
     """
     dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
-    with _computing(dtype):
-        _seed(seed)
+    with _use_dtype(dtype):
+        _set_seed(seed)
         model: Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
         model.train(bool(options.get("train", False)))
         move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
     return model
 
 
-def _seed(seed: int) -> None:
+def _set_seed(seed: int) -> None:
     torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices each time
 
 
@@ -82,19 +82,19 @@ def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) 
     Returns:
         The model's result; None if ``inner`` is set and no module has such an output.
     """
-    with _computing(options.get("dtype", "float64")):
-        output = _run(model, [_copied(value) for value in inputs], options)
+    with _use_dtype(options.get("dtype", "float64")):
+        output = _run_forward(model, [_copy_tensor(value) for value in inputs], options)
     return output.detach().clone() if isinstance(output, torch.Tensor) else output
 
 
-def _copied(value: Any) -> Any:
+def _copy_tensor(value: Any) -> Any:
     """Return a copy of a tensor, which the student's code may change; return anything else unchanged."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    _seed(options.get("seed", 1))
-    with contextlib.nullcontext() if options.get("drops", model.training) else _dropping_nothing():
+def _run_forward(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    _set_seed(options.get("seed", 1))
+    with contextlib.nullcontext() if options.get("drops", model.training) else _disable_dropout():
         if not options.get("inner"):
             return model(*inputs)
         outputs: list[Any] = []
@@ -124,7 +124,7 @@ def _has_rows(output: Any, size: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _dropping_nothing() -> Iterator[None]:
+def _disable_dropout() -> Iterator[None]:
     """Make dropout return its input."""
 
     def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
@@ -152,8 +152,8 @@ def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]
         inputs: as for `run_model`.
         options: as for `run_model`; ``features``: only the first so many; ``texts``: only the first so many.
     """
-    with _computing(options.get("dtype", "float64")):
-        output = _run(model, inputs, options)
+    with _use_dtype(options.get("dtype", "float64")):
+        output = _run_forward(model, inputs, options)
         output = output[: options.get("texts"), :, : options.get("features")]
         weights = list(model.parameters())
         slopes = torch.autograd.grad(
@@ -202,11 +202,11 @@ def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]
         kind: the class.
         sizes: arguments of each model, by name; see `call_by_name`.
     """
-    made = []
+    models_made = []
     for arguments in sizes:
         model = call_by_name(kind, arguments, 0).eval()
-        made.append([model, {name: weight.clone() for name, weight in model.state_dict().items()}])
-    return made
+        models_made.append([model, {name: weight.clone() for name, weight in model.state_dict().items()}])
+    return models_made
 
 
 def call_all(inputs: Sequence[Tensor], calls: Sequence[tuple[Any, Mapping[str, int]]]) -> list[Any]:

@@ -54,7 +54,7 @@ class Objects:
         del value
         return False
 
-    def contents(self, value: Any) -> Any:
+    def get_contents(self, value: Any) -> Any:
         """Return the actual contents of a handle on a container of the student's.
 
         None if it is no container.
@@ -76,23 +76,23 @@ class Objects:
         module = sys.modules.get(owner.__module__)
         return getattr(module, "__file__", None) in self._student_files
 
-    def error_name(self, error: BaseException) -> str:
+    def get_error_name(self, error: BaseException) -> str:
         """Return the name of an exception of the student's code, or how their process ended."""
         return "MemoryError" if isinstance(error, MemoryError) else type(error).__name__  # also NumPy's
 
-    def class_name(self, value: Any) -> str:
+    def get_class_name(self, value: Any) -> str:
         """Return the name of a value's class, for messages."""
         return type(value).__name__
 
 
 def call_by_name(function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
     """See `Objects.call_by_name`."""
-    names = _parameter_names(function)
+    names = _list_parameters(function)
     seed_generators(seed)
     return function(**arguments) if names.issuperset(arguments) else function(*arguments.values())
 
 
-def _parameter_names(function: Any) -> frozenset[str]:
+def _list_parameters(function: Any) -> frozenset[str]:
     """Return the names of a callable's parameters; for a module of torch those of its ``forward``."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(function, torch.nn.Module):
@@ -119,12 +119,12 @@ def seed_generators(seed: int) -> None:
 _current: list[Objects] = [Objects()]
 
 
-def install(objects: Objects) -> Callable[[], None]:
+def install_objects(objects: Objects) -> Callable[[], None]:
     """Access the student's objects in another way; return a function that undoes it."""
     _current.append(objects)
     return lambda: _current.remove(objects)
 
 
-def objects() -> Objects:
+def get_objects() -> Objects:
     """Return the current access to the student's objects."""
     return _current[-1]

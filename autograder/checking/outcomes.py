@@ -95,7 +95,7 @@ _current: ContextVar[Observations | None] = ContextVar("observations", default=N
 
 
 @contextmanager
-def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Observations]:
+def collect_observations(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Observations]:
     """Collect the student's values that are compared in the block; they identify mutants.
 
     Args:
@@ -112,7 +112,7 @@ def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Obs
         _current.reset(token)
 
 
-def observe(value: Any, expected: Any = NOTHING) -> None:
+def observe_value(value: Any, expected: Any = NOTHING) -> None:
     """Record a value of the student's that a check compares, and the expected one."""
     observations = _current.get()
     if observations is not None:

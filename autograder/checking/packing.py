@@ -13,11 +13,11 @@ from autograder.checking.reading import CheckFile, CheckItem, CheckPart, SourceM
 
 def pack_checks(file: CheckFile) -> str:
     """Return the parts of a file of checks that the judge's sandbox needs: declarations and sources."""
-    stated = asdict(file) | {"planted": ()}
-    for check in (*stated["checks"], *stated["probes"]):
+    fields = asdict(file) | {"planted": ()}
+    for check in (*fields["checks"], *fields["probes"]):
         # Values are literals of Python, some of which JSON does not have.
         check["parts"] = [[part["name"], repr(part["value"])] for part in check["parts"]]
-    return json.dumps(stated, default=str)
+    return json.dumps(fields, default=str)
 
 
 def unpack_checks(packed: str) -> CheckFile:
@@ -28,13 +28,13 @@ def unpack_checks(packed: str) -> CheckFile:
     Args:
         packed: the result of `pack_checks`.
     """
-    stated = json.loads(packed)
-    mutants = tuple(SourceMutant(**mutant) for mutant in stated["mutants"])
-    read = {name: tuple(map(_check_from, stated[name])) for name in ("checks", "probes")}
-    return CheckFile(**stated | read | {"mutants": mutants})
+    fields = json.loads(packed)
+    mutants = tuple(SourceMutant(**mutant) for mutant in fields["mutants"])
+    read = {name: tuple(map(_make_check, fields[name])) for name in ("checks", "probes")}
+    return CheckFile(**fields | read | {"mutants": mutants})
 
 
-def _check_from(stated: dict[str, Any]) -> CheckItem:
-    parts: Iterable[tuple[str, str]] = stated["parts"]
+def _make_check(fields: dict[str, Any]) -> CheckItem:
+    parts: Iterable[tuple[str, str]] = fields["parts"]
     values = tuple(CheckPart(name, ast.literal_eval(value)) for name, value in parts)
-    return CheckItem(**stated | {"parts": values, "carry": tuple(stated["carry"])})
+    return CheckItem(**fields | {"parts": values, "carry": tuple(fields["carry"])})

@@ -108,7 +108,7 @@ class CheckFile:
     probes: tuple[CheckItem, ...] = ()
     """Checks for defects other than the planted faults."""
 
-    def check(self, name: str) -> CheckItem:
+    def get_check(self, name: str) -> CheckItem:
         """Return the check or probe with this id."""
         return next(check for check in (*self.checks, *self.probes) if check.id == name)
 
@@ -121,11 +121,11 @@ class CheckFile:
         """Return the seed of one part of a check; properties of planted faults all have the same inputs."""
         return derive_seed(seed, "" if check.edits else check.id, part)
 
-    def listing(self, left: Iterable[str]) -> str:
+    def make_listing(self, left: Iterable[str]) -> str:
         """Return the solution with these faults in it."""
-        return apply_edits(self.solution, [edit for name in left for edit in self.check(name).edits])
+        return apply_edits(self.solution, [edit for name in left for edit in self.get_check(name).edits])
 
-    def carried_source(self, check: CheckItem) -> str:
+    def extract_carried(self, check: CheckItem) -> str:
         """Return the source of the solution's functions that replace a student's; see `extract_source`."""
         source = "\n\n".join(filter(None, (self.given, self.solution)))
         return extract_source(source, check.carry, self.student_names)
@@ -146,9 +146,13 @@ def load_check_file(folder: Path, file: str) -> CheckFile:
         raise CheckFileError("expected the name of a Python file, such as 'attention.py'", file)
     path = folder / FOLDER / f"{name}.py"
     if not path.is_file():
-        known = sorted(found.name for found in (folder / FOLDER).glob("*.py")) if folder.is_dir() else []
-        raise CheckFileError(f"there is no such file{suggest(f'{name}.py', known)}", str(path))
-    return parse_check_file(_gather_modules(folder, f"{PACKAGE}.{FOLDER}.{name}"), name)
+        files = (
+            sorted(path_in_folder.name for path_in_folder in (folder / FOLDER).glob("*.py"))
+            if folder.is_dir()
+            else []
+        )
+        raise CheckFileError(f"there is no such file{suggest_name(f'{name}.py', files)}", str(path))
+    return parse_check_file(_collect_modules(folder, f"{PACKAGE}.{FOLDER}.{name}"), name)
 
 
 def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
@@ -176,14 +180,14 @@ def drop_planted(source: str) -> str:
     # From the end, so that the line numbers of earlier statements stay valid.
     for statement in reversed(tree.body):
         call = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(call, ast.Call) and _last_name(call.func) == "planted":
+        if isinstance(call, ast.Call) and _get_last_name(call.func) == "planted":
             del lines[statement.lineno - 1 : statement.end_lineno]
     return "".join(lines)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, valid: Iterable[str]) -> str:
     """Return a hint to append to a message about an unknown name."""
-    names = sorted(known)
+    names = sorted(valid)
     near = difflib.get_close_matches(name, names, 1)
     if near:
         return f"; did you mean {near[0]!r}?"
@@ -193,25 +197,25 @@ def suggest(name: str, known: Iterable[str]) -> str:
 # ---------------------------------------------------------------- modules
 
 
-def _gather_modules(folder: Path, module: str) -> dict[str, str]:
+def _collect_modules(folder: Path, module: str) -> dict[str, str]:
     """Return the sources of a module and of all modules of the reference that it imports."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in sources:
             continue
-        path = _module_path(folder, name)
+        path = _find_module(folder, name)
         if path is None:
             continue
-        found[name] = _read_text(path)
-        tree = _parse(found[name], name)
-        waiting += _imported(tree, name, is_package=path.name == "__init__.py")
-        waiting += [_solution_module(file) for file in _solution_files(tree)]
-    return found
+        sources[name] = _read_text(path)
+        tree = _parse_source(sources[name], name)
+        waiting += _list_imported(tree, name, is_package=path.name == "__init__.py")
+        waiting += [_to_module(file) for file in _list_solution_files(tree)]
+    return sources
 
 
-def _module_path(folder: Path, name: str) -> Path | None:
+def _find_module(folder: Path, name: str) -> Path | None:
     path = folder.joinpath(*name.split(".")[1:])
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
@@ -226,19 +230,19 @@ def _read_text(path: Path) -> str:
         raise CheckFileError(f"cannot be read: {error}", str(path)) from error
 
 
-def _parse(source: str, name: str) -> ast.Module:
+def _parse_source(source: str, name: str) -> ast.Module:
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0) or 0
-        raise CheckFileError(f"not valid Python: {error}", _file_of(name), line) from error
+        raise CheckFileError(f"not valid Python: {error}", _to_file(name), line) from error
 
 
-def _file_of(module: str) -> str:
+def _to_file(module: str) -> str:
     return f"{module.replace('.', '/')}.py"
 
 
-def _imported(tree: ast.Module, name: str, *, is_package: bool) -> Iterator[str]:
+def _list_imported(tree: ast.Module, name: str, *, is_package: bool) -> Iterator[str]:
     """Yield the modules of the reference that a module imports, with their parent packages."""
     for node in ast.walk(tree):
         names: list[str] = []
@@ -251,25 +255,25 @@ def _imported(tree: ast.Module, name: str, *, is_package: bool) -> Iterator[str]
                 parts = parts[: len(parts) - node.level + is_package]
                 base = ".".join([*parts, *filter(None, [node.module])])
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        for found in names:
-            if found.partition(".")[0] == PACKAGE:
-                pieces = found.split(".")
+        for imported in names:
+            if imported.partition(".")[0] == PACKAGE:
+                pieces = imported.split(".")
                 yield from (".".join(pieces[:depth]) for depth in range(1, len(pieces) + 1))
 
 
-def _solution_files(tree: ast.Module) -> Iterator[str]:
+def _list_solution_files(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _last_name(node.func) == "solution":
+        if isinstance(node, ast.Call) and _get_last_name(node.func) == "solution":
             for argument in (*node.args, *(word.value for word in node.keywords if word.arg == "file")):
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     yield argument.value
 
 
-def _solution_module(file: str) -> str:
+def _to_module(file: str) -> str:
     return f"{PACKAGE}.{file.removesuffix('.py').replace('/', '.')}"
 
 
-def _last_name(node: ast.expr) -> str:
+def _get_last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -282,10 +286,10 @@ class _Reader:
     def __init__(self, modules: Mapping[str, str], module: str) -> None:
         self._modules = modules
         self._module = module
-        self._file = _file_of(module)
-        self._tree = _parse(modules[module], module)
+        self._file = _to_file(module)
+        self._tree = _parse_source(modules[module], module)
         self._constants = find_imported_literals(self._tree, modules) | find_literals(self._tree)
-        self._api = _api_names(self._tree)
+        self._api = _find_api_names(self._tree)
         self._checks: list[CheckItem] = []
         self._mutants: list[tuple[dict[str, Any], int]] = []
         self._planted: list[PlantedSource] = []
@@ -296,16 +300,20 @@ class _Reader:
     def read(self) -> CheckFile:
         top_level = self._read_statements()
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and id(node) not in top_level and (name := self._declared(node)):
-                raise self._error(f"{name}(…) stands inside other code; state it at the top level", node)
+            if (
+                isinstance(node, ast.Call)
+                and id(node) not in top_level
+                and (name := self._get_declaration(node))
+            ):
+                raise self._make_error(f"{name}(…) stands inside other code; state it at the top level", node)
         if not self._checks:
             raise CheckFileError("no function is decorated with @check(points=…, title=…)", self._file)
         ids = [check.id for check in self._checks]
         for check in self._checks:
-            self._know(check.needs, [name for name in ids if name != check.id], check.line, "needs")
+            self._check_known(check.needs, [name for name in ids if name != check.id], check.line, "needs")
         for planted in self._planted:
-            self._know(planted.loses, ids, planted.line, "loses")
-            self._know(planted.review, ids, planted.line, "review")
+            self._check_known(planted.loses, ids, planted.line, "loses")
+            self._check_known(planted.review, ids, planted.line, "review")
         module, source, names = self._read_solution()
         check_faults(self._checks, source, self._file)
         file = CheckFile(
@@ -313,7 +321,7 @@ class _Reader:
             modules=self._modules,
             checks=tuple(self._checks),
             mutants=tuple(
-                self._make_mutant(stated, line, source, names, ids) for stated, line in self._mutants
+                self._make_mutant(arguments, line, source, names, ids) for arguments, line in self._mutants
             ),
             planted=tuple(self._planted),
             forbidden=tuple(self._forbidden),
@@ -321,14 +329,14 @@ class _Reader:
             solution_module=module,
             given=self._solution.get("given", ""),
             names=names,
-            student_names=_student_names(self._tree),
-            uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
+            student_names=_find_student_names(self._tree),
+            uses_torch=any(map(_is_torch_imported, (*self._modules.values(), source))),
             probes=tuple(self._probes),
         )
         # Report functions that cannot be carried when the file is read, not when a submission is graded.
         for check in file.checks:
             try:
-                file.carried_source(check)
+                file.extract_carried(check)
             except ValueError as error:
                 raise CheckFileError(f"check {check.id!r}: {error}", self._file, check.line) from error
         return file
@@ -341,17 +349,17 @@ class _Reader:
                 for decorator in statement.decorator_list:
                     if isinstance(decorator, ast.Name) and self._api.get(decorator.id) == "probe":
                         self._read_probe(statement)
-                    elif isinstance(decorator, ast.Call) and self._declared(decorator) in _DECORATORS:
+                    elif isinstance(decorator, ast.Call) and self._get_declaration(decorator) in _DECORATORS:
                         read.add(id(decorator))
-                        self._read_check(statement, decorator, self._declared(decorator))
+                        self._read_check(statement, decorator, self._get_declaration(decorator))
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 node = statement.value
-                if name := self._declared(node):
+                if name := self._get_declaration(node):
                     read.add(id(node))
                     self._read_declaration(name, node)
         return read
 
-    def _declared(self, node: ast.Call) -> str:
+    def _get_declaration(self, node: ast.Call) -> str:
         """Return the name of the declaration that a call is; empty for any other call."""
         if isinstance(node.func, ast.Name):
             name = self._api.get(node.func.id, "")
@@ -362,34 +370,38 @@ class _Reader:
         return name if name in _DECLARATIONS else ""
 
     def _read_check(self, function: ast.FunctionDef, node: ast.Call, kind: str) -> None:
-        stated = self._arguments(node, ("old", "new") if kind == "fault" else (), kind)
+        arguments = self._read_arguments(node, ("old", "new") if kind == "fault" else (), kind)
         where = f"{kind} {function.name!r}"
         if any(check.id == function.name for check in self._checks):
-            raise self._error(f"{where} stands twice; rename one", node)
+            raise self._make_error(f"{where} stands twice; rename one", node)
         for needed in ("points", "title"):
-            if needed not in stated:
-                raise self._error(f"{where}: {needed}= is missing", node)
-        if kind == "fault" and not read_edits(stated):
-            raise self._error(f"{where}: old= and new= are missing: the edit that plants it", node)
-        parts = _parts(stated.get("parts"))
+            if needed not in arguments:
+                raise self._make_error(f"{where}: {needed}= is missing", node)
+        if kind == "fault" and not read_edits(arguments):
+            raise self._make_error(f"{where}: old= and new= are missing: the edit that plants it", node)
+        parts = _read_parts(arguments.get("parts"))
         if parts is None:
-            raise self._error(f"{where}: parts: expected names, or a dictionary of names and values", node)
-        wanted = 4 if "parts" in stated else 3
+            raise self._make_error(
+                f"{where}: parts: expected names, or a dictionary of names and values", node
+            )
+        wanted = 4 if "parts" in arguments else 3
         if len(function.args.posonlyargs) + len(function.args.args) != wanted:
             names = "(student, reference, draw, part)" if wanted == 4 else "(student, reference, draw)"
-            raise self._error(f"def {function.name}: expected the parameters {names}", function)
+            raise self._make_error(f"def {function.name}: expected the parameters {names}", function)
         check = CheckItem(
             id=function.name,
             # Negative points are a deduction for wrong answers.
-            points=self._points(stated["points"], where, node, least=-1e6),
-            title=self._text(stated["title"], where, "title", node),
-            told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
+            points=self._read_points(arguments["points"], where, node, least=-1e6),
+            title=self._read_texts(arguments["title"], where, "title", node),
+            told=self._read_texts(arguments["told"], where, "told", node) if arguments.get("told") else {},
             parts=parts,
-            needs=self._names(stated.get("needs", ()), where, "needs", node),
-            seconds=float(self._points(stated.get("seconds", CHECK_SECONDS), where, node, what="seconds")),
+            needs=self._read_names(arguments.get("needs", ()), where, "needs", node),
+            seconds=float(
+                self._read_points(arguments.get("seconds", CHECK_SECONDS), where, node, quantity="seconds")
+            ),
             line=function.lineno,
-            edits=read_edits(stated),
-            carry=self._names(stated.get("carry", ()), where, "carry", node),
+            edits=read_edits(arguments),
+            carry=self._read_names(arguments.get("carry", ()), where, "carry", node),
         )
         self._checks.append(check)
 
@@ -400,26 +412,28 @@ class _Reader:
 
     def _read_declaration(self, name: str, node: ast.Call) -> None:
         if name in _DECORATORS:
-            raise self._error(f"{name}(…) decorates a function: write @{name}(…) above it", node)
+            raise self._make_error(f"{name}(…) decorates a function: write @{name}(…) above it", node)
         if name == "forbid":
-            values = [self._literal(argument, "forbid", node) for argument in node.args]
-            self._forbidden += self._names(values, "forbid", "names", node)
+            values = [self._read_literal(argument, "forbid", node) for argument in node.args]
+            self._forbidden += self._read_names(values, "forbid", "names", node)
         elif name == "solution":
             if self._solution:
-                raise self._error("solution(…) stands twice", node)
-            self._solution = {**self._arguments(node, ("file",), "solution"), "line": node.lineno}
+                raise self._make_error("solution(…) stands twice", node)
+            self._solution = {**self._read_arguments(node, ("file",), "solution"), "line": node.lineno}
         elif name == "planted":
-            stated = self._arguments(node, ("name", "source"), "planted")
-            self._need_texts(stated, ("name", "source"), "planted", node)
-            where = f"planted {stated['name']!r}"
+            arguments = self._read_arguments(node, ("name", "source"), "planted")
+            self._require_texts(arguments, ("name", "source"), "planted", node)
+            where = f"planted {arguments['name']!r}"
             loses, review = (
-                self._names(stated.get(key, ()), where, key, node) for key in ("loses", "review")
+                self._read_names(arguments.get(key, ()), where, key, node) for key in ("loses", "review")
             )
-            self._planted.append(PlantedSource(stated["name"], stated["source"], loses, review, node.lineno))
+            self._planted.append(
+                PlantedSource(arguments["name"], arguments["source"], loses, review, node.lineno)
+            )
         else:
-            stated = self._arguments(node, ("name", "old", "new"), "mutant")
-            self._need_texts(stated, ("name",), "mutant", node)
-            self._mutants.append((stated, node.lineno))
+            arguments = self._read_arguments(node, ("name", "old", "new"), "mutant")
+            self._require_texts(arguments, ("name",), "mutant", node)
+            self._mutants.append((arguments, node.lineno))
 
     def _read_solution(self) -> tuple[str, str, dict[str, str]]:
         """Return module, source and names of the solution."""
@@ -431,17 +445,17 @@ class _Reader:
         if bool(file) == bool(source):
             raise CheckFileError("solution: expected a file or source=, one of the two", self._file, line)
         if source:
-            _parse(source, self._module)
+            _parse_source(source, self._module)
             return "", source, names
-        module = _solution_module(str(file))
+        module = _to_module(str(file))
         if module not in self._modules:
             raise CheckFileError(f"solution: there is no file {PACKAGE}/{file}", self._file, line)
         return module, self._modules[module], names
 
     def _make_mutant(
-        self, stated: dict[str, Any], line: int, source: str, names: dict[str, str], ids: Sequence[str]
+        self, arguments: dict[str, Any], line: int, source: str, names: dict[str, str], ids: Sequence[str]
     ) -> SourceMutant:
-        name, edits = stated["name"], read_edits(stated)
+        name, edits = arguments["name"], read_edits(arguments)
         where = f"mutant {name!r}"
         if not edits:
             raise CheckFileError(f"{where}: old= and new= are missing", self._file, line)
@@ -459,74 +473,80 @@ class _Reader:
             ) from error
         # Stands in for the call, whose node was not kept; errors only need its line.
         node = ast.Constant(None, lineno=line, col_offset=0)
-        points = stated.get("points") or {}
-        self._know(points, ids, line, "points")
+        points = arguments.get("points") or {}
+        self._check_known(points, ids, line, "points")
         loses = None
-        if stated.get("loses") is not None:
-            loses = self._names(stated["loses"], where, "loses", node)
-            self._know(loses, ids, line, "loses")
-        title = self._text(stated["title"], where, "title", node) if stated.get("title") else {}
-        values = {check: self._points(value, where, node) for check, value in points.items()}
+        if arguments.get("loses") is not None:
+            loses = self._read_names(arguments["loses"], where, "loses", node)
+            self._check_known(loses, ids, line, "loses")
+        title = self._read_texts(arguments["title"], where, "title", node) if arguments.get("title") else {}
+        values = {check: self._read_points(value, where, node) for check, value in points.items()}
         return SourceMutant(name, _with_names(edited, names), title, values, loses, line)
 
     # ------------------------------------------------------------ literals
 
-    def _arguments(self, node: ast.Call, positional: Sequence[str], name: str) -> dict[str, Any]:
+    def _read_arguments(self, node: ast.Call, positional: Sequence[str], name: str) -> dict[str, Any]:
         """Return the arguments of a declaration, which are literals."""
         if len(node.args) > len(positional) or any(isinstance(value, ast.Starred) for value in node.args):
-            raise self._error(f"{name}: expected keywords such as points=…", node)
-        known = _KEYWORDS[name]
+            raise self._make_error(f"{name}: expected keywords such as points=…", node)
+        keywords = _KEYWORDS[name]
         pairs = list(zip(positional, node.args, strict=False))
         for word in node.keywords:
-            if word.arg is None or word.arg not in known:
-                raise self._error(f"{name}: no argument {word.arg!r}{suggest(str(word.arg), known)}", node)
+            if word.arg is None or word.arg not in keywords:
+                raise self._make_error(
+                    f"{name}: no argument {word.arg!r}{suggest_name(str(word.arg), keywords)}", node
+                )
             pairs.append((word.arg, word.value))
-        return {key: self._literal(value, f"{name}: {key}", node) for key, value in pairs}
+        return {key: self._read_literal(value, f"{name}: {key}", node) for key, value in pairs}
 
-    def _literal(self, value: ast.expr, where: str, node: ast.AST) -> Any:
+    def _read_literal(self, value: ast.expr, where: str, node: ast.AST) -> Any:
         try:
             return evaluate_literal(value, self._constants)
         except ValueError as error:
             text = ast.unparse(value)[:60]
-            raise self._error(
+            raise self._make_error(
                 f"{where}: {text!r} is no literal. It is read without running the file: write the value, "
                 "or the name of a literal at the top level",
                 node,
             ) from error
 
-    def _points(
-        self, value: Any, where: str, node: ast.AST, *, what: str = "points", least: float = 0
+    def _read_points(
+        self, value: Any, where: str, node: ast.AST, *, quantity: str = "points", least: float = 0
     ) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e6:
-            raise self._error(f"{where}: {what}: expected a number from {least:g}, got {value!r}", node)
+            raise self._make_error(
+                f"{where}: {quantity}: expected a number from {least:g}, got {value!r}", node
+            )
         return Decimal(str(value))
 
-    def _text(self, value: Any, where: str, key: str, node: ast.AST) -> dict[str, str]:
+    def _read_texts(self, value: Any, where: str, key: str, node: ast.AST) -> dict[str, str]:
         texts = {"en": value} if isinstance(value, str) else value
         valid = isinstance(texts, dict) and all(isinstance(text, str) and text for text in texts.values())
         if not valid or "en" not in texts:
-            raise self._error(f'{where}: {key}: expected a text, or {{"en": …, "de": …}}', node)
+            raise self._make_error(f'{where}: {key}: expected a text, or {{"en": …, "de": …}}', node)
         return dict(texts)
 
-    def _names(self, value: Any, where: str, key: str, node: ast.AST) -> tuple[str, ...]:
+    def _read_names(self, value: Any, where: str, key: str, node: ast.AST) -> tuple[str, ...]:
         names = (value,) if isinstance(value, str) else value
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise self._error(f"{where}: {key}: expected a name or a list of names, got {value!r}", node)
+            raise self._make_error(f"{where}: {key}: expected a name or a list of names, got {value!r}", node)
         return tuple(names)
 
-    def _need_texts(self, stated: Mapping[str, Any], keys: Sequence[str], name: str, node: ast.AST) -> None:
+    def _require_texts(
+        self, arguments: Mapping[str, Any], keys: Sequence[str], name: str, node: ast.AST
+    ) -> None:
         for key in keys:
-            if not isinstance(stated.get(key), str) or not stated[key]:
-                raise self._error(f"{name}: {key}: expected a text, got {stated.get(key)!r}", node)
+            if not isinstance(arguments.get(key), str) or not arguments[key]:
+                raise self._make_error(f"{name}: {key}: expected a text, got {arguments.get(key)!r}", node)
 
-    def _know(self, names: Iterable[str], known: Sequence[str], line: int, key: str) -> None:
+    def _check_known(self, names: Iterable[str], valid: Sequence[str], line: int, key: str) -> None:
         for name in names:
-            if name not in known:
+            if name not in valid:
                 raise CheckFileError(
-                    f"{key}: there is no check {name!r}{suggest(name, known)}", self._file, line
+                    f"{key}: there is no check {name!r}{suggest_name(name, valid)}", self._file, line
                 )
 
-    def _error(self, problem: str, node: ast.AST) -> CheckFileError:
+    def _make_error(self, problem: str, node: ast.AST) -> CheckFileError:
         return CheckFileError(problem, self._file, getattr(node, "lineno", 0))
 
 
@@ -544,35 +564,36 @@ def _with_names(source: str, names: Mapping[str, str]) -> str:
     """Return a solution's source with the names that students use."""
     if not source or not names:
         return source
-    return f"{source.rstrip()}\n\n{''.join(f'{name} = {own}{chr(10)}' for name, own in names.items())}"
+    aliases = "".join(f"{name} = {solution_name}\n" for name, solution_name in names.items())
+    return f"{source.rstrip()}\n\n{aliases}"
 
 
-def _parts(value: Any) -> tuple[CheckPart, ...] | None:
+def _read_parts(value: Any) -> tuple[CheckPart, ...] | None:
     if value is None:
         return (CheckPart(""),)
     if isinstance(value, dict) and value and all(isinstance(name, str) and name for name in value):
-        return tuple(CheckPart(name, own) for name, own in value.items())
+        return tuple(CheckPart(name, argument) for name, argument in value.items())
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) and name for name in value):
         return tuple(CheckPart(name, name) for name in value) if len(set(value)) == len(value) else None
     return None
 
 
-def _api_names(tree: ast.Module) -> dict[str, str]:
+def _find_api_names(tree: ast.Module) -> dict[str, str]:
     """Return the meaning of each imported name of our API: a function's name, or the package."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == _API:
-            found |= {alias.asname or alias.name: alias.name for alias in node.names}
-            if "*" in found:
-                found |= {name: name for name in _DECLARATIONS}
+            meanings |= {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in meanings:
+                meanings |= {name: name for name in _DECLARATIONS}
         elif isinstance(node, ast.ImportFrom) and node.module == "autograder":
-            found |= {alias.asname or alias.name: _API for alias in node.names if alias.name == "checking"}
+            meanings |= {alias.asname or alias.name: _API for alias in node.names if alias.name == "checking"}
         elif isinstance(node, ast.Import):
-            found |= {alias.asname: _API for alias in node.names if alias.name == _API and alias.asname}
-    return found
+            meanings |= {alias.asname: _API for alias in node.names if alias.name == _API and alias.asname}
+    return meanings
 
 
-def _student_names(tree: ast.Module) -> tuple[str, ...]:
+def _find_student_names(tree: ast.Module) -> tuple[str, ...]:
     """Return the attributes of ``student`` that a file of checks uses."""
     return tuple(
         sorted(
@@ -588,5 +609,5 @@ def _student_names(tree: ast.Module) -> tuple[str, ...]:
     )
 
 
-def _imports_torch(source: str) -> bool:
+def _is_torch_imported(source: str) -> bool:
     return _TORCH.search(source) is not None

@@ -38,7 +38,7 @@ def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
     yield from itertools.islice(chosen, SAMPLE)
 
 
-class Misled(NamedTuple):
+class MisledProperty(NamedTuple):
     """A property that is wrong about a set of faults."""
 
     fault: str
@@ -50,7 +50,7 @@ def find_misled(
     file: CheckFile,
     run_all: Callable[[str, str], Mapping[str, CheckOutcome]],
     seeds: Sequence[str],
-) -> list[Misled]:
+) -> list[MisledProperty]:
     """Run every property on all sets of faults; return the wrong ones, smallest sets first.
 
     Args:
@@ -58,31 +58,31 @@ def find_misled(
         run_all: runs all checks on a source, with inputs drawn from a seed.
         seeds: each set is tried with all of them.
     """
-    found: list[Misled] = []
+    misled: list[MisledProperty] = []
     for left in list_subsets([fault.id for fault in file.faults]):
-        source = file.listing(left)
-        wrong: dict[str, Misled] = {}
+        source = file.make_listing(left)
+        wrong: dict[str, MisledProperty] = {}
         for seed in seeds:
             outcomes = run_all(source, seed)
             for fault in file.faults:
                 outcome = outcomes[fault.id]
-                if outcome.status not in _expected(fault.id in left):
+                if outcome.status not in _list_expected(fault.id in left):
                     # One example for each fault and set, whichever seed shows it.
-                    wrong.setdefault(fault.id, Misled(fault.id, left, outcome))
-        found += wrong.values()
-    return found
+                    wrong.setdefault(fault.id, MisledProperty(fault.id, left, outcome))
+        misled += wrong.values()
+    return misled
 
 
-def _expected(is_left: bool) -> tuple[str, ...]:  # noqa: FBT001
+def _list_expected(is_left: bool) -> tuple[str, ...]:  # noqa: FBT001
     return ("wrong", "raised", "missing", "unreadable") if is_left else ("passed",)
 
 
-def describe_misled(misled: Sequence[Misled]) -> list[str]:
+def describe_misled(misled: Sequence[MisledProperty]) -> list[str]:
     """Return a line for each property that other faults mislead, with the smallest sets of them."""
     lines = []
-    for fault in dict.fromkeys(one.fault for one in misled):
-        of_fault = [one for one in misled if one.fault == fault]
-        sets = [", ".join(one.left) or "no faults" for one in of_fault[:MOST_SETS_SHOWN]]
+    for fault in dict.fromkeys(entry.fault for entry in misled):
+        of_fault = [entry for entry in misled if entry.fault == fault]
+        sets = [", ".join(entry.left) or "no faults" for entry in of_fault[:MOST_SETS_SHOWN]]
         more = f" and {len(of_fault) - MOST_SETS_SHOWN} more sets" if len(of_fault) > MOST_SETS_SHOWN else ""
         first = of_fault[0]
         should = "fail" if fault in first.left else "pass"

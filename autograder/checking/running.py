@@ -21,12 +21,12 @@ from autograder.checking.holding import run_check
 from autograder.checking.loading import (
     DefinedNames,
     SourceModules,
+    get_results,
     load_source,
-    namespace_of,
+    make_namespace,
     replace_names,
-    results_of,
 )
-from autograder.checking.objects import Objects, install, objects
+from autograder.checking.objects import Objects, get_objects, install_objects
 from autograder.checking.outcomes import (
     NOTHING,
     DiffersFromStudent,
@@ -35,8 +35,8 @@ from autograder.checking.outcomes import (
     Unclear,
     UnreadableFile,
     Wrong,
-    observe,
-    observing,
+    collect_observations,
+    observe_value,
 )
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 
@@ -101,7 +101,7 @@ class CheckProgram:
         """The solution's names; those of an empty module if there is none."""
         if self.file.solution_module:
             module = importlib.import_module(self.file.solution_module)
-            return namespace_of(lambda: module, self.file.names)
+            return make_namespace(lambda: module, self.file.names)
         return self.load_answer(self.file.solution, "<solution>")
 
     def load_answer(self, source: str, file: str) -> DefinedNames:
@@ -111,7 +111,7 @@ class CheckProgram:
             Exception: whatever it raises.
         """
         source = "\n\n".join(filter(None, (self.file.given, source)))
-        return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
+        return make_namespace(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
         self,
@@ -134,21 +134,21 @@ class CheckProgram:
             show_values: record the drawn and compared values.
         """
         draw = (RecordedDraw if show_values else InputDraw)(seed, tensors=self.file.uses_torch)
-        with observing() as observations:
-            outcome = self._run(check, part, student, draw)
+        with collect_observations() as observations:
+            outcome = self._run_once(check, part, student, draw)
         if isinstance(draw, RecordedDraw):
             outcome = replace(outcome, values=tuple(_list_values(draw, observations)))
-        observed, item = observations.values, self.file.check(check)
+        observed, item = observations.values, self.file.get_check(check)
         is_lost = outcome.status in ("wrong", "raised") and not item.edits
-        if is_lost and item.carry and self._passes_carried(item, part, student, seed):
+        if is_lost and item.carry and self._can_pass_carried(item, part, student, seed):
             return CheckOutcome("passed", outcome.message, carried=item.carry, values=outcome.values)
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
         # A mutant explains an item only if it explains all of its wrong parts.
-        known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        candidates = get_results(student).setdefault(f"mutants of {check}", self._list_mutants(check))
         # In place, because the list is cached: later parts only try the mutants that are left.
-        known[:] = self._find_mistakes(known, check, part, seed, observed)
-        return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
+        candidates[:] = self._find_mistakes(candidates, check, part, seed, observed)
+        return replace(outcome, mistakes=tuple(mutant.name for mutant in candidates))
 
     def _list_mutants(self, check: str) -> list[SourceMutant]:
         """Return the mutants that may explain why a check fails."""
@@ -158,35 +158,35 @@ class CheckProgram:
             if (mutant.title or mutant.points) and (mutant.loses is None or check in mutant.loses)
         ]
 
-    def _passes_carried(self, item: CheckItem, part: str, student: DefinedNames, seed: bytes) -> bool:
+    def _can_pass_carried(self, item: CheckItem, part: str, student: DefinedNames, seed: bytes) -> bool:
         """Return whether a check passes if the solution's functions replace earlier ones.
 
         The student's code can inspect them there, so that no other information leaves that sandbox.
         """
         try:
             fresh = student.again()
-            replace_names(fresh, self.file.carried_source(item), item.carry)
+            replace_names(fresh, self.file.extract_carried(item), item.carry)
         except Exception:  # noqa: BLE001 - it is judged as it is
             return False
         draw = InputDraw(seed, tensors=self.file.uses_torch)
-        return self._run(item.id, part, fresh, draw).status == "passed"
+        return self._run_once(item.id, part, fresh, draw).status == "passed"
 
-    def _run(self, check: str, part: str, student: DefinedNames, draw: InputDraw) -> CheckOutcome:
+    def _run_once(self, check: str, part: str, student: DefinedNames, draw: InputDraw) -> CheckOutcome:
         try:
             function = getattr(self._module, check)
-            item = self.file.check(check)
-            values = [one.value for one in item.parts if part and one.name == part]
-            objects().seed_generators(int.from_bytes(draw.origin[:4], "little"))
+            item = self.file.get_check(check)
+            values = [item_part.value for item_part in item.parts if part and item_part.name == part]
+            get_objects().seed_generators(int.from_bytes(draw.origin[:4], "little"))
             run_check(function, student, self.reference, draw, *values, once=bool(item.edits))
         except DiffersFromStudent:
             raise
         except Exception as error:  # noqa: BLE001 - every exception is an outcome
-            return self._explain(error, student)
+            return self._explain_error(error, student)
         return CheckOutcome("passed")
 
-    def _explain(self, error: Exception, student: DefinedNames) -> CheckOutcome:
-        raw = _text(error)
-        text = f"{self._line(error, is_silent=not raw)}{raw}"
+    def _explain_error(self, error: Exception, student: DefinedNames) -> CheckOutcome:
+        raw = _get_text(error)
+        text = f"{self._find_line(error, is_silent=not raw)}{raw}"
         # The order matters: MissingName is an AttributeError, and Wrong an AssertionError.
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
@@ -194,9 +194,9 @@ class CheckProgram:
             return CheckOutcome("unreadable", text, type(error).__name__, error.path)
         if isinstance(error, Wrong):
             return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
-        if objects().is_raised_by_student(error):
-            observe(f"raised {type(error).__name__}")
-            return CheckOutcome("raised", raw, objects().error_name(error)[:80])  # students read it
+        if get_objects().is_raised_by_student(error):
+            observe_value(f"raised {type(error).__name__}")
+            return CheckOutcome("raised", raw, get_objects().get_error_name(error)[:80])  # students read it
         if isinstance(error, AssertionError):
             return CheckOutcome("wrong", text)
         if isinstance(error, Unclear):
@@ -214,7 +214,7 @@ class CheckProgram:
                     return f"{name} is a {type(value).__name__}, which cannot be called"
         return ""
 
-    def _line(self, error: Exception, *, is_silent: bool) -> str:
+    def _find_line(self, error: Exception, *, is_silent: bool) -> str:
         """Return the line of the check that raised an exception, with its source if there is no message."""
         file = self._sources.get_filename(self.file.module)
         lines = [
@@ -226,26 +226,31 @@ class CheckProgram:
         return f"line {lines[-1]}: {source}"
 
     def _find_mistakes(
-        self, told: Sequence[SourceMutant], check: str, part: str, seed: bytes, observed: Sequence[Any]
+        self,
+        mutants_to_try: Sequence[SourceMutant],
+        check: str,
+        part: str,
+        seed: bytes,
+        observed: Sequence[Any],
     ) -> list[SourceMutant]:
         """Return the mutants with the same values, trying those first that explained an earlier check."""
-        likely = [mutant for mutant in told if mutant.name in self._explaining]
-        others = [mutant for mutant in told if mutant.name not in self._explaining]
-        for mutants in (likely, others):
-            found = [
-                mutant for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
+        likely = [mutant for mutant in mutants_to_try if mutant.name in self._explaining]
+        unlikely = [mutant for mutant in mutants_to_try if mutant.name not in self._explaining]
+        for mutants in (likely, unlikely):
+            matching = [
+                mutant for mutant in mutants if self._is_same_mistake(mutant, check, part, seed, observed)
             ]
-            if found:
-                self._explaining |= dict.fromkeys(mutant.name for mutant in found)
-                return found
+            if matching:
+                self._explaining |= dict.fromkeys(mutant.name for mutant in matching)
+                return matching
         return []
 
-    def _gives_the_same(
+    def _is_same_mistake(
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
         file = f"<mutant {mutant.name}>"
         # Exceptions from the mutant's file then count as raised by the answer.
-        undo = install(Objects([file]))
+        undo = install_objects(Objects([file]))
         try:
             if mutant.name not in self._mutants:
                 self._mutants[mutant.name] = self._load_mutant(mutant.source, file)
@@ -257,8 +262,8 @@ class CheckProgram:
                 return index < len(observed) and is_same(value, observed[index])
 
             draw = InputDraw(seed, tensors=self.file.uses_torch)
-            with observing(is_next) as observations:
-                outcome = self._run(check, part, namespace, draw)
+            with collect_observations(is_next) as observations:
+                outcome = self._run_once(check, part, namespace, draw)
             return outcome.status in ("wrong", "raised") and len(observations.values) == len(observed)
         except DiffersFromStudent:
             return False
@@ -291,9 +296,9 @@ def _is_telling(value: Any) -> bool:
     return isinstance(value, list | tuple | dict) and len(value) > 1
 
 
-def _text(error: BaseException) -> str:
-    told = vars(error).get("told")  # its text in the student's sandbox; a library class may have none here
+def _get_text(error: BaseException) -> str:
+    text = vars(error).get("told")  # its text in the student's sandbox; a library class may have none here
     try:
-        return (told if isinstance(told, str) else str(error))[:_MOST_TEXT]
+        return (text if isinstance(text, str) else str(error))[:_MOST_TEXT]
     except Exception:  # noqa: BLE001 - the class may be the student's
         return ""

@@ -24,7 +24,7 @@ NOT_RECOGNISED = (
 )
 
 
-class StatedAnswer(NamedTuple):
+class DeclaredAnswer(NamedTuple):
     """An answer in a file of checks, complete or as an edit of the solution."""
 
     name: str
@@ -40,25 +40,25 @@ class StatedAnswer(NamedTuple):
 class AnswerRow(NamedTuple):
     """The outcomes of one answer."""
 
-    answer: StatedAnswer
+    answer: DeclaredAnswer
     outcomes: Mapping[str, CheckOutcome]
     """By check, or check and part; see `name_part`."""
 
 
-def list_answers(file: CheckFile) -> Iterator[StatedAnswer]:
+def list_answers(file: CheckFile) -> Iterator[DeclaredAnswer]:
     """Yield the solution, all mutants and planted answers, each fault left alone, and all faults."""
     if file.solution:
-        yield StatedAnswer("solution", file.solution, ())
+        yield DeclaredAnswer("solution", file.solution, ())
     for mutant in file.mutants:
         named = mutant.name if mutant.title or mutant.points else ""
-        yield StatedAnswer(f"mutant {mutant.name}", mutant.source, mutant.loses, mutant=named)
+        yield DeclaredAnswer(f"mutant {mutant.name}", mutant.source, mutant.loses, mutant=named)
     for planted in file.planted:
-        yield StatedAnswer(f"planted {planted.name}", planted.source, planted.loses, planted.review)
+        yield DeclaredAnswer(f"planted {planted.name}", planted.source, planted.loses, planted.review)
     faults = [fault.id for fault in file.faults]
     for fault in faults:
-        yield StatedAnswer(f"fault {fault}", file.listing([fault]), (fault,))
+        yield DeclaredAnswer(f"fault {fault}", file.make_listing([fault]), (fault,))
     if len(faults) > 1:
-        yield StatedAnswer("all faults", file.listing(faults), tuple(faults))
+        yield DeclaredAnswer("all faults", file.make_listing(faults), tuple(faults))
 
 
 def name_part(check: str, part: str) -> str:
@@ -91,7 +91,7 @@ def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
         signs = ["?" if check in unclear else "✗" if check in lost else "✓" for check in ids]
         marks = [f"{sign:{len(check)}}" for sign, check in zip(signs, ids, strict=True)]
         remark = ""
-        if not is_as_stated(file, row):
+        if not is_as_declared(file, row):
             loses = row.answer.loses
             wanted = ", ".join(loses or ()) or ("at least one" if loses is None else "nothing")
             remark = f"expected to lose {wanted}"
@@ -102,12 +102,12 @@ def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
     if unseen:
         lines += ["", f"not recognised: {', '.join(unseen)}. {NOT_RECOGNISED}"]
     for row in rows:
-        if not is_as_stated(file, row) or any(outcome.values for outcome in row.outcomes.values()):
+        if not is_as_declared(file, row) or any(outcome.values for outcome in row.outcomes.values()):
             lines += ["", f"{row.answer.name}:", *format_answer(row.outcomes)]
     return lines
 
 
-def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
+def is_as_declared(file: CheckFile, row: AnswerRow) -> bool:
     """Return whether an answer fails the checks that it must.
 
     If it declares them, no other may be undecided.
@@ -116,8 +116,8 @@ def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
     if row.answer.loses is None:
         # A check that could not decide is not passed, but no proof of a loss.
         return bool(lost - unclear)
-    stated = [*row.answer.loses, *row.answer.review]
-    return unclear == set(row.answer.review) and lost == find_needing(file, stated)
+    declared = [*row.answer.loses, *row.answer.review]
+    return unclear == set(row.answer.review) and lost == find_needing(file, declared)
 
 
 def is_unrecognised(row: AnswerRow) -> bool:
@@ -140,11 +140,11 @@ def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]
 
 def find_needing(file: CheckFile, lost: Sequence[str]) -> set[str]:
     """Return these checks and those that depend on one of them."""
-    found = set(lost)
+    dependent = set(lost)
     for check in file.checks:
-        if found & set(check.needs):
-            found.add(check.id)
-    return found
+        if dependent & set(check.needs):
+            dependent.add(check.id)
+    return dependent
 
 
 def _find_unclear(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from autograder.checking import models
 from autograder.checking.late import LateModule
-from autograder.checking.loading import results_of
-from autograder.checking.objects import objects
+from autograder.checking.loading import get_results
+from autograder.checking.objects import get_objects
 from autograder.checking.outcomes import Unclear, Wrong
 
 torch: Any = LateModule("torch")
@@ -33,19 +33,19 @@ class StudentModel:
             options: ``train=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
                 and ``inner=1``: outputs are those of the last module inside (2: of the one before).
         """
-        self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
+        self.handle = get_objects().run_beside(models.make_model, kind, list(sizes), options)
         self._options = {
             name: options[name] for name in ("dtype", "inner", "raises", "drops") if name in options
         }
 
     def run(self, *inputs: Any, **options: Any) -> Any:
         """Return the output of a forward pass, as the student's code returns it."""
-        return objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
+        return get_objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
 
     def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
         """Return the derivative of the output's sum of squares by every weight, in one vector."""
         slopes = fetch_tensor(
-            objects().run_beside(models.find_slopes, self.handle, list(inputs), self._options | options)
+            get_objects().run_beside(models.find_slopes, self.handle, list(inputs), self._options | options)
         )
         _assert_finite(slopes)
         return slopes
@@ -53,27 +53,27 @@ class StudentModel:
     def find_own_weights(self, usual: Sequence[Any], special: Sequence[Any], **options: Any) -> Tensor:
         """Return a mask of the weights that influence the output of special inputs, but not of usual ones."""
         return fetch_tensor(
-            objects().run_beside(
+            get_objects().run_beside(
                 models.find_own_weights, self.handle, list(usual), list(special), self._options | options
             )
         )
 
     def get_weights(self) -> Tensor:
         """Return all weights in one vector."""
-        return fetch_tensor(objects().run_beside(models.get_weights, self.handle))
+        return fetch_tensor(get_objects().run_beside(models.get_weights, self.handle))
 
     def set_weights(self, weights: Tensor) -> None:
         """Copy all weights, in one vector, into the model."""
-        objects().run_beside(models.set_weights, self.handle, weights)
+        get_objects().run_beside(models.set_weights, self.handle, weights)
 
     def list_weights(self) -> list[list[Any]]:
         """Return name and shape of every weight, in the order of the vector."""
-        found: list[list[Any]] = objects().run_beside(models.list_weights, self.handle)
-        return found
+        weights: list[list[Any]] = get_objects().run_beside(models.list_weights, self.handle)
+        return weights
 
     def count_weights(self, *, buffers: bool = False) -> int:
         """Return the number of weights, or of all numbers in the state with its buffers."""
-        return int(objects().run_beside(models.count_weights, self.handle, buffers))
+        return int(get_objects().run_beside(models.count_weights, self.handle, buffers))
 
 
 def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
@@ -86,8 +86,8 @@ def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]
     Returns:
         Each model in evaluation mode, with a copy of its state.
     """
-    made: list[list[Any]] = objects().run_beside(models.make_models, kind, list(sizes))
-    return made
+    models_made: list[list[Any]] = get_objects().run_beside(models.make_models, kind, list(sizes))
+    return models_made
 
 
 def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]:
@@ -103,12 +103,12 @@ def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]
     while done < len(calls):
         inputs: dict[int, tuple[int, Tensor]] = {}
         named = []
-        for function, tensors in calls[done : done + objects().most_together]:
+        for function, tensors in calls[done : done + get_objects().most_together]:
             for tensor in tensors.values():
                 # Calls may share an input, which is sent once.
                 inputs.setdefault(id(tensor), (len(inputs), tensor))
             named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))
-        outputs = objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
+        outputs = get_objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
         if type(outputs) is not list or not 0 < len(outputs) <= len(named):  # the student's word
             raise Unclear("the calls brought no list of outputs")
         yield from outputs
@@ -123,7 +123,7 @@ def fetch_tensor(value: Any) -> Tensor:
         Unclear: it is something else.
     """
     if type(value) is not torch.Tensor:
-        raise Unclear(f"a {objects().class_name(value)} instead of a tensor")
+        raise Unclear(f"a {get_objects().get_class_name(value)} instead of a tensor")
     return value.detach()
 
 
@@ -141,10 +141,10 @@ def remember(student: Any, make: Callable[[], Any], key: Any) -> Any:
         make: computes the result.
         key: of the cache.
     """
-    known = results_of(student)
-    if key not in known:
-        known[key] = make()
-    return known[key]
+    cached = get_results(student)
+    if key not in cached:
+        cached[key] = make()
+    return cached[key]
 
 
 def measure_change(first: Tensor, second: Tensor) -> Tensor:
@@ -237,10 +237,10 @@ def assert_shown(effects: Tensor, shown: Tensor) -> None:
     Raises:
         Wrong: names whether something is hidden or seen.
     """
-    others = ~torch.eye(len(effects), dtype=torch.bool)
-    if (shown & ~effects & others).any():
+    off_diagonal = ~torch.eye(len(effects), dtype=torch.bool)
+    if (shown & ~effects & off_diagonal).any():
         raise Wrong("what the mask shows moves nothing")
-    if (effects & ~shown & others).any():
+    if (effects & ~shown & off_diagonal).any():
         raise Wrong("what the mask hides is seen")
 
 
@@ -325,10 +325,10 @@ def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
     Raises:
         Wrong: it does not, or no other place moves at all.
     """
-    own = float(effect.diagonal().min())
-    others = float((effect - effect.diagonal().diag_embed()).max())
-    if not 0 < others < own / factor:
-        raise Wrong(f"the own place moves by {own:.2g}, others by {others:.2g}")
+    own_effect = float(effect.diagonal().min())
+    other_effect = float((effect - effect.diagonal().diag_embed()).max())
+    if not 0 < other_effect < own_effect / factor:
+        raise Wrong(f"the own place moves by {own_effect:.2g}, others by {other_effect:.2g}")
 
 
 def count_distinct(rows: Tensor) -> int:
@@ -431,9 +431,9 @@ def assert_head(
     """
     used = []
     for model, count in zip((small, large), words, strict=True):
-        found = fetch_tensor(model.run(*inputs)).shape[-1]
-        if found != count:
-            raise Wrong(f"{found} numbers for {count} words")
+        size = fetch_tensor(model.run(*inputs)).shape[-1]
+        if size != count:
+            raise Wrong(f"{size} numbers for {count} words")
         used.append(int(model.find_slopes(*inputs).count_nonzero()))
     if used[1] - used[0] < (words[1] - words[0]) * width / 2:
         raise Wrong(f"of the weights for more words only {used[1] - used[0]} have a part")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 _Body = Callable[[ast.FunctionDef, str], list[ast.stmt] | None]
 
 
-def list_trivial(solution: str, asked: Collection[str]) -> Iterator[tuple[str, str]]:
+def list_trivial(solution: str, targets: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield answers with functions and methods that do next to nothing: their results, and the source.
 
     Args:
@@ -18,22 +18,26 @@ def list_trivial(solution: str, asked: Collection[str]) -> Iterator[tuple[str, s
     """
     for name, make_body in _BODIES.items():
         tree = ast.parse(solution)
-        found = [_replace(function, make_body) for function in _functions(tree, asked)]
-        if any(found):
+        replaced = [_replace_body(function, make_body) for function in _list_functions(tree, targets)]
+        if any(replaced):
             yield name, ast.unparse(tree)
 
 
-def _functions(tree: ast.Module, asked: Collection[str]) -> Iterator[ast.FunctionDef]:
+def _list_functions(tree: ast.Module, targets: Collection[str]) -> Iterator[ast.FunctionDef]:
     """Yield functions, and public methods of classes."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in asked:
+        if isinstance(node, ast.FunctionDef) and node.name in targets:
             yield node
-        elif isinstance(node, ast.ClassDef) and node.name in asked:
+        elif isinstance(node, ast.ClassDef) and node.name in targets:
             methods = [method for method in node.body if isinstance(method, ast.FunctionDef)]
-            yield from (one for one in methods if not one.name.startswith("_") or one.name == "__call__")
+            yield from (
+                candidate
+                for candidate in methods
+                if not candidate.name.startswith("_") or candidate.name == "__call__"
+            )
 
 
-def _replace(function: ast.FunctionDef, make_body: _Body) -> bool:
+def _replace_body(function: ast.FunctionDef, make_body: _Body) -> bool:
     """Give a function another body if there is one for it; return whether there is."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     first = next((name for name in names if name not in ("self", "cls")), "")
@@ -62,14 +66,14 @@ def _change_results(
     function: ast.FunctionDef, change: Callable[[ast.expr], ast.expr]
 ) -> list[ast.stmt] | None:
     """Change the results of a function. If it raises, or the result is no number, it returns None."""
-    found = _Results(change)
-    body = [found.visit(step) for step in function.body]
+    changer = _ResultChanger(change)
+    body = [changer.visit(step) for step in function.body]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Return(ast.Constant(None))])
     nothing = ast.Try(body, [handler], [], [])
-    return [ast.fix_missing_locations(nothing)] if found.is_changed else None
+    return [ast.fix_missing_locations(nothing)] if changer.is_changed else None
 
 
-class _Results(ast.NodeTransformer):
+class _ResultChanger(ast.NodeTransformer):
     """Changes the results of one function, but not of functions inside it."""
 
     def __init__(self, change: Callable[[ast.expr], ast.expr]) -> None:
@@ -82,7 +86,7 @@ class _Results(ast.NodeTransformer):
             return node
         self.is_changed = True
         if isinstance(node.value, ast.Tuple):
-            return ast.Return(ast.Tuple([self._change(one) for one in node.value.elts], ast.Load()))
+            return ast.Return(ast.Tuple([self._change(element) for element in node.value.elts], ast.Load()))
         return ast.Return(self._change(node.value))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:

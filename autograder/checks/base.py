@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from autograder.records import Answer, Call, CellOutcome, CellTest, ItemResult, Observation
 from autograder.rubric import Question, Rubric
-from autograder.stream import derived
+from autograder.stream import derive_key
 
 
 class Draw(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Draw(Struct, frozen=True):
     seed: bytes
 
     @classmethod
-    def for_question(cls, secret: bytes, rubric: Rubric, question: Question, own: str = "") -> Draw:
+    def from_secret(cls, secret: bytes, rubric: Rubric, question: Question, scope: str = "") -> Draw:
         """Derive the draw of one question from the course secret.
 
         Args:
@@ -46,16 +46,16 @@ class Draw(Struct, frozen=True):
         # NUL separates the parts, so that no two questions have the same text.
         text = f"{rubric.assignment.name}\x00{question.inputs_version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
-        return cls(derived(seed, "own draw", own) if own else seed)
+        return cls(derive_key(seed, "own draw", scope) if scope else seed)
 
-    def generator(self, purpose: str) -> np.random.Generator:
+    def make_generator(self, purpose: str) -> np.random.Generator:
         """Return a separate generator for each purpose, so that adding one draw does not shift the others."""
         digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
         # Philox takes a key of 128 bits.
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
-def draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
+def find_draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
     """Return the scope of a submission's hidden inputs; empty if all submissions share them.
 
     Args:
@@ -145,10 +145,10 @@ class Check(ABC):
     """Whether its items are tests, which run at their position in the notebook; see `make_cell_tests`."""
 
     @abstractmethod
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """Return the variables of an answer to read in the student's sandbox; empty if its text is enough."""
 
-    def reference_plan(self) -> tuple[Call, ...]:
+    def plan_reference_calls(self) -> tuple[Call, ...]:
         """Return the calls to make in the reference's sandbox; empty if none are needed.
 
         There the rubric's ``reference = "module:name"`` is bound to the name that the student assigns
@@ -161,7 +161,7 @@ class Check(ABC):
         """The grade_id of the cell before which tests run; empty: they run after the last cell."""
         return ""
 
-    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+    def make_cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """Return the test of each item, by its id; further tests of the same item have other names.
 
         Args:
@@ -170,7 +170,7 @@ class Check(ABC):
         del draw
         return {}
 
-    def trials(self, key: Answer) -> Sequence[Trial]:
+    def make_trials(self, key: Answer) -> Sequence[Trial]:
         """Return wrong answers, which must lose exactly what they declare, and accepted alternatives.
 
         Args:
@@ -197,16 +197,16 @@ class Check(ABC):
         """
 
 
-def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
+def list_trials(check: Check, key: Answer) -> tuple[Trial, ...]:
     """Return the trials that a check makes itself, with unique names.
 
     If two have the same name, such as two mistakes with the same code, the later one is numbered.
     """
-    made: dict[str, Trial] = {}
-    for trial in check.trials(key):
+    trials: dict[str, Trial] = {}
+    for trial in check.make_trials(key):
         name, number = trial.name, 1
-        while name in made:
+        while name in trials:
             number += 1
             name = f"{trial.name} ({number})"
-        made[name] = replace(trial, name=name)
-    return tuple(made.values())
+        trials[name] = replace(trial, name=name)
+    return tuple(trials.values())

@@ -13,14 +13,14 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from autograder.checks.base import Check, Draw, Evidence
-from autograder.checks.judging.manual import manual
+from autograder.checks.judging.manual import judge_manual
 from autograder.checks.judging.results import (
     Finding,
     is_blank,
-    no_answer,
-    result,
+    make_no_answer,
+    make_result,
 )
-from autograder.checks.options import item_options, question_options
+from autograder.checks.options import read_item_options, read_question_options
 from autograder.records import Answer, Call, ItemResult
 from autograder.rubric import Item, Question, Rubric
 
@@ -47,8 +47,8 @@ class ItemwiseCheck(Check, Generic[Q, I]):
         """
         self.question = question
         self.rubric = rubric
-        self.options = question_options(question, self.question_type)
-        self.items = item_options(question, self.item_type)
+        self.options = read_question_options(question, self.question_type)
+        self.items = read_item_options(question, self.item_type)
         self.prepare()
 
     @property
@@ -63,38 +63,42 @@ class ItemwiseCheck(Check, Generic[Q, I]):
             RubricError: they do not fit together; names the question.
         """
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """Return the calls to make in the student's sandbox; none for a blank cell."""
-        return () if self.is_unanswered(answer) else self.asked(answer, draw)
+        return () if self.is_unanswered(answer) else self.list_calls(answer, draw)
 
     def is_unanswered(self, answer: Answer) -> bool:
         """Return whether there is nothing to judge: the cell is unchanged since its release, or empty."""
         return is_blank(answer)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """Return the calls to make for a cell that is not blank."""
         del answer, draw
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, in the rubric's order. Pure; never raises on any evidence."""
-        return self.each(evidence, lambda item, options: self.verdict(item, options, evidence))
+        return self.judge_items(evidence, lambda item, options: self.judge_item(item, options, evidence))
 
     @abstractmethod
-    def verdict(self, item: Item, options: I, evidence: Evidence) -> Verdict:
+    def judge_item(self, item: Item, options: I, evidence: Evidence) -> Verdict:
         """Judge an item that is graded automatically, in a cell that is not blank."""
 
-    def each(self, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> tuple[ItemResult, ...]:
+    def judge_items(
+        self, evidence: Evidence, verdict: Callable[[Item, I], Verdict]
+    ) -> tuple[ItemResult, ...]:
         """Return one result per item: manual review, no answer for a blank cell, or else the verdict."""
         results = []
         for item in self.question.items:
-            found: Verdict
+            outcome: Verdict
             # A manual item may have another cell, which `judge_manual` tests for being blank.
             if item.manual:
-                found = manual(self.question, item, evidence)
+                outcome = judge_manual(self.question, item, evidence)
             elif self.is_unanswered(evidence.answer):
-                found = no_answer()
+                outcome = make_no_answer()
             else:
-                found = verdict(item, self.items[item.id])
-            results.append(found if isinstance(found, ItemResult) else result(self.question, item, found))
+                outcome = verdict(item, self.items[item.id])
+            results.append(
+                outcome if isinstance(outcome, ItemResult) else make_result(self.question, item, outcome)
+            )
         return tuple(results)

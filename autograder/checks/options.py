@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from autograder.errors import Key, Place, RubricError
 from autograder.rubric import Item, Question
-from autograder.tables import convert, field_names
+from autograder.tables import convert_table, list_field_names
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -51,51 +51,53 @@ class AnswerItem(Struct, frozen=True):
     mistake: tuple[Mistake, ...] = ()
 
 
-def place(question: Question, item: Item | None = None) -> Place:
+def locate_question(question: Question, item: Item | None = None) -> Place:
     """Return the place of a question or item, as errors name it."""
     whole = Place(f"question {question.id!r}", "question", question.id)
-    return whole.at(f", item {item.id!r}", "item", item.id) if item else whole
+    return whole.extend(f", item {item.id!r}", "item", item.id) if item else whole
 
 
-def question_options(question: Question, to: type[Options]) -> Options:
+def read_question_options(question: Question, to: type[Options]) -> Options:
     """Return the question's own options as the kind's record.
 
     Raises:
         RubricError: a key is unknown, missing or of the wrong type; names the question.
     """
-    return convert(question.options, to, place(question), also=_named(Question))
+    return convert_table(question.options, to, locate_question(question), also=_list_common_keys(Question))
 
 
-def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
+def read_item_options(question: Question, to: type[Options]) -> dict[str, Options]:
     """Return the options of every item that is not graded manually, by item id.
 
     Raises:
         RubricError: a key is unknown, missing or of the wrong type; names question and item.
     """
     return {
-        item.id: convert(item.options, to, place(question, item), also=_named(Item))
+        item.id: convert_table(
+            item.options, to, locate_question(question, item), also=_list_common_keys(Item)
+        )
         for item in question.items
         if not item.manual
     }
 
 
-def _named(record: type[Question | Item]) -> set[str]:
+def _list_common_keys(record: type[Question | Item]) -> set[str]:
     """Return the keys of every kind, which share a table of the file with the options of one kind."""
-    return set(field_names(record)) - {"options", "items"}
+    return set(list_field_names(record)) - {"options", "items"}
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return a TOML value with floats instead of decimals."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
+        return [to_plain(entry) for entry in value]
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
+        return {key: to_plain(entry) for key, entry in value.items()}
     return value
 
 
-def share(points: Decimal, parts: int, where: str) -> Decimal:
+def split_points(points: Decimal, parts: int, where: str) -> Decimal:
     """Return one of several equal parts of some points.
 
     Raises:
@@ -107,7 +109,7 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     return part
 
 
-def share_of(points: Decimal, part: float) -> Decimal:
+def take_share(points: Decimal, part: float) -> Decimal:
     """Return a part of some points, such as 0.5 or 1 / 3, rounded down to a hundredth."""
     # The float nearest to 1 / 3 is below it, which would round a third of 3 points down to 0.99.
     exact = Fraction(part).limit_denominator(MOST_PARTS) * Fraction(points)
@@ -133,7 +135,7 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
         RubricError: names question, item and mistake.
     """
     for mistake in mistakes:
-        where = place(question, item).at(f", mistake {mistake.code!r}", "mistake", mistake.code)
+        where = locate_question(question, item).extend(f", mistake {mistake.code!r}", "mistake", mistake.code)
         check_points(mistake.points, abs(item.points), where, "points")
         check_text(mistake.text, where)
 

@@ -34,26 +34,28 @@ def adopt(
     from autograder.app import adopting
     from autograder.cli import report
 
-    done = adopting.adopt(path, assignment, inside=inside)
+    done = adopting.adopt_assignments(path, assignment, inside=inside)
     if json:
         import msgspec
 
         report.print_json({"adopted": msgspec.to_builtins(done, enc_hook=str)})
-    for one in () if json else done:
-        if one.refused:
-            report.say(f"{one.name}: not taken over: {one.refused}")
+    for adopted in () if json else done:
+        if adopted.refused:
+            report.print_line(f"{adopted.name}: not taken over: {adopted.refused}")
             continue
-        for written in one.written:
-            report.say(f"wrote {written}")
-        if not one.written:
-            report.say(f"{one.name}: adopted before; nothing was changed")
-        report.say(
-            f"{one.name}: {one.questions} questions, {one.tests} tests, "
-            f"{one.tests - len(one.not_outside)} of them judged outside; "
-            f"{one.manual} questions for a person; {report.number(one.points)} points in all"
+        for written in adopted.written:
+            report.print_line(f"wrote {written}")
+        if not adopted.written:
+            report.print_line(f"{adopted.name}: adopted before; nothing was changed")
+        report.print_line(
+            f"{adopted.name}: {adopted.questions} questions, {adopted.tests} tests, "
+            f"{adopted.tests - len(adopted.not_outside)} of them judged outside; "
+            f"{adopted.manual} questions for a person; {report.format_number(adopted.points)} points in all"
         )
-        for remark in (*one.not_outside, *one.remarks):
-            report.say(f"  {remark}")
+        for remark in (*adopted.not_outside, *adopted.remarks):
+            report.print_line(f"  {remark}")
     raise typer.Exit(
-        EXIT_FINDINGS if any(one.refused or one.not_outside or one.remarks for one in done) else 0
+        EXIT_FINDINGS
+        if any(adopted.refused or adopted.not_outside or adopted.remarks for adopted in done)
+        else 0
     )

@@ -84,17 +84,18 @@ GROUPS = {
 """Commands of two words, by the first word."""
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
-    if asked:
+def _print_version(show_version: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if show_version:
         typer.echo(f"autograder {importlib.metadata.version('autograder')}")
         raise typer.Exit
 
 
 @app.callback()
-def _options(
+def _handle_options(
     *,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """What can stand before a command."""
@@ -120,15 +121,15 @@ def main() -> None:
     try:
         app()
     except SandboxUnavailable as error:
-        _fail(error, EXIT_NO_SANDBOX)
+        _exit_with_error(error, EXIT_NO_SANDBOX)
     except AutograderError as error:
-        _fail(error, EXIT_REFUSED)
+        _exit_with_error(error, EXIT_REFUSED)
     except SystemExit as ended:
         if ended.code != EXIT_INTERRUPTED:  # typer exits with it after Ctrl-C
             raise
-        _end_interrupted()
+        _exit_interrupted()
     except KeyboardInterrupt:
-        _end_interrupted()
+        _exit_interrupted()
     except BrokenPipeError:  # the reader of our output, such as head, has ended
         # Python flushes standard output once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -139,12 +140,12 @@ def main() -> None:
         gc.freeze()
 
 
-def _end_interrupted() -> NoReturn:
+def _exit_interrupted() -> NoReturn:
     """Report that the run can be resumed, and exit."""
     sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
     sys.exit(EXIT_INTERRUPTED)
 
 
-def _fail(error: AutograderError, code: int) -> None:
+def _exit_with_error(error: AutograderError, code: int) -> None:
     sys.stderr.write(f"autograder: {error}\n")
     sys.exit(code)

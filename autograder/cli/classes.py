@@ -58,23 +58,29 @@ def grade(
     from autograder.app import Stopwatch, classes
     from autograder.cli import report
 
-    place, stopwatch = open_course(course), Stopwatch()
+    opened_course, stopwatch = open_course(course), Stopwatch()
     theirs = None
     if against:
         from autograder.app.comparing import read_peer_marks
 
         # Before anything is graded: it may be the gradebook that grading writes to.
-        theirs = read_peer_marks(place, name, against)
-    with report.at_isolation(isolation):
+        theirs = read_peer_marks(opened_course, name, against)
+    with report.warn_of_isolation(isolation):
         with report.ProgressBar("grading") as watch:
             watch.stopwatch = stopwatch
-            graded = classes.grade(
-                place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
+            graded = classes.grade_class(
+                opened_course,
+                name,
+                student or [],
+                workers=workers,
+                isolation=isolation,
+                again=again,
+                watch=watch,
             )
         seconds = monotonic() - started
-        compared = _compare(course, name, graded, theirs) if theirs else None
-        found = _report(
-            place.gradebook,
+        compared = _compare_with_peer(course, name, graded, theirs) if theirs else None
+        needs_attention = _report_class(
+            opened_course.gradebook,
             name,
             graded,
             seconds,
@@ -82,11 +88,11 @@ def grade(
             compared=compared,
             json=json,
         )
-    if found:
+    if needs_attention:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _report(
+def _report_class(
     gradebook: Path,
     name: str,
     graded: GradedClass,
@@ -101,22 +107,24 @@ def _report(
     from autograder.cli import report
 
     outcomes = graded.outcomes
-    found = run_statistics.run_statistics(outcomes, seconds)
+    figures = run_statistics.compute_run_statistics(outcomes, seconds)
     if profiled:
-        found["profile"] = run_statistics.profile(profiled, sum(one.fresh for one in outcomes))
+        figures["profile"] = run_statistics.compute_profile(
+            profiled, sum(outcome.fresh for outcome in outcomes)
+        )
     if json:
-        report.print_json(_as_json(name, graded, found, compared))
+        report.print_json(_to_json(name, graded, figures, compared))
     else:
-        console = report.console()
-        console.print(report.grading_table(outcomes, name))
+        console = report.make_console()
+        console.print(report.make_grading_table(outcomes, name))
         if graded.changes:
-            console.print(report.changes_table(graded.changes))
+            console.print(report.make_changes_table(graded.changes))
         if profiled:
-            console.print(report.profile_table(found.pop("profile")))
-        console.print(report.summary_table(found, "this run"))
+            console.print(report.make_profile_table(figures.pop("profile")))
+        console.print(report.make_summary_table(figures, "this run"))
         if gradebook.is_file():
-            report.say(f"gradebook: {report.with_size(gradebook)}")
-        report.say(f"with what people gave: autograder grades {name}")
+            report.print_line(f"gradebook: {report.format_with_size(gradebook)}")
+        report.print_line(f"with what people gave: autograder grades {name}")
         if compared:
             _show_comparison(compared)
     for folder, fault in graded.misnamed.items():
@@ -133,51 +141,60 @@ def _report(
     return bool(graded.misnamed or graded.attention or faults or nothing or differs)
 
 
-def _as_json(
-    name: str, graded: GradedClass, found: Mapping[str, Any], compared: PeerComparison | None
+def _to_json(
+    name: str, graded: GradedClass, figures: Mapping[str, Any], compared: PeerComparison | None
 ) -> dict[str, Any]:
     """Return the results of a class for JSON output."""
     return {
         "assignment": name,
-        **found,
+        **figures,
         "not graded for the name": graded.misnamed,
         "remarks": graded.remarks,
         "held": graded.held,
-        "points": {one.student: one.graded.score.points for one in graded.outcomes},
-        "changes": [msgspec.structs.asdict(one) for one in graded.changes],
-        "compared": _plain_comparison(compared) if compared else None,
+        "points": {entry.student: entry.graded.score.points for entry in graded.outcomes},
+        "changes": [msgspec.structs.asdict(entry) for entry in graded.changes],
+        "compared": _to_plain_comparison(compared) if compared else None,
     }
 
 
-def _compare(course: Path, name: str, graded: GradedClass, theirs: PeerClass) -> PeerComparison:
+def _compare_with_peer(course: Path, name: str, graded: GradedClass, theirs: PeerClass) -> PeerComparison:
     from autograder.app.comparing import compare_marks
 
-    scores = {one.student: one.graded.score for one in graded.outcomes}
+    scores = {outcome.student: outcome.graded.score for outcome in graded.outcomes}
     return compare_marks(open_course(course), name, scores, theirs)
 
 
-def _plain_comparison(found: PeerComparison) -> dict[str, Any]:
-    plain = msgspec.to_builtins(found, builtin_types=(Decimal,), enc_hook=str)
-    return {"same": found.same, **plain}
+def _to_plain_comparison(comparison: PeerComparison) -> dict[str, Any]:
+    plain = msgspec.to_builtins(comparison, builtin_types=(Decimal,), enc_hook=str)
+    return {"same": comparison.same, **plain}
 
 
-def _show_comparison(found: PeerComparison) -> None:
+def _show_comparison(comparison: PeerComparison) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from autograder.cli import report
 
-    if found.differences:
-        table = Table(title=f"{found.assignment}, compared with {found.peer}")
-        for heading in ("student", "question", "here", found.peer, "why"):
+    if comparison.differences:
+        table = Table(title=f"{comparison.assignment}, compared with {comparison.peer}")
+        for heading in ("student", "question", "here", comparison.peer, "why"):
             table.add_column(heading, overflow="fold")
-        for one in found.differences:
-            theirs = "–" if one.theirs is None else report.number(one.theirs)
-            cells = (one.student, one.question, report.number(one.ours), theirs, one.reason)
+        for difference in comparison.differences:
+            theirs = "–" if difference.theirs is None else report.format_number(difference.theirs)
+            cells = (
+                difference.student,
+                difference.question,
+                report.format_number(difference.ours),
+                theirs,
+                difference.reason,
+            )
             # Brackets in names and reasons would be read as Rich's markup.
             table.add_row(*map(escape, cells))
-        report.console().print(table)
-    report.say(f"{found.same} of {found.compared} marks are the same as {found.peer}'s; see {found.page}")
+        report.make_console().print(table)
+    report.print_line(
+        f"{comparison.same} of {comparison.compared} marks are the same as {comparison.peer}'s; see "
+        f"{comparison.page}"
+    )
 
 
 def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
@@ -185,7 +202,7 @@ def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
     from autograder.app import run_statistics
     from autograder.cli import report
 
-    faults = run_statistics.faults_of_ours(outcomes)
+    faults = run_statistics.list_faults(outcomes)
     report.print_notes(faults)
     if faults:
         report.print_notes(
@@ -223,20 +240,22 @@ def feedback(
     from autograder.app import classes
     from autograder.cli import report
 
-    place = open_course(course)
+    opened_course = open_course(course)
     with report.ProgressBar("feedback") as watch:
-        published = classes.feedback(place, name, language, publish_marks=publish, reason=reason, watch=watch)
+        published = classes.write_feedback(
+            opened_course, name, language, publish_marks=publish, reason=reason, watch=watch
+        )
     troubled = print_page_problems(published.pages)
     report.print_notes(published.remarks)
     written = [page.path for page in published.pages if not page.problem]
-    folder = place.root / "feedback"
+    folder = opened_course.root / "feedback"
     if json:
-        found = {"pages": len(written), "folder": str(folder), "remarks": published.remarks}
-        report.print_json({"assignment": name, **found})
+        facts = {"pages": len(written), "folder": str(folder), "remarks": published.remarks}
+        report.print_json({"assignment": name, **facts})
     else:
-        staff = [path for path in written if place.root / "staff" in path.parents]
-        report.say(f"{len(written) - len(staff)} pages below {folder}")
+        staff = [path for path in written if opened_course.root / "staff" in path.parents]
+        report.print_line(f"{len(written) - len(staff)} pages below {folder}")
         for path in staff:
-            report.say(f"for staff: {path}")
+            report.print_line(f"for staff: {path}")
     if troubled or published.attention:
         raise typer.Exit(EXIT_FINDINGS)

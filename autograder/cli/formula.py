@@ -15,7 +15,7 @@ from autograder.cli.options import HERE, CourseOption, check_language
 from autograder.errors import RubricError
 
 if TYPE_CHECKING:
-    from autograder.app.formulas import Examined
+    from autograder.app.formulas import FormulaReport
 
 EXIT_DIFFERENT, EXIT_UNREADABLE = 1, 2
 
@@ -80,40 +80,40 @@ def formula(
 
     if bool(rubric) != bool(question):
         raise typer.BadParameter("--rubric and --question belong together")
-    check_language(language, formulas.languages())
+    check_language(language, formulas.list_languages())
     if earlier and not rubric:
         raise typer.BadParameter("--earlier belongs to --rubric and --question")
     if rubric and (symbols or assume or equals):
         raise typer.BadParameter("--rubric brings its own symbols, relations and right answers")
     try:
-        asked = (
+        target = (
             formulas.from_rubric(course, rubric, question, item, earlier or [])
             if rubric
             else formulas.from_options(symbols, assume or [], equals or [], form)
         )
-        examined = formulas.examine(expression, asked, language)
+        examined = formulas.check_formula(expression, target, language)
     except RubricError as error:
         if rubric:
             raise
         sys.stderr.write(f"autograder: {error}\n")  # the error is in the options, not in a rubric
         raise typer.Exit(EXIT_UNREADABLE) from None
     if json:
-        sys.stdout.write(encoder.dumps(_object(examined), ensure_ascii=False) + "\n")
+        sys.stdout.write(encoder.dumps(_to_plain(examined), ensure_ascii=False) + "\n")
     else:
-        _print(examined)
+        _print_examined(examined)
     raise typer.Exit(
         {"read": 0, "equal": 0, "different": EXIT_DIFFERENT}.get(examined.verdict, EXIT_UNREADABLE)
     )
 
 
-def _object(examined: Examined) -> dict[str, Any]:
+def _to_plain(examined: FormulaReport) -> dict[str, Any]:
     import msgspec
 
     # Empty fields do not apply to this verdict.
     return {name: value for name, value in msgspec.to_builtins(examined).items() if value != ""}
 
 
-def _print(examined: Examined) -> None:
+def _print_examined(examined: FormulaReport) -> None:
     lines = []
     if examined.reading:
         lines.append(f"read as: {examined.reading}")

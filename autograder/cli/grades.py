@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from autograder.app import name_list, open_course
+from autograder.app import join_names, open_course
 from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from autograder.app.classes import Standing
     from autograder.app.exporting import ExportOptions
-    from autograder.records import Graded, Note
+    from autograder.records import GradingResult, Note
 
 _OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and --title"
 
@@ -94,68 +94,75 @@ def _show_assignment(course: Path, name: str, *, as_csv: bool, json: bool) -> No
     from autograder.cli import report
 
     with report.ProgressBar("grades") as watch:
-        stand = classes.standings(open_course(course), name, watch=watch)
+        stand = classes.collect_standings(open_course(course), name, watch=watch)
     roll = stand.roll
     report.print_notes(roll.remarks)
-    rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]
+    rows = [(standing, _get_time_notes(roll.results[student])) for student, standing in stand.rows.items()]
     if json:
         plain = {
-            "students": [_plain(*row) for row in rows],
+            "students": [_to_plain(*row) for row in rows],
             "gone": list(roll.gone),
             "remarks": roll.remarks,
         }
         report.print_json({"assignment": name, **plain})
     elif as_csv:
-        sys.stdout.write(csv_text(rows))
+        sys.stdout.write(format_csv(rows))
     else:
-        report.console().print(_table(rows, name))
+        report.make_console().print(_make_table(rows, name))
 
 
 def _show_totals(course: Path, *, as_csv: bool, json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from autograder.app.totals import totals
+    from autograder.app.totals import compute_totals
     from autograder.cli import report
 
     with report.ProgressBar("grades") as watch:
-        found = totals(open_course(course), watch=watch)
-    report.print_notes(found.remarks)
+        course_totals = compute_totals(open_course(course), watch=watch)
+    report.print_notes(course_totals.remarks)
     if json:
         students = [
             {
-                **msgspec.to_builtins(one, builtin_types=(Decimal,)),
-                "points": one.points,
-                "possible": one.possible,
-                "final": one.final,
+                **msgspec.to_builtins(entry, builtin_types=(Decimal,)),
+                "points": entry.points,
+                "possible": entry.possible,
+                "final": entry.final,
             }
-            for one in found.rows
+            for entry in course_totals.rows
         ]
-        report.print_json({"students": students, "dropped": found.dropped, "remarks": found.remarks})
+        report.print_json(
+            {"students": students, "dropped": course_totals.dropped, "remarks": course_totals.remarks}
+        )
         return
-    names = ("student", *found.assignments, "points", "possible", "dropped", "state")
+    names = ("student", *course_totals.assignments, "points", "possible", "dropped", "state")
     rows = [
         (
-            one.student,
-            *(report.number(part.points) for part in one.parts),
-            report.number(one.points),
-            report.number(one.possible),
-            " ".join(part.assignment for part in one.parts if part.dropped),
-            "final" if one.final else "provisional",
+            entry.student,
+            *(report.format_number(part.points) for part in entry.parts),
+            report.format_number(entry.points),
+            report.format_number(entry.possible),
+            " ".join(part.assignment for part in entry.parts if part.dropped),
+            "final" if entry.final else "provisional",
         )
-        for one in found.rows
+        for entry in course_totals.rows
     ]
     if as_csv:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([names, *rows])
         sys.stdout.write(text.getvalue())
         return
-    table = Table(title=f"the best {len(found.assignments) - found.dropped} of {len(found.assignments)}")
+    table = Table(
+        title=(
+            f"the best {len(course_totals.assignments) - course_totals.dropped} of "
+            f"{len(course_totals.assignments)}"
+        )
+    )
     for column in names:
         table.add_column(column)
     for row in rows:
         table.add_row(*map(escape, row))
-    report.console().print(table)
+    report.make_console().print(table)
 
 
 def _write_grades(
@@ -182,18 +189,18 @@ def _write_grades(
             }
         )
     else:
-        report.say(f"{len(done.entered)} marks for {form}: {to}")
+        report.print_line(f"{len(done.entered)} marks for {form}: {to}")
         if options.feedback is not None:
-            report.say(f"feedback pages: {options.feedback}")
+            report.print_line(f"feedback pages: {options.feedback}")
     report.print_notes(done.remarks)
     if done.provisional:
-        told = "not final, and left out (--provisional takes them, too)"
-        report.print_notes([f"{told}: {name_list(done.provisional)}"])
+        notice = "not final, and left out (--provisional takes them, too)"
+        report.print_notes([f"{notice}: {join_names(done.provisional)}"])
     if done.provisional or done.missing:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
+def format_csv(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
     """Return a line per student: points of every question, points, bonus, total, grade, state and time."""
     questions = [question.id for question in rows[0][0].questions] if rows else []
     text = io.StringIO()
@@ -201,86 +208,101 @@ def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
     sums = ("points", "late", "bonus", "total", "open")
     facts = ("grade", "best_grade", "passed", "state", "time", "group")
     writer.writerow(("student", *questions, *sums, *facts))
-    for one, time in rows:
-        points = [_number(question.points) for question in one.questions]
-        points += [_number(value) for value in (one.points, one.late, one.bonus, one.total, one.pending)]
-        shown = (*_grades(one), _passed(one), _state(one), _told(time), one.group)
-        writer.writerow((one.student, *points, *shown))
+    for standing, time in rows:
+        points = [_format_number(question.points) for question in standing.questions]
+        points += [
+            _format_number(value)
+            for value in (standing.points, standing.late, standing.bonus, standing.total, standing.pending)
+        ]
+        shown = (
+            *_get_grade_range(standing),
+            _format_passed(standing),
+            _format_state(standing),
+            _join_notes(time),
+            standing.group,
+        )
+        writer.writerow((standing.student, *points, *shown))
     return text.getvalue()
 
 
-def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
-    worst, best = _grades(one)
+def _to_plain(standing: Standing, time: Sequence[Note]) -> dict[str, Any]:
+    worst, best = _get_grade_range(standing)
     return {
-        "student": one.student,
-        "questions": {question.id: question.points for question in one.questions},
-        "points": one.points,
-        "late": one.late,
-        "bonus": one.bonus,
-        "total": one.total,
-        "open": one.pending,
+        "student": standing.student,
+        "questions": {question.id: question.points for question in standing.questions},
+        "points": standing.points,
+        "late": standing.late,
+        "bonus": standing.bonus,
+        "total": standing.total,
+        "open": standing.pending,
         "grade": worst,
         "best_grade": best,
-        "passed": _passed(one),
-        "state": _state(one),
-        "time": _told(time),
-        "group": one.group,
+        "passed": _format_passed(standing),
+        "state": _format_state(standing),
+        "time": _join_notes(time),
+        "group": standing.group,
     }
 
 
-def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
+def _make_table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title)
     # Optional columns only appear if a student has a value: multiplying a list by False empties it.
-    timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
-    late = any(one.late for one, _ in rows)
+    timed, grouped = any(time for _, time in rows), any(standing.group for standing, _ in rows)
+    late = any(standing.late for standing, _ in rows)
     sums = ("points", *["late"] * late, "bonus", "total", "open")
-    known = ("student", *["group"] * grouped, *sums, "grade", "passed", "state", *["time"] * timed)
-    for name in known:
+    columns = ("student", *["group"] * grouped, *sums, "grade", "passed", "state", *["time"] * timed)
+    for name in columns:
         table.add_column(name, justify="right" if name in sums else "left")
-    for one, time in rows:
-        shown = (one.bonus, one.pending, -one.late)
-        extra, waiting, off = (_number(value) if value else "" for value in shown)
-        grade = " to ".join(dict.fromkeys(_grades(one)))
-        cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
+    for standing, time in rows:
+        shown = (standing.bonus, standing.pending, -standing.late)
+        extra, waiting, off = (_format_number(value) if value else "" for value in shown)
+        grade = " to ".join(dict.fromkeys(_get_grade_range(standing)))
+        cells = (
+            _format_number(standing.points),
+            *[off] * late,
+            extra,
+            _format_number(standing.total),
+            waiting,
+        )
         codes = [", ".join(note.code for note in time)] * timed
         # Brackets in names would be read as Rich's markup.
-        who = [escape(one.student), *[escape(one.group)] * grouped]
-        table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
+        who = [escape(standing.student), *[escape(standing.group)] * grouped]
+        table.add_row(*who, *cells, escape(grade), _format_passed(standing), _format_state(standing), *codes)
     return table
 
 
-def _time(graded: Graded) -> tuple[Note, ...]:
+def _get_time_notes(graded: GradingResult) -> tuple[Note, ...]:
     """Return the notes about the time of submission."""
     from autograder.app.classes import TIME
 
     return tuple(note for note in graded.score.notes if note.code in TIME)
 
 
-def _told(time: Sequence[Note]) -> str:
+def _join_notes(time: Sequence[Note]) -> str:
     return " ".join(note.text for note in time)
 
 
-def _grades(one: Standing) -> tuple[str, str]:
+def _get_grade_range(standing: Standing) -> tuple[str, str]:
     """Return the worst and the best possible grade; empty if there are no grades."""
-    return (one.worst.name if one.worst else "", one.best.name if one.best else "")
+    return (standing.worst.name if standing.worst else "", standing.best.name if standing.best else "")
 
 
-def _passed(one: Standing) -> str:
-    if one.scale is None:
+def _format_passed(standing: Standing) -> str:
+    if standing.scale is None:
         return ""
-    return "open" if one.passed is None else "yes" if one.passed else "no"
+    return "open" if standing.passed is None else "yes" if standing.passed else "no"
 
 
-def _state(one: Standing) -> str:
-    if one.outdated:
+def _format_state(standing: Standing) -> str:
+    if standing.outdated:
         return "provisional: grade again, the rubric has changed"
-    if one.untimely:
+    if standing.untimely:
         return "provisional: a person decides about the time"
-    return "final" if one.final else "provisional"
+    return "final" if standing.final else "provisional"
 
 
-def _number(value: Decimal) -> str:
+def _format_number(value: Decimal) -> str:
     return f"{value.normalize():f}"

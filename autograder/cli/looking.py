@@ -29,16 +29,16 @@ def statistics(
     from autograder.app import class_statistics as use_case
     from autograder.cli import report
 
-    place = open_course(course)
+    opened_course = open_course(course)
     with report.ProgressBar("statistics") as watch:
-        found = use_case.class_statistics(place, name, names=names, watch=watch)
-    report.print_notes(found.remarks)
-    page = use_case.write_page(place, found)
+        class_figures = use_case.compute_class_statistics(opened_course, name, names=names, watch=watch)
+    report.print_notes(class_figures.remarks)
+    page = use_case.write_page(opened_course, class_figures)
     if json:
-        report.print_json({**use_case.as_plain(found), "page": str(page)})
+        report.print_json({**use_case.as_plain(class_figures), "page": str(page)})
     else:
-        _show_statistics(found)
-        report.say(f"for staff: {page}")
+        _show_statistics(class_figures)
+        report.print_line(f"for staff: {page}")
 
 
 def similar(
@@ -59,20 +59,20 @@ def similar(
 
     place = open_course(course)
     with report.ProgressBar("similar") as watch:
-        found = use_case.similar(place, name, given=given or [], most=most, watch=watch)
-    page = use_case.write_page(place, found)
+        similar_class = use_case.find_similar(place, name, known_files=given or [], most=most, watch=watch)
+    page = use_case.write_page(place, similar_class)
     if json:
-        report.print_json({"assignment": name, **_plain(found), "page": str(page)})
+        report.print_json({"assignment": name, **_to_plain(similar_class), "page": str(page)})
     else:
-        report.console().print(_pairs_table(found))
-        report.say("a place to look, never a verdict: read both works")
-        report.say(f"for staff: {page}")
-    report.print_notes(found.remarks)
+        report.make_console().print(_make_pairs_table(similar_class))
+        report.print_line("a place to look, never a verdict: read both works")
+        report.print_line(f"for staff: {page}")
+    report.print_notes(similar_class.remarks)
 
 
-def _plain(found: SimilarClass) -> dict[str, object]:
+def _to_plain(similar_class: SimilarClass) -> dict[str, object]:
     return {
-        "works": len(found.works),
+        "works": len(similar_class.works),
         "pairs": [
             {
                 "students": pair.students,
@@ -88,66 +88,69 @@ def _plain(found: SimilarClass) -> dict[str, object]:
                 ],
                 "words": pair.words,
             }
-            for pair in found.pairs
+            for pair in similar_class.pairs
         ],
-        "remarks": found.remarks,
+        "remarks": similar_class.remarks,
     }
 
 
-def _pairs_table(found: SimilarClass) -> Table:
+def _make_pairs_table(similar_class: SimilarClass) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"{found.rubric.assignment.name}: works that are most alike")
+    table = Table(title=f"{similar_class.rubric.assignment.name}: works that are most alike")
     table.add_column("", justify="right")
     table.add_column("one")
     table.add_column("other")
     table.add_column("stands out", justify="right")
     table.add_column("same", justify="right")
     table.add_column("most in", max_width=40)
-    for place, pair in enumerate(found.pairs, 1):
+    for rank, pair in enumerate(similar_class.pairs, 1):
         parts = ", ".join(part.name for part in pair.parts[:3])
         shares = [f"{percent} %" for percent in pair.percents]
-        table.add_row(str(place), *map(escape, (*pair.students, *shares, parts)))
+        table.add_row(str(rank), *map(escape, (*pair.students, *shares, parts)))
     return table
 
 
-def _show_statistics(found: ClassStatistics) -> None:
+def _show_statistics(class_figures: ClassStatistics) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from autograder.app import class_statistics as use_case
     from autograder.cli import report
 
-    told = found.figures
-    table = Table(title=found.rubric.assignment.name, caption_justify="left")
+    figures = class_figures.figures
+    table = Table(title=class_figures.rubric.assignment.name, caption_justify="left")
     columns = ("mean", "possible", "difficulty", "discrimination", "alpha_without", "open")
     table.add_column("question")
     table.add_column("item")
     for column in columns:
         table.add_column(column.replace("_", " "), justify="right")
-    for row in use_case.rows(found):
+    for row in use_case.list_rows(class_figures):
         first = (row["question"], "") if row["part"] == "question" else ("", row["item"])
-        table.add_row(*map(escape, (*first, *(_short(row[column]) for column in columns))))
-    report.console().print(table)
-    spread = "" if told.deviation is None else f", standard deviation {told.deviation:.2f}"
+        table.add_row(*map(escape, (*first, *(_format_figure(row[column]) for column in columns))))
+    report.make_console().print(table)
+    spread = "" if figures.deviation is None else f", standard deviation {figures.deviation:.2f}"
     # Mean and median only count students whose answers are all marked.
-    if told.settled:
-        report.say(
-            f"{told.settled} of {told.students} students with every answer marked: mean "
-            f"{report.number(told.mean)}, median {report.number(told.median)}{spread}"
+    if figures.settled:
+        report.print_line(
+            f"{figures.settled} of {figures.students} students with every answer marked: mean "
+            f"{report.format_number(figures.mean)}, median {report.format_number(figures.median)}{spread}"
         )
     else:
-        report.say(f"{told.students} students, of none of whom every answer is marked: no mean, no median")
-    for parts, one in (("questions", told.by_question), ("items", told.by_item)):
-        if one is not None:
-            report.say(
-                f"Cronbach's alpha of {parts}: {one.alpha:.2f} ± {one.error:.2f} ({one.students} students); "
-                f"standard error of measurement {one.measurement:.2f} points"
+        report.print_line(
+            f"{figures.students} students, of none of whom every answer is marked: no mean, no median"
+        )
+    for parts, reliability in (("questions", figures.by_question), ("items", figures.by_item)):
+        if reliability is not None:
+            report.print_line(
+                f"Cronbach's alpha of {parts}: {reliability.alpha:.2f} ± {reliability.error:.2f} "
+                f"({reliability.students} students); "
+                f"standard error of measurement {reliability.measurement:.2f} points"
             )
 
 
-def _short(figure: str) -> str:
+def _format_figure(figure: str) -> str:
     """Shorten a figure to two decimals if it has more."""
     whole, sign, decimals = figure.partition(".")
     return f"{float(figure):.2f}" if sign and len(decimals) > 2 else whole + sign + decimals

@@ -48,7 +48,7 @@ def export_marks(
     with report.ProgressBar("mark export") as watch:
         sheet = sheets.export_sheet(open_course(course), name, to, choice, watch=watch)
     report.print_notes(sheet.remarks)
-    report.say(f"{to}: {len(sheet.rows)} rows; with points filled in: autograder mark import {to}")
+    report.print_line(f"{to}: {len(sheet.rows)} rows; with points filled in: autograder mark import {to}")
 
 
 def import_marks(
@@ -72,14 +72,14 @@ def import_marks(
                 "assignment": plan.assignment,
                 "errors": plan.errors,
                 "refused": done.refused,
-                "changes": [_plain(one) for one in changes],
+                "changes": [_to_plain(change) for change in changes],
                 "entered": not dry_run and not plan.errors,
             }
         )
     elif changes:
-        report.console().print(_table(changes, "would change" if dry_run else "entered"))
+        report.make_console().print(_make_table(changes, "would change" if dry_run else "entered"))
     elif not plan.errors:
-        report.say("nothing to enter")
+        report.print_line("nothing to enter")
     report.print_notes([*plan.errors, *done.refused])
     # A single bad row stops the import, so a sheet is never entered in part because of a typing error.
     if plan.errors:
@@ -89,7 +89,7 @@ def import_marks(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _plain(change: SheetChange) -> dict[str, object]:
+def _to_plain(change: SheetChange) -> dict[str, object]:
     return {
         "row": change.place,
         "who": change.who,
@@ -102,22 +102,28 @@ def _plain(change: SheetChange) -> dict[str, object]:
     }
 
 
-def _table(changes: Sequence[SheetChange], title: str) -> Table:
+def _make_table(changes: Sequence[SheetChange], title: str) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title)
     for column in ("row", "who", "cell", "answers", "before", "points", "comment", "flag"):
         table.add_column(column, justify="right" if column in {"answers", "before", "points"} else "left")
-    for one in changes:
-        before = " / ".join("none" if points is None else _number(points) for points in one.before)
-        points = "" if one.points is None else _number(one.points)
-        told = ["changed" if one else "" for one in (one.comment, one.flag)]
+    for change in changes:
+        before = " / ".join("none" if points is None else _format_number(points) for points in change.before)
+        points = "" if change.points is None else _format_number(change.points)
+        edited = ["changed" if change else "" for change in (change.comment, change.flag)]
         table.add_row(
-            one.place, escape(one.who), escape(one.cell), str(len(one.marks)), before, points, *told
+            change.place,
+            escape(change.who),
+            escape(change.cell),
+            str(len(change.marks)),
+            before,
+            points,
+            *edited,
         )
     return table
 
 
-def _number(points: Decimal) -> str:
+def _format_number(points: Decimal) -> str:
     return f"{points.normalize():f}"

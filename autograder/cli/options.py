@@ -39,13 +39,13 @@ HERE = Path()
 FULL = Isolation.NAMESPACES
 
 
-def check_language(language: str, known: Collection[str]) -> None:
+def check_language(language: str, available: Collection[str]) -> None:
     """Refuse a language that is not available. An empty text among `available` allows to omit the option.
 
     Raises:
         typer.BadParameter: it is not available.
     """
-    if language not in known:
+    if language not in available:
         raise typer.BadParameter(
-            f"--language: expected one of {', '.join(filter(None, known))}, got {language!r}"
+            f"--language: expected one of {', '.join(filter(None, available))}, got {language!r}"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.app import name_list, open_course, printable_name
+from autograder.app import escape_name, join_names, open_course
 from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption, NameArgument
 
 if TYPE_CHECKING:
@@ -58,72 +58,77 @@ def collect(
 
     options = collecting.CollectOptions(platform, worksheet, any_owner, dry_run)
     with report.ProgressBar("collect") as watch:
-        found = collecting.collect_submissions(open_course(course), name, sources, options, watch=watch)
+        collected = collecting.collect_submissions(open_course(course), name, sources, options, watch=watch)
     if json:
-        report.print_json({"assignment": name, **_plain(found)})
+        report.print_json({"assignment": name, **_to_plain(collected)})
     else:
-        if found.attempts:
-            report.console().print(_attempts_table(found.attempts, name))
+        if collected.attempts:
+            report.make_console().print(_make_attempts_table(collected.attempts, name))
         for state, meaning in _STATES.items():
-            if number := sum(one.state == state for one in found.attempts):
-                report.say(f"{number} {meaning}")
-        if found.absent:
-            report.say(f"on the class list, with nothing handed in: {name_list(found.absent)}")
+            if number := sum(attempt.state == state for attempt in collected.attempts):
+                report.print_line(f"{number} {meaning}")
+        if collected.absent:
+            report.print_line(f"on the class list, with nothing handed in: {join_names(collected.absent)}")
         if dry_run:
-            report.say("a trial: nothing was written")
-    report.print_notes(_notes(found))
-    if found.attention:
+            report.print_line("a trial: nothing was written")
+    report.print_notes(_list_notes(collected))
+    if collected.attention:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _plain(found: CollectReport) -> dict[str, object]:
+def _to_plain(collected: CollectReport) -> dict[str, object]:
     return {
         "attempts": [
             {
-                "student": one.student,
-                "source": one.source,
-                "called": one.label,
-                "state": one.state,
-                "files": one.files,
-                "handed_in": one.moment.isoformat() if one.moment else None,
-                "late": one.late,
-                "renamed": dict(one.renamed),
+                "student": entry.student,
+                "source": entry.source,
+                "called": entry.label,
+                "state": entry.state,
+                "files": entry.files,
+                "handed_in": entry.moment.isoformat() if entry.moment else None,
+                "late": entry.late,
+                "renamed": dict(entry.renamed),
             }
-            for one in found.attempts
+            for entry in collected.attempts
         ],
         "unmatched": [
-            {"source": one.source, "called": one.label, "files": one.files, "suggestion": one.suggestion}
-            for one in found.unmatched
+            {
+                "source": entry.source,
+                "called": entry.label,
+                "files": entry.files,
+                "suggestion": entry.suggestion,
+            }
+            for entry in collected.unmatched
         ],
-        "refused": {one.place: one.reason for one in found.refused},
-        "concerns": {one.place: one.reason for one in found.concerns},
-        "absent": found.absent,
-        "remarks": found.remarks,
+        "refused": {entry.place: entry.reason for entry in collected.refused},
+        "concerns": {entry.place: entry.reason for entry in collected.concerns},
+        "absent": collected.absent,
+        "remarks": collected.remarks,
     }
 
 
-def _notes(found: CollectReport) -> list[str]:
+def _list_notes(collected: CollectReport) -> list[str]:
     """Return what staff must know or correct."""
     notes = [
         # Labels come from archives and may contain control characters.
-        f"{one.source}: {printable_name(one.label)} is of nobody: {one.suggestion}; not collected "
-        f"({len(one.files)} files). State who it is in collect.toml, or correct roster.csv"
-        for one in found.unmatched
+        f"{entry.source}: {escape_name(entry.label)} is of nobody: {entry.suggestion}; not collected "
+        f"({len(entry.files)} files). State who it is in collect.toml, or correct roster.csv"
+        for entry in collected.unmatched
     ]
-    notes += [f"{one.place} was not taken: {one.reason}" for one in found.refused]
-    notes += [f"{one.place}: {one.reason}" for one in found.concerns]
+    notes += [f"{entry.place} was not taken: {entry.reason}" for entry in collected.refused]
+    notes += [f"{entry.place}: {entry.reason}" for entry in collected.concerns]
     notes += [
-        f"{one.student}: {printable_name(old)} was taken as {new}"
-        for one in found.attempts
-        for old, new in one.renamed
+        f"{entry.student}: {escape_name(old)} was taken as {new}"
+        for entry in collected.attempts
+        for old, new in entry.renamed
     ]
-    late = sorted({one.student for one in found.attempts if one.late})
+    late = sorted({entry.student for entry in collected.attempts if entry.late})
     if late:
-        notes.append(f"marked as late by the platform, which does not say when it was: {name_list(late)}")
-    return [*notes, *found.remarks]
+        notes.append(f"marked as late by the platform, which does not say when it was: {join_names(late)}")
+    return [*notes, *collected.remarks]
 
 
-def _attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
+def _make_attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
@@ -132,10 +137,16 @@ def _attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
     table = Table(title=title)
     for column in ("student", "called", "handed in", "files", "state"):
         table.add_column(column, justify="right" if column == "files" else "left")
-    for one in attempts[: report.MOST_ROWS]:
+    for attempt in attempts[: report.MOST_ROWS]:
         # Some platforms mark an attempt as late without its time.
-        when = f"{one.moment:%Y-%m-%d %H:%M:%S} UTC" if one.moment else "late" if one.late else ""
-        table.add_row(escape(one.student), escape(printable_name(one.label)), when, str(one.files), one.state)
+        when = f"{attempt.moment:%Y-%m-%d %H:%M:%S} UTC" if attempt.moment else "late" if attempt.late else ""
+        table.add_row(
+            escape(attempt.student),
+            escape(escape_name(attempt.label)),
+            when,
+            str(attempt.files),
+            attempt.state,
+        )
     if len(attempts) > report.MOST_ROWS:
         table.add_row("…", f"{len(attempts) - report.MOST_ROWS} more", "", "", "")
     return table
@@ -156,32 +167,32 @@ def roster(
     from autograder.app import rosters
     from autograder.cli import report
 
-    place = open_course(course)
-    done = rosters.import_roster(place, file, id_column=id_column, replace=replace, dry_run=dry_run)
+    opened_course = open_course(course)
+    done = rosters.import_roster(opened_course, file, id_column=id_column, replace=replace, dry_run=dry_run)
     if json:
-        report.print_json(_changes(done))
+        report.print_json(_to_plain_changes(done))
     else:
         change = done.change
-        report.say(f"ids are taken from the column {done.id_column!a}")
-        for what, students in (
-            ("new" if not dry_run else "would be new", [one.id for one in change.added]),
-            ("changed" if not dry_run else "would change", [one.id for _, one in change.changed]),
-            ("taken off" if replace else "not on this list, and kept", [one.id for one in change.absent]),
+        report.print_line(f"ids are taken from the column {done.id_column!a}")
+        for label, students in (
+            ("new" if not dry_run else "would be new", [entry.id for entry in change.added]),
+            ("changed" if not dry_run else "would change", [entry.id for _, entry in change.changed]),
+            ("taken off" if replace else "not on this list, and kept", [entry.id for entry in change.absent]),
         ):
             if students:
-                report.say(f"{what}: {name_list(students)} ({len(students)})")
+                report.print_line(f"{label}: {join_names(students)} ({len(students)})")
         if not change.added and not change.changed:
-            report.say("nobody is new, and nothing has changed")
-    report.print_notes([f"{file}: {one}; left out" for one in done.left_out])
+            report.print_line("nobody is new, and nothing has changed")
+    report.print_notes([f"{file}: {entry}; left out" for entry in done.left_out])
     if done.left_out:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _changes(done: RosterImport) -> dict[str, object]:
+def _to_plain_changes(done: RosterImport) -> dict[str, object]:
     return {
         "id_column": done.id_column,
-        "added": [one.id for one in done.change.added],
-        "changed": [one.id for _, one in done.change.changed],
-        "absent": [one.id for one in done.change.absent],
+        "added": [student.id for student in done.change.added],
+        "changed": [student.id for _, student in done.change.changed],
+        "absent": [student.id for student in done.change.absent],
         "left_out": done.left_out,
     }

@@ -54,9 +54,9 @@ def new(
 
     started = preparing.begin(course, name, [kind.strip() for kind in kinds.split(",") if kind.strip()])
     for path in started.files:
-        report.say(f"wrote {path}")
+        report.print_line(f"wrote {path}")
     elsewhere = "" if course == HERE else f" --course {shlex.quote(str(course))}"
-    report.say(f"Now prove its checks: autograder verify {name}{elsewhere}")
+    report.print_line(f"Now prove its checks: autograder verify {name}{elsewhere}")
 
 
 def generate(
@@ -84,30 +84,32 @@ def generate(
     from autograder.app import preparing
     from autograder.cli import report
 
-    place = open_course(course)
-    written = preparing.release(place, name, {"": None, "all": ""}.get(language, language))
+    opened_course = open_course(course)
+    written = preparing.release(opened_course, name, {"": None, "all": ""}.get(language, language))
     personal = None
-    if preparing.is_personal(place, name):
-        with report.at_isolation(isolation):
-            personal = preparing.hand_out(place, name, isolation=isolation, replace=replace)
-    kept = preparing.kept_back(place, name)
+    if preparing.is_personal(opened_course, name):
+        with report.warn_of_isolation(isolation):
+            personal = preparing.write_personal_releases(
+                opened_course, name, isolation=isolation, replace=replace
+            )
+    kept = preparing.list_kept_back(opened_course, name)
     if json:
-        found = {
+        result = {
             "written": [str(path) for path in written],
             "kept_back": [str(path) for path in kept],
         }
         if personal:
-            found["personal"] = [str(path) for path in personal.folders]
-        report.print_json({"assignment": name, **found})
+            result["personal"] = [str(path) for path in personal.folders]
+        report.print_json({"assignment": name, **result})
         return
     for path in written:
-        report.say(f"wrote {path}")
+        report.print_line(f"wrote {path}")
     for path in kept:
-        report.say(f"not given out: {path}")
+        report.print_line(f"not given out: {path}")
     if personal:
-        report.say(
+        report.print_line(
             f"wrote {personal.variants} variants for {len(personal.folders)} students below "
-            f"{place.root / 'personal'}"
+            f"{opened_course.root / 'personal'}"
         )
 
 
@@ -148,29 +150,29 @@ def verify(
     from autograder.cli import report, verdicts
 
     if explain:
-        _explain(course, name, explain, answer, isolation, values=values, json=json)
+        _explain_question(course, name, explain, answer, isolation, values=values, json=json)
     if answer or values:
         raise typer.BadParameter("--answer and --values need --explain QUESTION")
-    place = open_course(course)
-    names = (name,) if name else place.assignments()
+    opened_course = open_course(course)
+    names = (name,) if name else opened_course.list_assignments()
     if name or not names:
-        place.rubric(name)  # raises for an unknown name
+        opened_course.locate_rubric(name)  # raises for an unknown name
     done = []
-    with report.at_isolation(isolation):
-        for one in names:
-            with report.ProgressBar(one) as watch:
+    with report.warn_of_isolation(isolation):
+        for entry in names:
+            with report.ProgressBar(entry) as watch:
                 verified = preparing.build_and_verify(
-                    place, one, workers=workers, quick=quick, isolation=isolation, watch=watch
+                    opened_course, entry, workers=workers, quick=quick, isolation=isolation, watch=watch
                 )
             done.append(verified)
             if not json:
-                verdicts.show(verified)
+                verdicts.show_verdicts(verified)
     if json:
         report.print_json(verdicts.to_plain(done, isolation.value))
-    raise typer.Exit(EXIT_FINDINGS if any(one.findings for one in done) else 0)
+    raise typer.Exit(EXIT_FINDINGS if any(entry.findings for entry in done) else 0)
 
 
-def _explain(
+def _explain_question(
     course: Path,
     name: str,
     question: str,
@@ -184,11 +186,11 @@ def _explain(
     from autograder.app import preparing
     from autograder.cli import report
 
-    place = open_course(course)
-    place.rubric(name)  # raises for an unknown name
-    with report.at_isolation(isolation):
-        lines, is_right = preparing.explain(
-            place, name, question, answer=answer, show_values=values, isolation=isolation
+    opened_course = open_course(course)
+    opened_course.locate_rubric(name)  # raises for an unknown name
+    with report.warn_of_isolation(isolation):
+        lines, is_right = preparing.explain_checks(
+            opened_course, name, question, answer=answer, show_values=values, isolation=isolation
         )
     if json:
         report.print_json({"lines": lines, "as stated": is_right})
@@ -222,11 +224,11 @@ def print_(
     from autograder.app import preparing
     from autograder.cli import report
 
-    place = open_course(course)
+    opened_course = open_course(course)
     # Only drawing a student's variant runs code in a sandbox.
-    with report.at_isolation(isolation) if student else contextlib.nullcontext():
+    with report.warn_of_isolation(isolation) if student else contextlib.nullcontext():
         printed = preparing.print_paper(
-            place,
+            opened_course,
             name,
             language=language,
             solutions=solutions,
@@ -236,7 +238,7 @@ def print_(
             isolation=isolation,
         )
     if printed.problem:
-        told = f"No PDF was made: {printed.problem}. Open the page in Chromium or Chrome and print it."
-        typer.echo(told, err=True)
-    report.say(f"wrote {printed.path}")
+        notice = f"No PDF was made: {printed.problem}. Open the page in Chromium or Chrome and print it."
+        typer.echo(notice, err=True)
+    report.print_line(f"wrote {printed.path}")
     raise typer.Exit(EXIT_FINDINGS if printed.problem else 0)

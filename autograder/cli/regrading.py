@@ -55,8 +55,8 @@ def regrade(
     if dry_run and apply:
         raise typer.BadParameter("--dry-run and --apply exclude each other")
     choice = regrading.RegradeChoice(apply, published, reason)
-    with report.at_isolation(isolation), report.ProgressBar("regrading") as watch:
-        found = regrading.regrade(
+    with report.warn_of_isolation(isolation), report.ProgressBar("regrading") as watch:
+        result = regrading.regrade_class(
             open_course(course),
             name,
             student or [],
@@ -66,42 +66,44 @@ def regrade(
             watch=watch,
         )
     if page is not None:
-        regrade_report.write_page(found, page)
+        regrade_report.write_page(result, page)
     if json:
-        report.print_json(regrade_report.plain(found))
+        report.print_json(regrade_report.to_dict(result))
     else:
-        _show(found)
-    report.print_notes(found.remarks)
+        _show_regrade(result)
+    report.print_notes(result.remarks)
     report.print_notes(
-        f"{who} stays as it is, since our side failed: {why}" for who, why in found.failed.items()
+        f"{who} stays as it is, since our side failed: {why}" for who, why in result.failed.items()
     )
     # Marks that students have already seen need an explicit option and a reason.
-    if found.shown and not found.entry:
-        told = [f"{one.move.student} was shown {one.shown}" for one in found.shown]
-        report.print_notes([*told, "these marks move only with --apply --published --reason '…'"])
-    if found.failed:
+    if result.shown and not result.entry:
+        notes = [f"{entry.move.student} was shown {entry.shown}" for entry in result.shown]
+        report.print_notes([*notes, "these marks move only with --apply --published --reason '…'"])
+    if result.failed:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _show(found: Regrade) -> None:
+def _show_regrade(result: Regrade) -> None:
     from autograder.cli import report
 
-    for one in found.differences:
-        report.say(f"different now: {one}")
-    if found.moved:
-        report.console().print(_table(found))
-    report.say(
-        f"{found.total} students: {found.gain} gain, {found.lose} lose, nothing changes for {found.same}"
+    for difference in result.differences:
+        report.print_line(f"different now: {difference}")
+    if result.moved:
+        report.make_console().print(_make_table(result))
+    report.print_line(
+        f"{result.total} students: {result.gain} gain, {result.lose} lose, nothing changes for {result.same}"
     )
-    if found.entry:
-        report.say(
-            f"applied; entry {found.entry} of the log. New pages: autograder feedback {found.assignment}"
+    if result.entry:
+        report.print_line(
+            f"applied; entry {result.entry} of the log. New pages: autograder feedback {result.assignment}"
         )
     else:
-        report.say(f"nothing was changed; to let it count: autograder regrade {found.assignment} --apply")
+        report.print_line(
+            f"nothing was changed; to let it count: autograder regrade {result.assignment} --apply"
+        )
 
 
-def _table(found: Regrade) -> Table:
+def _make_table(result: Regrade) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
@@ -109,11 +111,11 @@ def _table(found: Regrade) -> Table:
     from autograder.cli import report
 
     table = Table(
-        title="who gains and loses" if found.entry else "who would gain and lose", caption_justify="left"
+        title="who gains and loses" if result.entry else "who would gain and lose", caption_justify="left"
     )
     for column in ("student", "total", "item", "before", "after", "why"):
         table.add_column(column, overflow="fold", max_width=_MOST_TOLD if column == "why" else None)
-    every = list(regrade_report.rows(found))
+    every = list(regrade_report.list_rows(result))
     last = ""
     for row in every[: report.MOST_ROWS]:
         # Name and total appear only in a student's first row.

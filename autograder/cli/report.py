@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app import Isolation, Listener, warning
+from autograder.app import Isolation, Listener, get_warning
 
 if TYPE_CHECKING:
     from autograder.app.classes import Outcome, PointsChange
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 
 
-def console() -> Console:
+def make_console() -> Console:
     """Return a console for standard output, wide enough for a table if it is not a terminal."""
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line to standard output without formatting."""
-    console().print(line, soft_wrap=True, markup=False)
+    make_console().print(line, soft_wrap=True, markup=False)
 
 
-def number(points: Decimal) -> str:
+def format_number(points: Decimal) -> str:
     """Format points without trailing zeros."""
     return f"{points.normalize():f}"
 
 
-def with_size(path: Path | str) -> str:
+def format_with_size(path: Path | str) -> str:
     """Return a file's path with its size, or only the name if it is not a file, such as a remote database."""
     try:
         return f"{path} ({Path(path).stat().st_size / 1e6:.1f} MB)"
@@ -61,26 +61,26 @@ def with_size(path: Path | str) -> str:
 
 def print_json(value: Any) -> None:
     """Print one JSON object on one line of standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_to_plain) + "\n")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     # JSON has no decimal numbers; all other unknown values become text.
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
 @contextlib.contextmanager
-def at_isolation(isolation: Isolation) -> Iterator[None]:
+def warn_of_isolation(isolation: Isolation) -> Iterator[None]:
     """Warn on standard error, before and after a run, if student code is not fully confined."""
-    _warn(warning(isolation))
+    _print_warning(get_warning(isolation))
     try:
         yield
     # Again at the end, because a long output may have scrolled the first warning away.
     finally:
-        _warn(warning(isolation))
+        _print_warning(get_warning(isolation))
 
 
-def _warn(text: str) -> None:
+def _print_warning(text: str) -> None:
     if text:
         panel = Panel(Text(text), title="weaker isolation", border_style="bold red", box=box.HEAVY)
         Console(stderr=True, width=None if sys.stderr.isatty() else 120, highlight=False).print(panel)
@@ -101,7 +101,7 @@ class ProgressBar(Listener):
         self._title = title
         self._bar: Progress | None = None
 
-    def progress(self, done: int, total: int) -> None:
+    def report_progress(self, done: int, total: int) -> None:
         """Show the bar from the first to the last step."""
         # Created late, so that a run without any step shows no bar.
         if self._bar is None and done < total:
@@ -132,7 +132,7 @@ class ProgressBar(Listener):
             self._bar.stop()
             self._bar = None
 
-    def tell(self, sentence: str) -> None:
+    def notify_staff(self, sentence: str) -> None:
         """Print a sentence on a separate line."""
         print_notes([sentence])
 
@@ -142,48 +142,48 @@ def print_notes(sentences: Iterable[str]) -> None:
     sys.stderr.writelines(f"autograder: {sentence}\n" for sentence in sentences)
 
 
-def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
+def make_grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
     """Return a row per student: points, points that need manual review, and remarks."""
     table = Table(title=title, caption_justify="left")
     for name, justify in (("student", "left"), ("points", "right"), ("waiting", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("remarks for staff", max_width=70)
-    for outcome in sorted(outcomes, key=lambda one: one.student)[:MOST_ROWS]:
+    for outcome in sorted(outcomes, key=lambda entry: entry.student)[:MOST_ROWS]:
         score = outcome.graded.score
         codes = [note.code for note in score.notes] + ["remark" for item in score.items if item.remark]
         remarks = "; ".join(dict.fromkeys(codes))
-        points = f"{number(score.points)} / {number(score.possible)}"
-        waiting = number(score.pending) if score.pending else ""
+        points = f"{format_number(score.points)} / {format_number(score.possible)}"
+        waiting = format_number(score.pending) if score.pending else ""
         table.add_row(escape(outcome.student), points, waiting, escape(remarks))
     if len(outcomes) > MOST_ROWS:
         table.caption = f"… and {len(outcomes) - MOST_ROWS} more"
     return table
 
 
-def changes_table(changes: Sequence[PointsChange]) -> Table:
+def make_changes_table(changes: Sequence[PointsChange]) -> Table:
     """Return the students with other automatic points than before, and the items that changed."""
     table = Table(title="other automatic points than before", caption_justify="left")
     for name, justify in (("student", "left"), ("before", "right"), ("now", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("items", max_width=70)
-    for one in changes[:MOST_ROWS]:
-        items = escape(", ".join(one.items))
-        table.add_row(escape(one.student), number(one.before), number(one.now), items)
+    for change in changes[:MOST_ROWS]:
+        items = escape(", ".join(change.items))
+        table.add_row(escape(change.student), format_number(change.before), format_number(change.now), items)
     if len(changes) > MOST_ROWS:
         table.caption = f"… and {len(changes) - MOST_ROWS} more"
     return table
 
 
-def summary_table(figures: dict[str, Any], title: str) -> Table:
+def make_summary_table(figures: dict[str, Any], title: str) -> Table:
     """Return a table of names and figures."""
     table = Table(title=title, show_header=False)
     for name, value in figures.items():
         text = "\n".join(value) if isinstance(value, list) else str(value)
-        table.add_row(name, escape(number(value) if isinstance(value, Decimal) else text))
+        table.add_row(name, escape(format_number(value) if isinstance(value, Decimal) else text))
     return table
 
 
-def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
+def make_profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
     """Return the time spent per step. Sandboxes and the whole run only have processor times."""
     table = Table(title="where the time went: milliseconds for each submission graded now")
     for column in ("step", "by the clock", "processor: user", "system"):
@@ -194,7 +194,7 @@ def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
     return table
 
 
-def layers_table(layers: Sequence[Layer]) -> Table:
+def make_layers_table(layers: Sequence[Layer]) -> Table:
     """Return the layers of confinement, with remedies for missing ones."""
     table = Table(title="sandbox")
     for name in ("layer", "", "found", "what to do"):

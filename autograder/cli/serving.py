@@ -58,31 +58,31 @@ def serve(
     from autograder.cli import report
     from autograder.web import logs, server
 
-    logs.begin()
+    logs.configure_logging()
     if demo:
-        _demo_course(course)
+        _make_demo_course(course)
     options = server.ServiceOptions(
         course, name, host, port, address, proxy, database_url, workers, isolation, processes
     )
     with server.Service(options) as service:
-        service.take_over()
+        service.import_course()
         if demo:
-            from autograder.web.trial import accounts
+            from autograder.web.trial import create_accounts
 
-            for line in accounts(service.slug):
-                report.say(line)
-        elif first := service.first_administrator():
-            report.say(f"The first administrator makes an account here, once: {first}")
-        service.run(lambda: report.say(f"Serving {course} at {service.address} (Ctrl-C ends it)"))
+            for line in create_accounts(service.slug):
+                report.print_line(line)
+        elif first := service.invite_administrator():
+            report.print_line(f"The first administrator makes an account here, once: {first}")
+        service.run(lambda: report.print_line(f"Serving {course} at {service.address} (Ctrl-C ends it)"))
 
 
-def _demo_course(course: Path) -> None:
+def _make_demo_course(course: Path) -> None:
     from autograder.app import demo_run
 
     # A restart keeps the course of the first start.
     if not (course / "rubrics").is_dir():
-        with demo_run.removed_on_failure(course, students=12, seed=1):
-            demo_run.make(course, students=12, seed=1)
+        with demo_run.remove_on_failure(course, students=12, seed=1):
+            demo_run.make_course(course, students=12, seed=1)
 
 
 def worker(
@@ -96,8 +96,8 @@ def worker(
     """Grade what students hand in, on this machine; it needs nothing but the database."""
     from autograder.web import logs, server
 
-    logs.begin()
-    server.work(database_url, workers, isolation, until_input_ends=until_input_ends)
+    logs.configure_logging()
+    server.run_worker(database_url, workers, isolation, until_input_ends=until_input_ends)
 
 
 def submit(
@@ -114,7 +114,7 @@ def submit(
     from autograder.cli import report
     from autograder.web import sending
 
-    report.say(sending.submit(files, to, key_file.expanduser(), receipt))
+    report.print_line(sending.submit_files(files, to, key_file.expanduser(), receipt))
 
 
 def backup(
@@ -135,11 +135,11 @@ def backup(
     from autograder.web import maintenance
 
     if as_course:
-        maintenance.export(folder, course, as_course, database_url)
-        report.say(f"wrote {folder}: a course folder for every other command")
+        maintenance.export_course(folder, course, as_course, database_url)
+        report.print_line(f"wrote {folder}: a course folder for every other command")
         return
-    maintenance.backup(folder, course, database_url)
-    report.say(f"wrote {folder}; it holds marks and keys: keep it where nobody else reads")
+    maintenance.create_backup(folder, course, database_url)
+    report.print_line(f"wrote {folder}; it holds marks and keys: keep it where nobody else reads")
 
 
 def restore(
@@ -151,5 +151,5 @@ def restore(
     from autograder.cli import report
     from autograder.web import maintenance
 
-    maintenance.restore(folder, course, database_url)
-    report.say(f"restored into {course}; run: autograder serve {course}")
+    maintenance.restore_backup(folder, course, database_url)
+    report.print_line(f"restored into {course}; run: autograder serve {course}")

@@ -40,27 +40,27 @@ def demo(
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
     from autograder.app import demo_run
 
-    with demo_run.removed_on_failure(folder, students=students, seed=seed):
-        is_exact = _demonstrate(folder, students, seed, workers, isolation, language, json=json)
+    with demo_run.remove_on_failure(folder, students=students, seed=seed):
+        is_exact = _run_demo(folder, students, seed, workers, isolation, language, json=json)
     raise typer.Exit(0 if is_exact else EXIT_FINDINGS)
 
 
-def _demonstrate(
+def _run_demo(
     folder: Path, students: int, seed: int, workers: int, isolation: Isolation, language: str, *, json: bool
 ) -> bool:
     """Create and grade the demo course; return whether every mark is as expected."""
     from autograder.app import demo_run, run_statistics
     from autograder.cli import report
 
-    place, classes = demo_run.make(folder, students=students, seed=seed)
-    console = report.console()
-    found, outcomes = {}, {}
+    opened_course, classes = demo_run.make_course(folder, students=students, seed=seed)
+    console = report.make_console()
+    figures, outcomes = {}, {}
     exact = True
-    with report.at_isolation(isolation):
+    with report.warn_of_isolation(isolation):
         for name, people in classes.items():
             with report.ProgressBar("grading") as grading, report.ProgressBar("feedback") as pages:
-                run = demo_run.run(
-                    place,
+                run = demo_run.run_demo(
+                    opened_course,
                     name,
                     people,
                     workers=workers,
@@ -71,20 +71,20 @@ def _demonstrate(
             outcomes[name] = run.graded.outcomes
             troubled = [print_page_problems(run.published.pages), print_faults(outcomes[name], name)]
             exact = exact and run.comparison.exact and not any(troubled)
-            found[name] = {
-                **run_statistics.run_statistics(outcomes[name], run.seconds),
+            figures[name] = {
+                **run_statistics.compute_run_statistics(outcomes[name], run.seconds),
                 "seconds for the feedback pages": round(run.seconds_for_pages, 2),
-                **run.comparison.figures(),
+                **run.comparison.to_figures(),
             }
             if not json:
                 title = f"{name}: {len(people)} invented students"
-                console.print(report.grading_table(outcomes[name], title))
-                console.print(report.summary_table(found[name], f"{name}, this run"))
+                console.print(report.make_grading_table(outcomes[name], title))
+                console.print(report.make_summary_table(figures[name], f"{name}, this run"))
         if json:
-            report.print_json({"course": str(place.root), "assignments": found})
+            report.print_json({"course": str(opened_course.root), "assignments": figures})
         else:
-            for line in demo_run.where_to_look(place, outcomes):
-                report.say(line)
+            for line in demo_run.list_first_files(opened_course, outcomes):
+                report.print_line(line)
     return exact
 
 
@@ -95,20 +95,20 @@ def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
     from autograder.app import inspection
     from autograder.cli import report
 
-    found = inspection.inspect_machine(course)
+    machine = inspection.inspect_machine(course)
     if json:
-        plain = msgspec.to_builtins(found)
+        plain = msgspec.to_builtins(machine)
         report.print_json(
             {
                 "healthy": plain["healthy"],
                 "layers": plain["layers"],
-                "self-test of the course": found.remembered,
+                "self-test of the course": machine.remembered,
             }
         )
     else:
-        report.console().print(report.layers_table(found.layers))
-        report.say(f"self-test of this course: {found.remembered}")
-    raise typer.Exit(0 if found.healthy else EXIT_NO_SANDBOX)
+        report.make_console().print(report.make_layers_table(machine.layers))
+        report.print_line(f"self-test of this course: {machine.remembered}")
+    raise typer.Exit(0 if machine.healthy else EXIT_NO_SANDBOX)
 
 
 def check(
@@ -132,16 +132,16 @@ def check(
     from autograder.app import inspection
 
     # Without the option, the release's language is used.
-    check_language(language, ("", *inspection.languages()))
+    check_language(language, ("", *inspection.list_languages()))
     looked = inspection.inspect_notebook(notebook, check_file, language)
     if json:
-        sys.stdout.write(encoder.dumps(_object(looked), ensure_ascii=False) + "\n")
+        sys.stdout.write(encoder.dumps(_to_plain(looked), ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(looked.text)
     raise typer.Exit(0 if looked.paper.is_complete else EXIT_FINDINGS)
 
 
-def _object(looked: NotebookInspection) -> dict[str, Any]:
+def _to_plain(looked: NotebookInspection) -> dict[str, Any]:
     paper = looked.paper
     return {
         "assignment": paper.assignment,

@@ -12,15 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.cli import report
-from autograder.records import Spent
+from autograder.records import ResourceUsage
 
 LOST, KEPT, OPEN, WRONG = "●", "·", "?", "!"
 LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {OPEN} manual review   {WRONG} not as it must be"
 
 
-def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
+def to_plain(done: Sequence[Verification], isolation: str) -> dict[str, Any]:
     """Return everything as plain data."""
     return {
         "isolation": isolation,
@@ -29,9 +29,9 @@ def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
     }
 
 
-def show(verified: Verified) -> None:
+def show_verdicts(verified: Verification) -> None:
     """Print the matrices of one assignment, then its findings."""
-    out = report.console()
+    out = report.make_console()
     if verified.matrices:
         out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
     for matrix in verified.matrices:
@@ -44,7 +44,7 @@ def show(verified: Verified) -> None:
         out.print(
             f"\nworth a look: {warning.place}: {warning.got}; {warning.remedy}", style="yellow", markup=False
         )
-    for line in _summary(verified):
+    for line in _format_summary(verified):
         out.print(line, markup=False)
 
 
@@ -55,14 +55,14 @@ def _show_matrix(out: Console, matrix: Matrix) -> None:
     if not matrix.rows:
         out.print(f"\n{matrix.question}: no trials", markup=False)
         return
-    out.print(f"\n{matrix.question}: {_counts(matrix)}", style="bold", markup=False)
+    out.print(f"\n{matrix.question}: {_format_counts(matrix)}", style="bold", markup=False)
     table = Table(box=None, show_header=True, pad_edge=False, padding=(0, 1), show_edge=False)
     for number in range(1, len(items) + 1):
         table.add_column(str(number), justify="right", no_wrap=True)
     names = "  ".join(f"{number} {item}" for number, item in enumerate(items, start=1))
     table.add_column(Text(names), overflow="fold")
-    for name, rows in _lines(matrix.rows):
-        table.add_row(*(_cell(rows, item) for item in items), escape(name))
+    for name, rows in _list_lines(matrix.rows):
+        table.add_row(*(_make_cell(rows, item) for item in items), escape(name))
     out.print(table)
 
 
@@ -90,33 +90,33 @@ def _show_survivors(out: Console, cell: MutatedCell) -> None:
     out.print(table)
 
 
-def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _list_lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Yield each trial as a line, but combine a family into one line if none of its trials has a finding."""
     families: dict[str, list[Row]] = {}
     for row in rows:
         if row.family and not row.findings:
             families.setdefault(row.family, []).append(row)
-    told: set[str] = set()
+    reported: set[str] = set()
     for row in rows:
         if row.family not in families or row.findings:
             yield row.name, [row]
-        elif row.family not in told:
-            told.add(row.family)
+        elif row.family not in reported:
+            reported.add(row.family)
             yield f"{row.family} ({len(families[row.family])})", families[row.family]
 
 
-def _cell(rows: Iterable[Row], item: str) -> Text:
-    found = list(rows)
+def _make_cell(rows: Iterable[Row], item: str) -> Text:
+    all_rows = list(rows)
     # The worst mark of a family is shown: wrong, then lost, then open, then kept.
-    if any(item in row.wrong for row in found):
+    if any(item in row.wrong for row in all_rows):
         return Text(WRONG, style="bold red")
-    lost = any(row.marks.get(item) is Mark.LOST for row in found)
-    if not lost and any(row.marks.get(item) is Mark.OPEN for row in found):
+    lost = any(row.marks.get(item) is Mark.LOST for row in all_rows)
+    if not lost and any(row.marks.get(item) is Mark.OPEN for row in all_rows):
         return Text(OPEN, style="yellow")
     return Text(LOST, style="green") if lost else Text(KEPT, style="dim")
 
 
-def _counts(matrix: Matrix) -> str:
+def _format_counts(matrix: Matrix) -> str:
     noticed = sum(not row.findings for row in matrix.mistakes)
     accepted = sum(not row.findings for row in matrix.alternatives)
     return (
@@ -135,14 +135,14 @@ def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
     out.print(table)
 
 
-def _summary(verified: Verified) -> Iterator[str]:
-    yield f"\nanswer key: {_used(verified.key)}"
+def _format_summary(verified: Verification) -> Iterator[str]:
+    yield f"\nanswer key: {_format_usage(verified.key)}"
     if verified.matrices:
-        yield f"most of all papers: {_used(verified.most)}"
+        yield f"most of all papers: {_format_usage(verified.most)}"
     if verified.possible:
         waiting = verified.possible - verified.automatic
-        manual = f"; {report.number(waiting)} need manual marking" if waiting else ""
-        decided = f"{report.number(verified.automatic)} of {report.number(verified.possible)}"
+        manual = f"; {report.format_number(waiting)} need manual marking" if waiting else ""
+        decided = f"{report.format_number(verified.automatic)} of {report.format_number(verified.possible)}"
         yield f"{verified.assignment}: {decided} points are decided automatically{manual}"
     trials = sum(len(matrix.rows) for matrix in verified.matrices)
     outcome = f"{len(verified.findings)} findings" if verified.findings else "all is as it must be"
@@ -152,7 +152,7 @@ def _summary(verified: Verified) -> Iterator[str]:
     )
 
 
-def _used(spent: Spent) -> str:
+def _format_usage(spent: ResourceUsage) -> str:
     return (
         f"{spent.submission_seconds:.2f} s in all, longest cell {spent.cell_seconds:.2f} s and call "
         f"{spent.call_seconds:.2f} s, {spent.processor_seconds:.2f} s of processor, {spent.memory_mb:.0f} MB"

@@ -18,7 +18,7 @@ from autograder import atomic
 from autograder.checking.reading import FOLDER, drop_planted
 from autograder.errors import CourseError
 from autograder.records import Message, Note, StudentGroup
-from autograder.timestamps import Timing, by_clock, format_moment, read_stamp
+from autograder.timestamps import Timing, format_moment, read_stamp, to_window_zone
 
 SECRET_BYTES = 32
 COUNTING_NOTES = frozenset({"attempt-unreadable", "attempt-chosen"})
@@ -34,7 +34,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]*[A-Za-z0-9_.-])?")
 """Names that can only be too long; they need no further checks."""
 
 
-class PassedOver(Struct, frozen=True):
+class SkippedAttempt(Struct, frozen=True):
     """An attempt that does not count because it cannot be read."""
 
     submitted_at: datetime | None
@@ -58,7 +58,7 @@ class Handin(Struct, frozen=True):
     own: Path | None = None
     """Folder of a member's individual notebooks, if a group does not share all
     (`NotebookFile.individual`)."""
-    passed_over: tuple[PassedOver, ...] = ()
+    passed_over: tuple[SkippedAttempt, ...] = ()
     """Attempts that would count instead if they could be read."""
     chosen: str = ""
     """Why staff chose this attempt; empty if the rules chose it."""
@@ -68,41 +68,41 @@ class Handin(Struct, frozen=True):
         """The student with this folder."""
         return self.by or self.student
 
-    def notes(self) -> tuple[Note, ...]:
+    def list_notes(self) -> tuple[Note, ...]:
         """Return remarks for staff about why this attempt counts; none if it is the usual one."""
-        found = []
-        for one in self.passed_over:
-            moment = f" of {self._told(one.submitted_at)}" if one.submitted_at else ""
-            text = f"The attempt{moment} cannot be read, so this one is graded: {one.reason}"
-            found.append(Note("attempt-unreadable", text))
+        notes = []
+        for attempt in self.passed_over:
+            moment = f" of {self._format_moment(attempt.submitted_at)}" if attempt.submitted_at else ""
+            text = f"The attempt{moment} cannot be read, so this one is graded: {attempt.reason}"
+            notes.append(Note("attempt-unreadable", text))
         if self.chosen:
-            found.append(Note("attempt-chosen", f"Staff chose this attempt: {self.chosen}"))
-        return tuple(found)
+            notes.append(Note("attempt-chosen", f"Staff chose this attempt: {self.chosen}"))
+        return tuple(notes)
 
-    def messages(self, language: str = "en") -> tuple[Message, ...]:
+    def list_messages(self, language: str = "en") -> tuple[Message, ...]:
         """Return messages for the student about why this attempt counts."""
-        found = []
-        for one in self.passed_over:
-            params = {"reason": one.reason}
-            if one.submitted_at:
-                params["moment"] = self._told(one.submitted_at, language)
-            found.append(
-                Message("attempt.unreadable-at" if one.submitted_at else "attempt.unreadable", params)
+        messages = []
+        for attempt in self.passed_over:
+            params = {"reason": attempt.reason}
+            if attempt.submitted_at:
+                params["moment"] = self._format_moment(attempt.submitted_at, language)
+            messages.append(
+                Message("attempt.unreadable-at" if attempt.submitted_at else "attempt.unreadable", params)
             )
         if self.chosen:
-            found.append(Message("attempt.chosen", {"reason": self.chosen}))
-        return tuple(found)
+            messages.append(Message("attempt.chosen", {"reason": self.chosen}))
+        return tuple(messages)
 
-    def _told(self, moment: datetime, language: str = "en") -> str:
+    def _format_moment(self, moment: datetime, language: str = "en") -> str:
         """Format a moment in the assignment's zone, or else in UTC."""
         moment = moment.replace(microsecond=0)
         if self.timing is None:
             return format_moment(moment.astimezone(UTC), "UTC", language)
         window = self.timing.window
-        return format_moment(by_clock(moment, window), window.zone, language)
+        return format_moment(to_window_zone(moment, window), window.zone, language)
 
     @classmethod
-    def at(cls, student: str, folder: Path) -> Handin:
+    def from_folder(cls, student: str, folder: Path) -> Handin:
         """Create a record for a folder, with the time of its timestamp.txt."""
         stamp = read_stamp(folder)
         return cls(student, folder, stamp.moment, stamp.fault)
@@ -114,14 +114,14 @@ class Course(Struct, frozen=True):
     root: Path
 
     @classmethod
-    def at(cls, root: Path) -> Course:
+    def from_folder(cls, root: Path) -> Course:
         """Open the course in a folder.
 
         Raises:
             CourseError: the folder has no assignments or no rubrics.
         """
         course = cls(root.resolve())
-        adopted = course.rubrics.is_dir() and any(map(course.has_source, course.assignments()))
+        adopted = course.rubrics.is_dir() and any(map(course.has_source, course.list_assignments()))
         # Adopted courses keep their sources elsewhere, so only rubrics/ is required.
         for folder in (course.rubrics,) if adopted else (course.sources, course.rubrics):
             if not folder.is_dir():
@@ -136,20 +136,23 @@ class Course(Struct, frozen=True):
         """Source notebooks, a folder per assignment."""
         return self.root / "assignments"
 
-    def source(self, assignment: str) -> Path:
+    def locate_source(self, assignment: str) -> Path:
         """Return the folder of one assignment's source notebooks.
 
         It is in assignments/, or in its place before adoption: nbgrader has it in source/, otter in a
         separate folder, which may be that of the course; there may be only the files that otter generated.
         """
-        places = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
-        own = (self.root / f"{assignment}.ipynb", self.root / "dist" / "student" / f"{assignment}.ipynb")
-        alone = (self.root,) if any(one.is_file() for one in own) else ()
-        return next((one for one in (*places, *alone) if one.is_dir()), places[0])
+        candidates = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
+        notebooks = (
+            self.root / f"{assignment}.ipynb",
+            self.root / "dist" / "student" / f"{assignment}.ipynb",
+        )
+        alone = (self.root,) if any(path.is_file() for path in notebooks) else ()
+        return next((path for path in (*candidates, *alone) if path.is_dir()), candidates[0])
 
     def has_source(self, assignment: str) -> bool:
         """Decide whether an assignment's sources exist; an adopted one may have only its release."""
-        return self.source(assignment).is_dir() or self.release(assignment).is_dir()
+        return self.locate_source(assignment).is_dir() or self.locate_release(assignment).is_dir()
 
     @property
     def rubrics(self) -> Path:
@@ -196,7 +199,7 @@ class Course(Struct, frozen=True):
         """The folder that only the grader may read, with the secret."""
         return self.root / PRIVATE
 
-    def rubric(self, assignment: str) -> Path:
+    def locate_rubric(self, assignment: str) -> Path:
         """Return the path of an assignment's rubric.
 
         Raises:
@@ -204,36 +207,36 @@ class Course(Struct, frozen=True):
         """
         path = self.rubrics / f"{assignment}.toml"
         if not path.is_file():
-            known = ", ".join(self.assignments()) or "none"
-            raise CourseError(f"{path}: there is no such rubric; known assignments: {known}")
+            names = ", ".join(self.list_assignments()) or "none"
+            raise CourseError(f"{path}: there is no such rubric; known assignments: {names}")
         return path
 
-    def assignments(self) -> tuple[str, ...]:
+    def list_assignments(self) -> tuple[str, ...]:
         """Return the names of all assignments: those of the rubrics."""
-        return tuple(sorted(found.stem for found in self.rubrics.glob("*.toml")))
+        return tuple(sorted(path.stem for path in self.rubrics.glob("*.toml")))
 
-    def release(self, assignment: str) -> Path:
+    def locate_release(self, assignment: str) -> Path:
         """Return the folder that students get."""
         return self.root / "release" / assignment
 
-    def personal(self, student: str, assignment: str) -> Path:
+    def locate_personal(self, student: str, assignment: str) -> Path:
         """Return the folder of one student's personal release, for assignments with variants."""
         return self.root / "personal" / student / assignment
 
-    def variants(self, assignment: str) -> Path:
+    def locate_variants(self, assignment: str) -> Path:
         """Return the folder with the record of variants that were given out; only the grader reads it."""
         return self.private / "variants" / assignment
 
-    def handed_out(self, assignment: str) -> bool:
+    def has_personal_releases(self, assignment: str) -> bool:
         """Decide whether the course contains personal notebooks of an assignment."""
         personal = self.root / "personal"
         return personal.is_dir() and any((folder / assignment).exists() for folder in personal.iterdir())
 
-    def feedback(self, student: str, assignment: str) -> Path:
+    def locate_feedback(self, student: str, assignment: str) -> Path:
         """Return the folder of one student's feedback page."""
         return self.root / "feedback" / student / assignment
 
-    def handins(self, assignment: str) -> list[Handin]:
+    def list_handins(self, assignment: str) -> list[Handin]:
         """Return every student's folder below submitted/, by name. Links are listed, not followed.
 
         Folders with names that cannot be a student's id are omitted; see `list_misnamed`.
@@ -241,47 +244,53 @@ class Course(Struct, frozen=True):
         Raises:
             CourseError: there is no folder of submissions.
         """
-        submitted, names = self._submitted()
-        folders = ((name, submitted.joinpath(name, assignment)) for name in names if not name_fault(name))
-        return [Handin.at(name, folder) for name, folder in folders if _is_there(folder)]
+        submitted, names = self._list_submitted()
+        folders = (
+            (name, submitted.joinpath(name, assignment)) for name in names if not find_name_fault(name)
+        )
+        return [Handin.from_folder(name, folder) for name, folder in folders if _is_there(folder)]
 
-    def keeps_earlier(self) -> bool:
+    def has_earlier_attempts(self) -> bool:
         """Decide whether staff kept any earlier attempts; most courses have none to search for."""
         return (self.root / "earlier").exists()
 
-    def earlier(self, student: str, assignment: str) -> list[Handin]:
+    def list_earlier_attempts(self, student: str, assignment: str) -> list[Handin]:
         """Return a student's attempts that staff kept below earlier/, a folder for each, by name."""
-        kept = self.root / "earlier" / student / assignment
-        if not kept.is_dir() or kept.is_symlink():
+        folder_of_attempts = self.root / "earlier" / student / assignment
+        if not folder_of_attempts.is_dir() or folder_of_attempts.is_symlink():
             return []
-        return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if is_folder(folder)]
+        return [
+            Handin.from_folder(student, folder)
+            for folder in sorted(folder_of_attempts.iterdir())
+            if is_folder(folder)
+        ]
 
-    def misnamed(self, assignment: str) -> dict[str, str]:
+    def list_misnamed(self, assignment: str) -> dict[str, str]:
         """Return folders below submitted/ that are not graded because of their name: name in ASCII → fault.
 
         Raises:
             CourseError: there is no folder of submissions.
         """
-        submitted, names = self._submitted()
-        found = {name: fault for name in names if (fault := name_fault(name))}
+        submitted, names = self._list_submitted()
+        faults = {name: fault for name in names if (fault := find_name_fault(name))}
         return {
-            ascii(name): fault for name, fault in found.items() if _is_there(submitted / name / assignment)
+            ascii(name): fault for name, fault in faults.items() if _is_there(submitted / name / assignment)
         }
 
-    def _submitted(self) -> tuple[Path, list[str]]:
+    def _list_submitted(self) -> tuple[Path, list[str]]:
         """Return the folder of submissions, and the names of the folders in it."""
         submitted = self.root / "submitted"
         if not submitted.is_dir():
             raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
-        return submitted, _folder_names(submitted)
+        return submitted, _list_folder_names(submitted)
 
-    def students(self) -> frozenset[str]:
+    def list_students(self) -> frozenset[str]:
         """Return all students with a submission in any assignment."""
         submitted = self.root / "submitted"
-        names = _folder_names(submitted) if submitted.is_dir() else ()
-        return frozenset(name for name in names if not name_fault(name))
+        names = _list_folder_names(submitted) if submitted.is_dir() else ()
+        return frozenset(name for name in names if not find_name_fault(name))
 
-    def secret(self) -> bytes:
+    def load_secret(self) -> bytes:
         """Return the course secret; it is created at the first use, readable by its owner alone.
 
         It is written atomically. An empty file, which an older grader left when it was killed, is filled if
@@ -294,15 +303,15 @@ class Course(Struct, frozen=True):
         if not path.exists() or not path.stat().st_size:
             self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
             # The lock keeps two processes from drawing two secrets, one of which would be lost.
-            with atomic.alone(self.private):  # another process may be creating it
-                if not path.exists() or self._never_had_a_secret():
-                    atomic.write(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
+            with atomic.lock_folder(self.private):  # another process may be creating it
+                if not path.exists() or self._can_create_secret():
+                    atomic.write_bytes(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
         # Whoever reads the secret can compute all hidden inputs.
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise CourseError(f"{path}: readable for others (mode {mode:04o}); run: chmod 600 {path}")
         try:
-            secret = atomic.read(path)
+            secret = atomic.read_bytes(path)
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
         # A truncated secret would silently change all hidden inputs and variants.
@@ -313,23 +322,23 @@ class Course(Struct, frozen=True):
             )
         return secret
 
-    def _never_had_a_secret(self) -> bool:
+    def _can_create_secret(self) -> bool:
         """Decide whether the secret is empty and nothing in the course depends on an earlier one.
 
         Hidden inputs, variants and marks follow from the secret and would differ with another one.
         """
-        beside = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
-        made_with_one = (self.gradebook, self.root / "personal", self.root / "autograded")
+        names = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
+        dependent_paths = (self.gradebook, self.root / "personal", self.root / "autograded")
         empty = not (self.private / "secret").stat().st_size
-        return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
+        return empty and names == {"secret"} and not any(path.exists() for path in dependent_paths)
 
-    def reference_digest(self) -> str:
+    def hash_reference(self) -> str:
         """Return the SHA-256 over the reference solutions, so that results follow their changes.
 
         Planted answers for ``autograder verify`` are left out: renaming one must not cause regrading.
         """
         digest = hashlib.sha256()
-        for path in self._modules():
+        for path in self._list_modules():
             data = path.read_bytes()
             if path.parent == self.reference / FOLDER:
                 # latin-1 maps every byte to a character and back, so invalid UTF-8 is preserved.
@@ -338,11 +347,11 @@ class Course(Struct, frozen=True):
             digest.update(hashlib.sha256(data).digest())
         return digest.hexdigest()
 
-    def _modules(self) -> Iterator[Path]:
+    def _list_modules(self) -> Iterator[Path]:
         return (path for path in sorted(self.reference.rglob("*.py")) if path.is_file())
 
 
-def name_fault(name: str) -> str:
+def find_name_fault(name: str) -> str:
     """Return why a name cannot be a student's id; empty if it can.
 
     An id names folders, is shown in tables and pages, and is exported to spreadsheets by nbgrader without
@@ -369,7 +378,7 @@ def name_fault(name: str) -> str:
     return "it begins or ends with a space" if name != name.strip() else ""
 
 
-def _folder_names(above: Path) -> list[str]:
+def _list_folder_names(above: Path) -> list[str]:
     """Return the names of the folders in a folder, sorted, without links."""
     # scandir gives the type of most entries without a stat call for each, which matters for large classes.
     with os.scandir(above) as entries:

@@ -19,9 +19,9 @@ from typing import IO
 
 from msgspec import Struct
 
-from autograder.course import name_fault
+from autograder.course import find_name_fault
 from autograder.errors import SourceError
-from autograder.tables import printable_name
+from autograder.tables import escape_name
 
 MOST_FILE = 256 << 20
 """Bytes of one file, unpacked."""
@@ -73,10 +73,10 @@ class PackedFile(Struct, frozen=True, eq=False):
             SourceError: it is longer than ``most`` bytes, or damaged.
         """
         if self.size > most:
-            raise SourceError(f"{printable_name(self.path)}: {self.size:,} bytes; at most {most:,} are read")
-        return b"".join(self.chunks())
+            raise SourceError(f"{escape_name(self.path)}: {self.size:,} bytes; at most {most:,} are read")
+        return b"".join(self.read_chunks())
 
-    def chunks(self) -> Iterator[bytes]:
+    def read_chunks(self) -> Iterator[bytes]:
         """Yield the content in chunks.
 
         Raises:
@@ -105,39 +105,39 @@ class SourceFiles(Struct, frozen=True, eq=False):
     refused: tuple[RefusedFile, ...]
 
 
-def refused(path: str, reason: str) -> RefusedFile:
+def refuse_file(path: str, reason: str) -> RefusedFile:
     """Create the record of a refused file."""
-    return RefusedFile(printable_name(path), reason)
+    return RefusedFile(escape_name(path), reason)
 
 
 @contextlib.contextmanager
-def listed(place: Path) -> Iterator[SourceFiles]:
+def open_source(path: Path) -> Iterator[SourceFiles]:
     """List the files in a folder, or in a zip archive, which stays open meanwhile.
 
     Raises:
         SourceError: there is nothing of this name, or it is neither.
     """
-    if place.is_dir():
-        yield _folder(place)
+    if path.is_dir():
+        yield _list_folder(path)
         return
     try:
-        with place.open("rb") as file, _archive(file, str(place)) as archive:
-            yield zip_listing(archive)
+        with path.open("rb") as file, _open_zip(file, str(path)) as archive:
+            yield list_archive(archive)
     except OSError as error:
-        raise SourceError(f"{place}: cannot be read: {error.strerror or error}") from error
+        raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
-def unpacked(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
+def open_archive(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
     """List the files in an archive that a student submitted.
 
     Raises:
         SourceError: it is no archive.
     """
     if _has_too_many_members(file):
-        raise SourceError(f"{printable_name(name)}: it has more than {MOST_FILES:,} files")
-    with _archive(file, name) as archive:
-        yield zip_listing(archive)
+        raise SourceError(f"{escape_name(name)}: it has more than {MOST_FILES:,} files")
+    with _open_zip(file, name) as archive:
+        yield list_archive(archive)
 
 
 def _has_too_many_members(file: IO[bytes]) -> bool:
@@ -148,41 +148,41 @@ def _has_too_many_members(file: IO[bytes]) -> bool:
     """
     # Counts may be too high, as file contents can hold the signature; an honest archive is far from the
     # limit.
-    number, rest = 0, b""
+    number, tail = 0, b""
     file.seek(0)
     while part := file.read(_CHUNK):
-        part = rest + part
+        part = tail + part
         number += part.count(_MEMBER)
-        rest = part[1 - len(_MEMBER) :]  # shorter than a signature, so none is counted twice
+        tail = part[1 - len(_MEMBER) :]  # shorter than a signature, so none is counted twice
     file.seek(0)
     return number > MOST_FILES
 
 
-def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
+def _open_zip(file: IO[bytes], name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise SourceError(f"{printable_name(name)}: not a zip archive that can be read ({error})") from error
+        raise SourceError(f"{escape_name(name)}: not a zip archive that can be read ({error})") from error
 
 
-def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
+def list_archive(archive: zipfile.ZipFile) -> SourceFiles:
     """List the files of an archive; encrypted files, links, bombs and invalid paths are refused."""
     entries, faults, total, names = [], [], 0, set[str]()
     infos = archive.infolist()
     for number, info in enumerate(infos):
-        path = _name(info)
+        path = _decode_name(info)
         # The rest is reported in one line; a line for each would flood the report.
         if number >= MOST_ENTRIES:
-            faults.append(refused(path, f"{len(infos) - number:,} files from here on are too many"))
+            faults.append(refuse_file(path, f"{len(infos) - number:,} files from here on are too many"))
             break
         if "\0" not in info.orig_filename and (path.endswith("/") or is_leftover(path)):
             continue
-        fault = place_fault(path, info.orig_filename) or _zip_fault(info, total)
+        fault = find_location_fault(path, info.orig_filename) or _find_member_fault(info, total)
         # Programs disagree on which of two entries with one name counts.
         if not fault and path in names:
             fault = "its name stands twice in the archive"
         if fault:
-            faults.append(refused(path, fault))
+            faults.append(refuse_file(path, fault))
             continue
         total += info.file_size
         names.add(path)
@@ -190,7 +190,7 @@ def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
     return SourceFiles(tuple(entries), tuple(faults))
 
 
-def _name(info: zipfile.ZipInfo) -> str:
+def _decode_name(info: zipfile.ZipInfo) -> str:
     """Return the intended name: some programs write UTF-8 without setting the flag for it."""
     if info.flag_bits & _UTF8:
         return info.filename
@@ -200,7 +200,7 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.filename
 
 
-def _zip_fault(info: zipfile.ZipInfo, total: int) -> str:
+def _find_member_fault(info: zipfile.ZipInfo, total: int) -> str:
     # The upper 16 bits are the Unix mode; it is 0 in archives from other systems.
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
@@ -210,43 +210,49 @@ def _zip_fault(info: zipfile.ZipInfo, total: int) -> str:
     if info.flag_bits & _ENCRYPTED:
         return "it is encrypted; ask for an archive without a password"
     if info.file_size > RATIO_FROM and info.file_size > MOST_RATIO * max(1, info.compress_size):
-        told = f"{info.compress_size:,} bytes would become {info.file_size:,}"
-        return f"{told}; at most {MOST_RATIO} times as many are unpacked"
-    return size_fault(info.file_size, total, MOST_SOURCE)
+        growth = f"{info.compress_size:,} bytes would become {info.file_size:,}"
+        return f"{growth}; at most {MOST_RATIO} times as many are unpacked"
+    return find_size_fault(info.file_size, total, MOST_SOURCE)
 
 
-def size_fault(size: int, total: int, most: int) -> str:
+def find_size_fault(size: int, total: int, most: int) -> str:
     """Return why a file is too large, given the total of the files before it; empty if it is not."""
     if size > MOST_FILE:
         return f"{size:,} bytes; at most {MOST_FILE:,} are taken"
     return f"with it there would be more than {most:,} bytes altogether" if total + size > most else ""
 
 
-def _folder(root: Path) -> SourceFiles:
+def _list_folder(root: Path) -> SourceFiles:
     """List the files of a folder; no link is followed."""
     entries: list[PackedFile] = []
     faults: list[RefusedFile] = []
     total = 0
-    for path, entry in _walk(root, "", faults):
+    for path, entry in _walk_folder(root, "", faults):
         if len(entries) + len(faults) >= MOST_ENTRIES:
-            faults.append(refused(path, "from here on there are too many files"))
+            faults.append(refuse_file(path, "from here on there are too many files"))
             break
         status = entry.stat(follow_symlinks=False)
-        fault = place_fault(path) or _file_fault(status) or size_fault(status.st_size, total, MOST_SOURCE)
+        fault = (
+            find_location_fault(path)
+            or _find_entry_fault(status)
+            or find_size_fault(status.st_size, total, MOST_SOURCE)
+        )
         if fault:
-            faults.append(refused(path, fault))
+            faults.append(refuse_file(path, fault))
             continue
         total += status.st_size
-        entries.append(PackedFile(path, status.st_size, partial(_opened, entry.path), status.st_uid))
+        entries.append(PackedFile(path, status.st_size, partial(_open_unchanged, entry.path), status.st_uid))
     return SourceFiles(tuple(entries), tuple(faults))
 
 
-def _walk(folder: Path, above: str, faults: list[RefusedFile]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _walk_folder(
+    folder: Path, above: str, faults: list[RefusedFile]
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
     try:
-        with os.scandir(folder) as found:
-            inside = sorted(found, key=lambda entry: entry.name)
+        with os.scandir(folder) as scanned:
+            inside = sorted(scanned, key=lambda entry: entry.name)
     except OSError as error:
-        faults.append(refused(above or str(folder), f"the folder cannot be read: {error.strerror}"))
+        faults.append(refuse_file(above or str(folder), f"the folder cannot be read: {error.strerror}"))
         return
     for entry in inside:
         path = f"{above}{entry.name}"
@@ -254,14 +260,14 @@ def _walk(folder: Path, above: str, faults: list[RefusedFile]) -> Iterator[tuple
             continue
         if entry.is_dir(follow_symlinks=False):
             if len(path) > MOST_PATH:  # each level is a generator; bounds the recursion
-                faults.append(refused(path, place_fault(path)))
+                faults.append(refuse_file(path, find_location_fault(path)))
                 continue
-            yield from _walk(Path(entry.path), f"{path}/", faults)
+            yield from _walk_folder(Path(entry.path), f"{path}/", faults)
         else:
             yield path, entry
 
 
-def _file_fault(status: os.stat_result) -> str:
+def _find_entry_fault(status: os.stat_result) -> str:
     if stat.S_ISLNK(status.st_mode):
         return "it is a link"
     if not stat.S_ISREG(status.st_mode):
@@ -270,13 +276,13 @@ def _file_fault(status: os.stat_result) -> str:
     return f"it has {status.st_nlink} names on this disk" if status.st_nlink > 1 else ""
 
 
-def _opened(path: str) -> IO[bytes]:
+def _open_unchanged(path: str) -> IO[bytes]:
     """Open a file that is still as listed: no link, and no second hard link."""
     # The student may replace the file between listing and reading (a race), so check the open file.
-    wanted = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     # O_NONBLOCK: opening a pipe without a writer would block for ever.
-    file = os.fdopen(os.open(path, wanted | getattr(os, "O_BINARY", 0)), "rb")
-    if fault := _file_fault(os.fstat(file.fileno())):
+    file = os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")
+    if fault := _find_entry_fault(os.fstat(file.fileno())):
         file.close()
         raise ValueError(fault)
     return file
@@ -287,7 +293,7 @@ def is_leftover(path: str) -> bool:
     return not _LEFTOVERS.isdisjoint(path.split("/")) or path.rpartition("/")[2].startswith("._")
 
 
-def place_fault(path: str, as_stored: str = "") -> str:
+def find_location_fault(path: str, as_stored: str = "") -> str:
     """Return why a path in an archive is not allowed; empty if it is.
 
     Args:
@@ -310,7 +316,7 @@ def place_fault(path: str, as_stored: str = "") -> str:
     )
 
 
-def file_fault(path: str) -> str:
+def find_file_name_fault(path: str) -> str:
     """Return why a student's file cannot have this name; empty if it can.
 
     Args:
@@ -319,7 +325,7 @@ def file_fault(path: str) -> str:
     for name in path.split("/"):
         if len(name.encode("utf-8", "surrogatepass")) > MOST_NAME:
             return f"a name has more than {MOST_NAME} bytes"
-        if fault := name_fault(name):
+        if fault := find_name_fault(name):
             return fault
         # Windows reserves these names, and staff may open submissions there.
         if _DEVICES.fullmatch(name):

@@ -16,12 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.course import Course, Handin, PassedOver, groups, schedule
+from autograder.course import Course, Handin, SkippedAttempt, groups, schedule
 from autograder.course.schedule import Schedule
-from autograder.course.submission_folder import Readability, is_absent, read_folder, readability
+from autograder.course.submission_folder import Readability, determine_readability, is_absent, read_folder
 from autograder.records import StudentGroup
 from autograder.rubric import Rubric
-from autograder.variants.drawing import canonical_id
+from autograder.variants.drawing import normalise_id
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -49,14 +49,14 @@ class AttemptFacts(Struct, frozen=True):
 _NOTHING_KNOWN = AttemptFacts()
 
 
-class HeldParts(Struct, frozen=True):
+class PartFilters(Struct, frozen=True):
     """Which attempts contain shared or individual notebooks, if members of a group submit some of each."""
 
     together: Callable[[Handin], bool]
     alone: Callable[[Handin], bool]
 
 
-class Counting(Struct, frozen=True):
+class CountingAttempts(Struct, frozen=True):
     """The attempts that count in one assignment."""
 
     handins: tuple[Handin, ...]
@@ -65,7 +65,7 @@ class Counting(Struct, frozen=True):
     groups: tuple[StudentGroup, ...] = ()
 
 
-def everybody(course: Course, rubric: Rubric) -> Counting:
+def find_counting_attempts(course: Course, rubric: Rubric) -> CountingAttempts:
     """Return the attempts that count in an assignment.
 
     Raises:
@@ -73,78 +73,82 @@ def everybody(course: Course, rubric: Rubric) -> Counting:
         RubricError: the rubric of an assignment that uses slip days before this one is not valid.
     """
     now, name = datetime.now(UTC), rubric.assignment.name
-    times = schedule.load(course, rubric)
-    left: dict[str, int] = {}
+    times = schedule.load_schedule(course, rubric)
+    slip_days_left: dict[str, int] = {}
     if times and times.common.terms.slip:
         # Slip days are used in a fixed order, so the assignments before this one are evaluated first.
-        for earlier in schedule.slip_order(course, name):
-            other = rubrics.load(course.rubric(earlier))
-            for one in _of_folder(course, other, schedule.load(course, other), left, now):
-                if one.timing and one.timing.slip:
-                    left[canonical_id(one.student)] = one.timing.slip.left
-    handins = _of_folder(course, rubric, times, left, now)
-    return Counting(tuple(handins), times, groups.load(course, name))
+        for earlier in schedule.list_slip_order(course, name):
+            earlier_rubric = rubrics.load_rubric(course.locate_rubric(earlier))
+            for handin in _select_from_folder(
+                course, earlier_rubric, schedule.load_schedule(course, earlier_rubric), slip_days_left, now
+            ):
+                if handin.timing and handin.timing.slip:
+                    slip_days_left[normalise_id(handin.student)] = handin.timing.slip.left
+    handins = _select_from_folder(course, rubric, times, slip_days_left, now)
+    return CountingAttempts(tuple(handins), times, groups.load_groups(course, name))
 
 
-def _of_folder(
-    course: Course, rubric: Rubric, times: Schedule | None, left: Mapping[str, int], now: datetime
+def _select_from_folder(
+    course: Course, rubric: Rubric, times: Schedule | None, slip_days_left: Mapping[str, int], now: datetime
 ) -> list[Handin]:
     name = rubric.assignment.name
-    kept = course.keeps_earlier()
+    has_earlier = course.has_earlier_attempts()
     attempts = {
-        one.student: [one, *(course.earlier(one.student, name) if kept else ())]
-        for one in course.handins(name)
+        handin.student: [handin, *(course.list_earlier_attempts(handin.student, name) if has_earlier else ())]
+        for handin in course.list_handins(name)
     }
     parts = None
     if rubric.assignment.individual:
-        parts = HeldParts(
-            partial(_holds_any, rubric, part_files(rubric, alone=False)),
-            partial(_holds_any, rubric, part_files(rubric, alone=True)),
+        parts = PartFilters(
+            partial(_has_any, rubric, list_part_files(rubric, alone=False)),
+            partial(_has_any, rubric, list_part_files(rubric, alone=True)),
         )
-    facts = AttemptFacts(_readability(rubric))
-    return settled(attempts, times, groups.load(course, name), left, now, facts=facts, parts=parts)
+    facts = AttemptFacts(_make_readability(rubric))
+    return select_attempts(
+        attempts, times, groups.load_groups(course, name), slip_days_left, now, facts=facts, parts=parts
+    )
 
 
-def _readability(rubric: Rubric) -> Callable[[Handin, Part], Readability]:
+def _make_readability(rubric: Rubric) -> Callable[[Handin, Part], Readability]:
     """Return a function that reads each folder once, and only if it is needed."""
-    names = notebooks_of(rubric, "all")
+    names = list_part_notebooks(rubric, "all")
 
     @cache
-    def of_folder(folder: Path) -> Readability:
-        return readability(read_folder(folder, rubric, only_notebooks=True).contents, names)
+    def read_readability(folder: Path) -> Readability:
+        return determine_readability(read_folder(folder, rubric, only_notebooks=True).contents, names)
 
-    return lambda attempt, part: of_folder(attempt.folder).restricted(notebooks_of(rubric, part))
+    return lambda attempt, part: read_readability(attempt.folder).restrict(list_part_notebooks(rubric, part))
 
 
-def notebooks_of(rubric: Rubric, part: Part) -> list[str]:
+def list_part_notebooks(rubric: Rubric, part: Part) -> list[str]:
     """Return the names of the notebooks of a part."""
-    wanted = {"all": (True, False), "together": (False,), "alone": (True,)}[part]
-    return [one.name for one in rubric.assignment.notebooks if one.individual in wanted]
+    kinds = {"all": (True, False), "together": (False,), "alone": (True,)}[part]
+    return [notebook.name for notebook in rubric.assignment.notebooks if notebook.individual in kinds]
 
 
-def part_files(rubric: Rubric, *, alone: bool) -> list[str]:
+def list_part_files(rubric: Rubric, *, alone: bool) -> list[str]:
     """Return the paths of the files that a group submits together, or that each member submits alone."""
-    found: dict[bool, list[str]] = {True: [], False: []}
-    for one in rubric.assignment.notebooks:
-        found[one.individual] += [f"{one.name}.ipynb", *one.own]
-    return [path for path in found[alone] if path not in found[not alone]]
+    paths: dict[bool, list[str]] = {True: [], False: []}
+    for notebook in rubric.assignment.notebooks:
+        paths[notebook.individual] += [f"{notebook.name}.ipynb", *notebook.own]
+    return [path for path in paths[alone] if path not in paths[not alone]]
 
 
-def _holds_any(rubric: Rubric, paths: Sequence[str], attempt: Handin) -> bool:
+def _has_any(rubric: Rubric, paths: Sequence[str], attempt: Handin) -> bool:
     """Decide whether one of these files was submitted, under whatever name and whether readable or not."""
     contents = read_folder(attempt.folder, rubric, only_notebooks=True).contents
     return any(not is_absent(contents[path]) for path in paths)
 
 
-def settled(
+def select_attempts(
     attempts: Mapping[str, Sequence[Handin]],
     times: Schedule | None,
     teams: Iterable[StudentGroup],
-    left: Mapping[str, int],
+    slip_days_left: Mapping[str, int],
     now: datetime,
     *,
     facts: AttemptFacts = _NOTHING_KNOWN,
-    parts: HeldParts | None = None,
+    parts: PartFilters | None = None,
 ) -> list[Handin]:
     """Return each student's attempt that counts, by name; members of a group share one, whoever submitted it.
 
@@ -160,25 +164,29 @@ def settled(
     """
     holds = parts.together if parts else lambda _: True
     whole: dict[str, Handin] = {}
-    member_of = groups.by_student(teams)
-    rules = _Rules(times, left, now, facts)
-    for student, found in attempts.items():
-        if canonical_id(student) not in member_of:
-            whole[student] = rules.counting(found, "all")
-    by_id = {canonical_id(student): found for student, found in attempts.items()}
+    member_of = groups.map_by_student(teams)
+    rules = _Rules(times, slip_days_left, now, facts)
+    for student, own_attempts in attempts.items():
+        if normalise_id(student) not in member_of:
+            whole[student] = rules.select_attempt(own_attempts, "all")
+    by_id = {normalise_id(student): own_attempts for student, own_attempts in attempts.items()}
     # dict.fromkeys keeps each group once, in a stable order.
     for team in dict.fromkeys(member_of.values()):
-        every = [one for who in team.members for one in by_id.get(canonical_id(who), ())]
+        team_attempts = [
+            attempt for member_name in team.members for attempt in by_id.get(normalise_id(member_name), ())
+        ]
         # If no attempt has a shared notebook, the attempts still count, with that part missing.
-        together = _latest_first(filter(holds, every)) or _latest_first(every)
+        together = _sort_latest_first(filter(holds, team_attempts)) or _sort_latest_first(team_attempts)
         for member in team.members if together else ():
-            own = by_id.get(canonical_id(member), ())
-            student = own[0].student if own else member  # the folder's name, in whichever Unicode form
+            member_attempts = by_id.get(normalise_id(member), ())
+            student = (
+                member_attempts[0].student if member_attempts else member
+            )  # the folder's name, in whichever Unicode form
             # Slip days and decisions of staff are per member, so the choice is made for each.
-            members = [_for(student, one, team) for one in together]
-            whole[student] = rules.counting(members, "together" if parts else "all")
-            if parts and (alone := _latest_first(filter(parts.alone, own))):
-                whole[student] = _with_own(whole[student], alone, rules)
+            members = [_assign_to_member(student, attempt, team) for attempt in together]
+            whole[student] = rules.select_attempt(members, "together" if parts else "all")
+            if parts and (alone := _sort_latest_first(filter(parts.alone, member_attempts))):
+                whole[student] = _with_individual(whole[student], alone, rules)
     return [whole[student] for student in sorted(whole)]
 
 
@@ -190,7 +198,7 @@ class _Rules(Struct, frozen=True):
     now: datetime
     facts: AttemptFacts
 
-    def counting(self, found: Sequence[Handin], part: Part) -> Handin:
+    def select_attempt(self, attempts: Sequence[Handin], part: Part) -> Handin:
         """Return the attempt that counts: the choice of staff, or else by the times, but no damaged one.
 
         An attempt that cannot be read does not count while another one has all of its readable notebooks, and
@@ -200,61 +208,68 @@ class _Rules(Struct, frozen=True):
             attempts: the latest one first.
             part: the notebooks in question (`AttemptFacts.readability`).
         """
-        chosen = [(choice.order, at) for at, one in enumerate(found) if (choice := self.facts.choice(one))]
+        chosen = [
+            (choice.order, position)
+            for position, candidate in enumerate(attempts)
+            if (choice := self.facts.choice(candidate))
+        ]
         if chosen:
-            attempt = found[max(chosen)[1]]
+            attempt = attempts[max(chosen)[1]]
             choice = self.facts.choice(attempt)
-            return replace(self._timed([attempt]), chosen=choice.reason if choice else "")
-        remaining, passed = list(found), list[PassedOver]()
+            return replace(self._select_by_time([attempt]), chosen=choice.reason if choice else "")
+        remaining, skipped = list(attempts), list[SkippedAttempt]()
         # Each round removes one damaged attempt, so the loop ends.
         while True:
-            counting = self._timed(remaining)
-            if len(found) == 1 or not self._is_replaced(counting, found, part):
-                return replace(counting, passed_over=tuple(passed))
+            counting = self._select_by_time(remaining)
+            if len(attempts) == 1 or not self._is_replaced(counting, attempts, part):
+                return replace(counting, passed_over=tuple(skipped))
             reason = self.facts.readability(counting, part).reason
-            passed.append(PassedOver(counting.submitted_at, reason))
-            remaining = _latest_first(one for one in remaining if one.folder != counting.folder)
+            skipped.append(SkippedAttempt(counting.submitted_at, reason))
+            remaining = _sort_latest_first(
+                candidate for candidate in remaining if candidate.folder != counting.folder
+            )
 
-    def _is_replaced(self, attempt: Handin, found: Sequence[Handin], part: Part) -> bool:
+    def _is_replaced(self, attempt: Handin, attempts: Sequence[Handin], part: Part) -> bool:
         readable = self.facts.readability(attempt, part)
         return readable.is_damaged and any(
-            self.facts.readability(one, part).replaces(readable) and not _is_refused(self._timed([one]))
-            for one in found
-            if one.folder != attempt.folder
+            self.facts.readability(other, part).can_replace(readable)
+            and not _is_refused(self._select_by_time([other]))
+            for other in attempts
+            if other.folder != attempt.folder
         )
 
-    def _timed(self, attempts: Sequence[Handin]) -> Handin:
+    def _select_by_time(self, attempts: Sequence[Handin]) -> Handin:
         """Return the attempt that counts by time alone, in relation to the deadline."""
         if self.times is None:
             return attempts[0]
         slip = self.times.common.terms.slip
-        left = self.left.get(canonical_id(attempts[0].student), slip.days if slip else 0)
-        return self.times.counting(attempts, self.now, left)
+        slip_days_left = self.left.get(normalise_id(attempts[0].student), slip.days if slip else 0)
+        return self.times.select_attempt(attempts, self.now, slip_days_left)
 
 
-def _with_own(handin: Handin, alone: Sequence[Handin], rules: _Rules) -> Handin:
+def _with_individual(handin: Handin, alone: Sequence[Handin], rules: _Rules) -> Handin:
     """Return a member's submission with their individual notebooks, and the later of both times.
 
     An attempt without individual notebooks, such as a newer one of the shared part, removes none. If one of
     the two parts came too late to count, the other counts alone.
     """
-    own = rules.counting([replace(one, group=handin.group) for one in alone], "alone")
-    if _is_refused(own) and not _is_refused(handin):  # a refused part must not cost the other one
+    individual = rules.select_attempt([replace(attempt, group=handin.group) for attempt in alone], "alone")
+    if _is_refused(individual) and not _is_refused(handin):  # a refused part must not cost the other one
         return handin
-    if _is_refused(handin) and not _is_refused(own):
-        return replace(own, own=own.folder)
+    if _is_refused(handin) and not _is_refused(individual):
+        return replace(individual, own=individual.folder)
     # An unknown time needs a decision by staff, so it must not be hidden by the known one.
-    doubtful = own.timing is not None and bool(own.timing.doubt)
-    later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
-    timed = own if doubtful or later else handin
+    doubtful = individual.timing is not None and bool(individual.timing.doubt)
+    later = (individual.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
+    timed = individual if doubtful or later else handin
     return replace(
         handin,
-        own=own.folder,
+        own=individual.folder,
         submitted_at=timed.submitted_at,
         time_fault=timed.time_fault,
         timing=timed.timing,
-        passed_over=(*handin.passed_over, *own.passed_over),
-        chosen=" ".join(filter(None, dict.fromkeys((handin.chosen, own.chosen)))),
+        passed_over=(*handin.passed_over, *individual.passed_over),
+        chosen=" ".join(filter(None, dict.fromkeys((handin.chosen, individual.chosen)))),
     )
 
 
@@ -262,17 +277,17 @@ def _is_refused(handin: Handin) -> bool:
     return handin.timing is not None and handin.timing.refused
 
 
-def _for(student: str, attempt: Handin, team: StudentGroup) -> Handin:
-    by = "" if attempt.student == student else attempt.student
-    return replace(attempt, student=student, group=team, by=by)
+def _assign_to_member(student: str, attempt: Handin, team: StudentGroup) -> Handin:
+    submitter = "" if attempt.student == student else attempt.student
+    return replace(attempt, student=student, group=team, by=submitter)
 
 
-def _latest_first(attempts: Iterable[Handin]) -> list[Handin]:
+def _sort_latest_first(attempts: Iterable[Handin]) -> list[Handin]:
     """Sort the members' attempts; one with an unknown time comes after those with a known time."""
-    return sorted(attempts, key=_order, reverse=True)
+    return sorted(attempts, key=_get_sort_key, reverse=True)
 
 
-def _order(attempt: Handin) -> tuple[datetime, str]:
+def _get_sort_key(attempt: Handin) -> tuple[datetime, str]:
     # Attempts of the same moment keep their order of arrival, which the service expresses by number;
     # folder names are random there.
     return attempt.submitted_at or _LONG_AGO, attempt.student

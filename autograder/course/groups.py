@@ -15,13 +15,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.course import Course, name_fault
+from autograder.course import Course, find_name_fault
 from autograder.course.manifest import Manifest
-from autograder.course.rows import assignment_of, read_rows
+from autograder.course.rows import get_assignment, read_rows
 from autograder.errors import CourseError
 from autograder.records import StudentGroup
-from autograder.tables import hint, name_list
-from autograder.variants.drawing import canonical_id
+from autograder.tables import join_names, suggest_name
+from autograder.variants.drawing import normalise_id
 
 COLUMNS = ("group", "student", "assignment")
 
@@ -36,27 +36,27 @@ class Membership(Struct, frozen=True):
     line: int = 0
 
 
-def read(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
+def read_memberships(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
     """Read the list; further columns are ignored.
 
     Raises:
         CourseError: it is no CSV file with these columns, or a line names an assignment that the course does
             not have, no group or student, or an impossible name; names the line.
     """
-    found = []
+    memberships = []
     for line, row in read_rows(path, "the list of groups", COLUMNS, needed=COLUMNS[:2]):
         place = f"{path}: line {line}"
         # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:
-            if fault := name_fault(row[column]):
+            if fault := find_name_fault(row[column]):
                 raise CourseError(f"{place}: {column}: {row[column]!a} cannot be a name: {fault}")
         if row["assignment"]:
-            assignment_of(row, place, assignments)
-        found.append(Membership(row["group"], row["student"], row["assignment"], line))
-    return tuple(found)
+            get_assignment(row, place, assignments)
+        memberships.append(Membership(row["group"], row["student"], row["assignment"], line))
+    return tuple(memberships)
 
 
-def load(course: Course, name: str) -> tuple[StudentGroup, ...]:
+def load_groups(course: Course, name: str) -> tuple[StudentGroup, ...]:
     """Return the groups of an assignment, by name; none if the course has no list.
 
     Raises:
@@ -64,41 +64,45 @@ def load(course: Course, name: str) -> tuple[StudentGroup, ...]:
     """
     if not course.groups.is_file():
         return ()
-    lines = read(course.groups, (*course.assignments(), name))
-    if faults := twice(lines, name):
+    lines = read_memberships(course.groups, (*course.list_assignments(), name))
+    if faults := list_duplicates(lines, name):
         raise CourseError(f"{course.groups}: {'; '.join(faults)}")
-    return of_assignment(lines, name)
+    return build_groups(lines, name)
 
 
-def of_assignment(lines: Iterable[Membership], name: str) -> tuple[StudentGroup, ...]:
+def build_groups(lines: Iterable[Membership], name: str) -> tuple[StudentGroup, ...]:
     """Return the groups of an assignment, members in the order of the list.
 
     For a student in two groups the first one counts.
     """
     groups: dict[str, list[str]] = {}
-    for group, student in ((found[0].group, found[0].student) for found in _memberships(lines, name)):
+    for group, student in (
+        (lines_of_student[0].group, lines_of_student[0].student)
+        for lines_of_student in _select_memberships(lines, name)
+    ):
         groups.setdefault(group, []).append(student)
     return tuple(StudentGroup(group, tuple(groups[group])) for group in sorted(groups))
 
 
-def twice(lines: Iterable[Membership], name: str) -> list[str]:
+def list_duplicates(lines: Iterable[Membership], name: str) -> list[str]:
     """Return a sentence for each student who is listed twice for an assignment."""
     return [
-        f"{found[0].student!a} stands twice for {name}: "
-        + " and ".join(f"in {one.group!a} (line {one.line})" for one in found)
-        for found in _memberships(lines, name)
-        if len(found) > 1
+        f"{lines_of_student[0].student!a} stands twice for {name}: "
+        + " and ".join(f"in {membership.group!a} (line {membership.line})" for membership in lines_of_student)
+        for lines_of_student in _select_memberships(lines, name)
+        if len(lines_of_student) > 1
     ]
 
 
-def strangers(groups: Iterable[StudentGroup], known: Collection[str]) -> list[str]:
+def list_strangers(groups: Iterable[StudentGroup], class_ids: Collection[str]) -> list[str]:
     """Return a sentence for each member who is not in the class, with the nearest id."""
-    names = {canonical_id(student) for student in known}
+    names = {normalise_id(student) for student in class_ids}
     return [
-        f"groups.csv: {student!a} of {group.name!a} is nobody in the class; {hint(student, known)}"
+        f"groups.csv: {student!a} of {group.name!a} is nobody in the class; "
+        f"{suggest_name(student, class_ids)}"
         for group in groups
         for student in group.members
-        if canonical_id(student) not in names
+        if normalise_id(student) not in names
     ]
 
 
@@ -107,33 +111,38 @@ def list_mixed_variants(groups: Iterable[StudentGroup], manifest: Manifest | Non
 
     One submission cannot answer both: it is graded by the variant of the member who submitted it.
     """
-    found = []
+    sentences = []
     for group in groups if manifest else ():
-        variants = {one.variant.digest for who in group.members if manifest and (one := manifest.of(who))}
+        variants = {
+            release.variant.digest
+            for member in group.members
+            if manifest and (release := manifest.get_release(member))
+        }
         if len(variants) > 1:
-            found.append(
-                f"{told(group)}: members were handed out {len(variants)} variants; what one of them hands in "
+            sentences.append(
+                f"{describe_group(group)}: members were handed out {len(variants)} variants; what one "
+                "of them hands in "
                 "is graded by theirs"
             )
-    return found
+    return sentences
 
 
-def told(group: StudentGroup) -> str:
+def describe_group(group: StudentGroup) -> str:
     """Format a group for staff: its name and its members."""
-    return f"{ascii(group.name)[1:-1]} ({name_list(group.members)})"
+    return f"{ascii(group.name)[1:-1]} ({join_names(group.members)})"
 
 
-def by_student(groups: Iterable[StudentGroup]) -> dict[str, StudentGroup]:
+def map_by_student(groups: Iterable[StudentGroup]) -> dict[str, StudentGroup]:
     """Return the group of every member, by canonical id."""
     # Lists and folders may spell an id in different Unicode forms; the canonical id makes them equal.
-    return {canonical_id(student): group for group in groups for student in group.members}
+    return {normalise_id(student): group for group in groups for student in group.members}
 
 
-def _memberships(lines: Iterable[Membership], name: str) -> list[list[Membership]]:
+def _select_memberships(lines: Iterable[Membership], name: str) -> list[list[Membership]]:
     """Return by student the lines that apply to an assignment: those that name it, or else those for all."""
     of_student: dict[str, list[Membership]] = {}
-    for one in lines:
-        if one.assignment in ("", name):
-            of_student.setdefault(canonical_id(one.student), []).append(one)
+    for line in lines:
+        if line.assignment in ("", name):
+            of_student.setdefault(normalise_id(line.student), []).append(line)
     # Lines that name the assignment override general ones; two of the same rank are a fault of the list.
-    return [[one for one in own if one.assignment] or own for own in of_student.values()]
+    return [[line for line in own_lines if line.assignment] or own_lines for own_lines in of_student.values()]

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import CourseError
-from autograder.variants.drawing import Fault, Variant, canonical_id
+from autograder.variants.drawing import Fault, Variant, normalise_id
 
 _FORMAT = 1
 _PURPOSE = b"manifest of variants\0"
@@ -42,22 +42,22 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """By id, in Unicode's composed form."""
     format: int = _FORMAT
 
-    def of(self, student: str) -> StudentRelease | None:
+    def get_release(self, student: str) -> StudentRelease | None:
         """Return a student's release; None if the student has no personal one."""
-        return self.students.get(canonical_id(student))
+        return self.students.get(normalise_id(student))
 
-    def digest(self) -> str:
+    def compute_digest(self) -> str:
         """Return the SHA-256 of the whole manifest."""
-        return hashlib.sha256(_canonical(self)).hexdigest()
+        return hashlib.sha256(_encode_canonical(self)).hexdigest()
 
 
-class _Signed(Struct, frozen=True, forbid_unknown_fields=True):
+class _SignedManifest(Struct, frozen=True, forbid_unknown_fields=True):
     signature: str
     """HMAC-SHA256 of the manifest with the course secret, in hexadecimal."""
     manifest: Manifest
 
 
-def load(folder: Path, secret: bytes) -> Manifest | None:
+def load_manifest(folder: Path, secret: bytes) -> Manifest | None:
     """Load the manifest of an assignment; None if nothing personal was given out.
 
     Args:
@@ -69,17 +69,17 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
     """
     path = folder / _FILE
     try:
-        data = atomic.read(path)
+        data = atomic.read_bytes(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        signed = msgspec.json.decode(data, type=_Signed)
+        signed = msgspec.json.decode(data, type=_SignedManifest)
     except msgspec.MsgspecError as error:
         raise CourseError(f"{path}: damaged ({error}); restore it from a copy") from error
     # The signature keeps anyone without the secret from assigning other variants.
-    if not hmac.compare_digest(signed.signature.encode(), _signature(signed.manifest, secret).encode()):
+    if not hmac.compare_digest(signed.signature.encode(), _sign_manifest(signed.manifest, secret).encode()):
         raise CourseError(
             f"{path}: its signature does not fit: it was changed, or belongs to another course secret; "
             "restore both from a copy"
@@ -87,7 +87,7 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
     return signed.manifest
 
 
-def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret: bytes) -> None:
+def store_manifest(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret: bytes) -> None:
     """Store a manifest and the notebooks it names, readable by their owner alone.
 
     The manifest is written last, so that it never names a missing notebook.
@@ -101,22 +101,22 @@ def store(folder: Path, manifest: Manifest, notebooks: dict[str, bytes], secret:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for digest, content in notebooks.items():
         # Named by digest: equal notebooks are stored once, and a changed file is detected.
-        path = _notebook(folder, digest)
+        path = _locate_notebook(folder, digest)
         if not path.exists():
-            atomic.write(path, content, mode=0o600)
-    signed = _Signed(_signature(manifest, secret), manifest)
-    atomic.write(folder / _FILE, msgspec.json.format(msgspec.json.encode(signed), indent=1), mode=0o600)
+            atomic.write_bytes(path, content, mode=0o600)
+    signed = _SignedManifest(_sign_manifest(manifest, secret), manifest)
+    atomic.write_bytes(folder / _FILE, msgspec.json.format(msgspec.json.encode(signed), indent=1), mode=0o600)
 
 
-def notebook(folder: Path, digest: str) -> bytes:
+def read_notebook(folder: Path, digest: str) -> bytes:
     """Read a notebook that was given out.
 
     Raises:
         CourseError: it is missing or was changed.
     """
-    path = _notebook(folder, digest)
+    path = _locate_notebook(folder, digest)
     try:
-        content = atomic.read(path)
+        content = atomic.read_bytes(path)
     except OSError as error:
         raise CourseError(f"{path}: a notebook that was handed out is missing: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != digest:
@@ -124,14 +124,14 @@ def notebook(folder: Path, digest: str) -> bytes:
     return content
 
 
-def _notebook(folder: Path, digest: str) -> Path:
+def _locate_notebook(folder: Path, digest: str) -> Path:
     return folder / f"{digest}.ipynb"
 
 
-def _canonical(manifest: Manifest) -> bytes:
+def _encode_canonical(manifest: Manifest) -> bytes:
     # Sorted keys: the signature must not depend on the order in which students were drawn.
     return msgspec.json.encode(manifest, order="sorted")
 
 
-def _signature(manifest: Manifest, secret: bytes) -> str:
-    return hmac.new(secret, _PURPOSE + _canonical(manifest), hashlib.sha256).hexdigest()
+def _sign_manifest(manifest: Manifest, secret: bytes) -> str:
+    return hmac.new(secret, _PURPOSE + _encode_canonical(manifest), hashlib.sha256).hexdigest()

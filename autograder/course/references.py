@@ -9,8 +9,8 @@ from pathlib import Path
 from autograder.course import Course
 from autograder.errors import Place, RubricError
 from autograder.rubric import Rubric
-from autograder.syntax import UNREADABLE, parsed
-from autograder.tables import hint
+from autograder.syntax import UNREADABLE, parse_module
+from autograder.tables import suggest_name
 from autograder.variants.options import REFERENCE
 
 
@@ -20,57 +20,61 @@ def check_references(course: Course, rubric: Rubric) -> None:
     Raises:
         RubricError: one is missing, or its module is not valid Python; names the place and the nearest name.
     """
-    for place, reference in _stated(rubric):
-        found = REFERENCE.fullmatch(reference)
-        if not found or not found[2]:
+    for place, reference in _list_references(rubric):
+        match = REFERENCE.fullmatch(reference)
+        if not match or not match[2]:
             raise RubricError(f"expected 'module:name', got {reference!r}", place)
-        module, name = found[1], found[2]
-        path = _file(course, module)
+        module, name = match[1], match[2]
+        path = _find_module_file(course, module)
         if path is None:
-            folder, near = course.reference.name, hint(module, _modules(course.reference))
+            folder, near = course.reference.name, suggest_name(module, _list_modules(course.reference))
             raise RubricError(f"{reference!r}: {folder}/ has no module {module}; {near}", place)
         shown = path.relative_to(course.root)
         try:
             # A folder without __init__.py is a namespace package and binds no names.
-            names = _names(parsed(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset()
+            names = (
+                _list_bound_names(parse_module(path.read_text(encoding="utf-8")))
+                if path.is_file()
+                else frozenset()
+            )
         except (*UNREADABLE, OSError) as error:
             raise RubricError(f"{reference!r}: {shown} cannot be read: {error}", place) from error
-        if names is not None and name not in names and _file(course, f"{module}.{name}") is None:
-            raise RubricError(f"{reference!r}: {shown} defines no {name}; {hint(name, names)}", place)
+        if names is not None and name not in names and _find_module_file(course, f"{module}.{name}") is None:
+            raise RubricError(f"{reference!r}: {shown} defines no {name}; {suggest_name(name, names)}", place)
 
 
-def _stated(rubric: Rubric) -> Iterator[tuple[Place, str]]:
+def _list_references(rubric: Rubric) -> Iterator[tuple[Place, str]]:
     """Yield every ``module:name`` of a rubric, with its place."""
     for number, question in enumerate(rubric.questions):
         place = Place(f"question {question.id!r}", "question", number)
         if question.reference:
-            yield place.at(": reference", "reference"), question.reference
+            yield place.extend(": reference", "reference"), question.reference
         if question.trials:
-            yield place.at(": trials", "trials"), question.trials
+            yield place.extend(": trials", "trials"), question.trials
     if rubric.draws:
         for name, computed in rubric.draws.computed.items():
             place = Place(f"[variant.draw.{name}]", "variant", "draw", name)
-            yield place.at(": reference", "reference"), computed.reference
+            yield place.extend(": reference", "reference"), computed.reference
 
 
-def _file(course: Course, module: str) -> Path | None:
+def _find_module_file(course: Course, module: str) -> Path | None:
     """Return the file of a module, or of a package."""
     path = course.reference.joinpath(*module.split("."))
     files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
-    found = next((file for file in files if file.is_file()), None)
-    return path if found is None and path.is_dir() else found
+    existing = next((file for file in files if file.is_file()), None)
+    return path if existing is None and path.is_dir() else existing
 
 
-def _modules(folder: Path) -> list[str]:
+def _list_modules(folder: Path) -> list[str]:
     """Return all modules below a folder, as a rubric names them."""
     names = (path.relative_to(folder).with_suffix("").parts for path in sorted(folder.rglob("*.py")))
     return [".".join(parts).removesuffix(".__init__") for parts in names if parts != ("__init__",)]
 
 
-def _names(tree: ast.Module) -> frozenset[str] | None:
+def _list_bound_names(tree: ast.Module) -> frozenset[str] | None:
     """Return the names that a module binds at its top level; None if its source does not show them."""
     names: set[str] = set()
-    for node in _top(tree):
+    for node in _walk_top_level(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.ImportFrom | ast.Import):
@@ -81,9 +85,9 @@ def _names(tree: ast.Module) -> frozenset[str] | None:
     return None if names & {"*", "__getattr__"} else frozenset(names)
 
 
-def _top(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_top_level(node: ast.AST) -> Iterator[ast.AST]:
     """Yield all nodes of a module that are not inside a function or class."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from _top(child)
+            yield from _walk_top_level(child)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder.errors import CourseError
-from autograder.tables import hint
+from autograder.tables import suggest_name
 
 _BEYOND = "\0"
 """Key for surplus values of a row; no column can have this name."""
 _MOST_BYTES = 16 * 2**20
 
 
-def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
+def get_assignment(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
     """Return the assignment that a row names.
 
     Raises:
@@ -23,12 +23,14 @@ def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[st
     """
     name = row["assignment"]
     if name not in assignments:
-        raise CourseError(f"{place}: assignment: {name!a} is not in the course; {hint(name, assignments)}")
+        raise CourseError(
+            f"{place}: assignment: {name!a} is not in the course; {suggest_name(name, assignments)}"
+        )
     return name
 
 
 def read_rows(
-    path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
+    path: Path, list_name: str, columns: Collection[str], *, needed: Collection[str]
 ) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a CSV file with their line numbers, all values stripped.
 
@@ -36,11 +38,11 @@ def read_rows(
         CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
     """
     try:
-        data = atomic.read(path)
+        data = atomic.read_bytes(path)
     except OSError as error:
-        raise CourseError(f"{path}: {what} cannot be read: {error.strerror}") from error
+        raise CourseError(f"{path}: {list_name} cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:
-        raise CourseError(f"{path}: {len(data)} bytes are too many for {what}")
+        raise CourseError(f"{path}: {len(data)} bytes are too many for {list_name}")
     try:
         # Excel writes a byte order mark at the beginning.
         lines = data.decode("utf-8-sig").splitlines()
@@ -53,7 +55,7 @@ def read_rows(
         raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
     if not set(needed) <= set(names):
         semicolons = (
-            "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+            "; separate values with commas, not semicolons" if any(";" in column for column in names) else ""
         )
         raise CourseError(
             f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"

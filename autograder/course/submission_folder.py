@@ -13,13 +13,13 @@ from typing import IO, cast
 
 from msgspec import Struct
 
-from autograder.course.archives import PackedFile, RefusedFile, listed, unpacked
+from autograder.course.archives import PackedFile, RefusedFile, open_archive, open_source
 from autograder.errors import NotebookError, SourceError
-from autograder.notebook.document import MAX_BYTES, MAX_READ, parse
+from autograder.notebook.document import MAX_BYTES, MAX_READ, parse_notebook
 from autograder.notebook.files import read_below
-from autograder.paths import is_below, is_disguised, meant_places
+from autograder.paths import is_below, is_disguised, match_expected_paths
 from autograder.rubric import Rubric
-from autograder.tables import printable_name
+from autograder.tables import escape_name
 from autograder.timestamps import FILE_NAME as STAMP
 
 MOST_ARCHIVES = 20
@@ -83,29 +83,31 @@ class Readability(Struct, frozen=True):
     @property
     def reason(self) -> str:
         """Why it cannot be read, for students and staff."""
-        told = "; ".join(f"{name}: {reason}" for name, reason in self.unreadable.items())
-        return told or "None of the files that were asked for is in it."
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.unreadable.items())
+        return reasons or "None of the files that were asked for is in it."
 
-    def restricted(self, notebooks: Collection[str]) -> Readability:
+    def restrict(self, notebooks: Collection[str]) -> Readability:
         """Return the readability of some of the notebooks only."""
         unreadable = {name: reason for name, reason in self.unreadable.items() if name in notebooks}
         return Readability(self.readable & frozenset(notebooks), unreadable, self.files)
 
-    def replaces(self, other: Readability) -> bool:
+    def can_replace(self, other: Readability) -> bool:
         """Decide whether this attempt counts instead of another: that one is damaged, and this has more."""
         return other.is_damaged and self.readable > other.readable
 
 
-def notebook_fault(data: bytes) -> NotebookError | None:
+def find_notebook_fault(data: bytes) -> NotebookError | None:
     """Return why bytes are not a notebook that can be graded; None if they are."""
     try:
-        parse(data)
+        parse_notebook(data)
     except NotebookError as error:
         return error
     return None
 
 
-def readability(contents: Mapping[str, bytes | NotebookError], notebooks: Collection[str]) -> Readability:
+def determine_readability(
+    contents: Mapping[str, bytes | NotebookError], notebooks: Collection[str]
+) -> Readability:
     """Determine which notebooks of an attempt can be read.
 
     Args:
@@ -115,25 +117,25 @@ def readability(contents: Mapping[str, bytes | NotebookError], notebooks: Collec
     readable, unreadable = set(), {}
     for name in notebooks:
         content = contents.get(f"{name}{_NOTEBOOK}")
-        fault = content if isinstance(content, NotebookError | None) else notebook_fault(content)
+        fault = content if isinstance(content, NotebookError | None) else find_notebook_fault(content)
         if content is None or (fault is not None and fault.code in ABSENT):
             continue
         if fault is None:
             readable.add(name)
         else:
             unreadable[name] = str(fault)
-    files = any(isinstance(one, bytes) for path, one in contents.items() if not path.endswith(_NOTEBOOK))
+    files = any(isinstance(data, bytes) for path, data in contents.items() if not path.endswith(_NOTEBOOK))
     return Readability(frozenset(readable), unreadable, files)
 
 
-def asked_files(rubric: Rubric) -> dict[str, int]:
+def list_expected_files(rubric: Rubric) -> dict[str, int]:
     """Return the paths of all files that are graded or accompany graded ones, with the maximum size of each.
 
     Notebooks come first.
     """
     notebooks = rubric.assignment.notebooks
-    own = {path: most for one in notebooks for path, most in one.own.items()}
-    return {**{f"{one.name}{_NOTEBOOK}": MAX_BYTES for one in notebooks}, **own}
+    accompanying = {path: most for notebook in notebooks for path, most in notebook.own.items()}
+    return {**{f"{notebook.name}{_NOTEBOOK}": MAX_BYTES for notebook in notebooks}, **accompanying}
 
 
 def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -> SubmissionFiles:
@@ -146,36 +148,42 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
         rubric: of the assignment.
         only_notebooks: do not read other files, which may be large; their existence is still checked.
     """
-    asked = asked_files(rubric)
+    expected = list_expected_files(rubric)
     # A link could lead to another student's submission.
     if folder.is_symlink():
         fault = NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
-        return SubmissionFiles(dict.fromkeys(asked, fault))
+        return SubmissionFiles(dict.fromkeys(expected, fault))
     if only_notebooks:
-        asked = {path: most if path.endswith(_NOTEBOOK) else _PRESENT for path, most in asked.items()}
+        expected = {path: most if path.endswith(_NOTEBOOK) else _PRESENT for path, most in expected.items()}
     # Files under their expected names take precedence over anything found elsewhere.
-    contents = {path: _read_at(folder, path, most) for path, most in asked.items()}
-    taken: dict[str, str] = {}
-    loose: list[str] = []
+    contents = {path: _read_at(folder, path, most) for path, most in expected.items()}
+    original_paths: dict[str, str] = {}
+    ungraded: list[str] = []
     copies: dict[str, bytes] = {}
     if folder.is_dir():
         try:
-            with listed(folder) as listing, contextlib.ExitStack() as opened:
-                found = {one.path: one for one in listing.entries}
-                names = [*found, *(one.place for one in listing.refused)]
-                if any(is_absent(one) for one in contents.values()):
-                    names += _read_elsewhere(found, asked, contents, taken, opened)
-                checkpoints = _checkpoints(folder, opened)  # never graded instead of a notebook
-                found |= checkpoints
+            with open_source(folder) as listing, contextlib.ExitStack() as opened:
+                packed_files = {entry.path: entry for entry in listing.entries}
+                names = [*packed_files, *(entry.place for entry in listing.refused)]
+                if any(is_absent(entry) for entry in contents.values()):
+                    names += _read_elsewhere(packed_files, expected, contents, original_paths, opened)
+                checkpoints = _list_checkpoints(folder, opened)  # never graded instead of a notebook
+                packed_files |= checkpoints
                 names += checkpoints
-                loose = [name for name in dict.fromkeys(names) if _is_loose(name, contents, taken, rubric)]
-                copies = {} if only_notebooks else _read_copies(found, loose, asked, opened)
+                ungraded = [
+                    name
+                    for name in dict.fromkeys(names)
+                    if _is_ungraded(name, contents, original_paths, rubric)
+                ]
+                copies = {} if only_notebooks else _read_copies(packed_files, ungraded, expected, opened)
         except (OSError, SourceError):  # the folder changed or is unreadable: keep the rest
-            loose = []
-    notebooks = [path for path in asked if path.endswith(_NOTEBOOK)]
-    unread = _unread(loose, contents, notebooks)
-    beside = files_beside(loose, unread)
-    return SubmissionFiles(explain_absent(contents, notebooks, unread), taken, unread, beside, copies)
+            ungraded = []
+    notebooks = [path for path in expected if path.endswith(_NOTEBOOK)]
+    unread = _list_possible_work(ungraded, contents, notebooks)
+    minor_files = list_minor_files(ungraded, unread)
+    return SubmissionFiles(
+        explain_absent(contents, notebooks, unread), original_paths, unread, minor_files, copies
+    )
 
 
 def is_absent(content: bytes | NotebookError) -> bool:
@@ -208,9 +216,9 @@ def explain_absent(
     return explained
 
 
-def files_beside(loose: Iterable[str], unread: Collection[str]) -> tuple[str, ...]:
+def list_minor_files(ungraded: Iterable[str], unread: Collection[str]) -> tuple[str, ...]:
     """Return the files that are not graded and not in ``unread``, without files that programs create."""
-    names = [printable_name(name) for name in loose if not _is_made_by_programs(name)]
+    names = [escape_name(name) for name in ungraded if not _is_made_by_programs(name)]
     return tuple(name for name in names if name not in unread)
 
 
@@ -220,9 +228,9 @@ def _is_made_by_programs(name: str) -> bool:
 
 
 def _read_copies(
-    found: Mapping[str, PackedFile],
-    loose: Iterable[str],
-    asked: Collection[str],
+    packed_files: Mapping[str, PackedFile],
+    ungraded: Iterable[str],
+    expected: Collection[str],
     opened: contextlib.ExitStack,
 ) -> dict[str, bytes]:
     """Read the first notebooks and pictures that are not graded; unreadable ones are omitted.
@@ -233,25 +241,29 @@ def _read_copies(
         expected: the expected paths.
         opened: keeps archives open while their files are read.
     """
-    files = {name: found[name] for name in loose if name in found}
+    files = {name: packed_files[name] for name in ungraded if name in packed_files}
     for name in [name for name in files if PurePosixPath(name).suffix.casefold() == ".zip"]:
-        inside = expand_archives({name: files[name]}, asked, "", [], opened)
+        inside = expand_archives({name: files[name]}, expected, "", [], opened)
         files |= {f"{name}/{inner}": file for inner, file in inside if inner.casefold().endswith(_NOTEBOOK)}
-    files |= {name: file for name, file in found.items() if is_hidden_notebook(name)}
+    files |= {name: file for name, file in packed_files.items() if is_hidden_notebook(name)}
     copies: dict[str, bytes] = {}
-    for name, most in files_to_compare(files):
+    for name, most in select_files_to_compare(files):
         with contextlib.suppress(SourceError):
-            copies[printable_name(name)] = files[name].read(most)
+            copies[escape_name(name)] = files[name].read(most)
     return copies
 
 
-def _checkpoints(folder: Path, opened: contextlib.ExitStack) -> dict[str, PackedFile]:
+def _list_checkpoints(folder: Path, opened: contextlib.ExitStack) -> dict[str, PackedFile]:
     """Return the checkpoints that Jupyter made when notebooks were saved, by path; no link is followed."""
     inside = folder / _CHECKPOINTS
     if inside.is_symlink() or not inside.is_dir():
         return {}
-    entries = opened.enter_context(listed(inside)).entries
-    return {f"{_CHECKPOINTS}/{one.path}": one for one in entries if one.path.casefold().endswith(_NOTEBOOK)}
+    entries = opened.enter_context(open_source(inside)).entries
+    return {
+        f"{_CHECKPOINTS}/{entry.path}": entry
+        for entry in entries
+        if entry.path.casefold().endswith(_NOTEBOOK)
+    }
 
 
 def is_hidden_notebook(name: str) -> bool:
@@ -263,15 +275,15 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part != ".." for part in name.split("/"))
 
 
-def files_to_compare(loose: Iterable[str]) -> list[tuple[str, int]]:
+def select_files_to_compare(ungraded: Iterable[str]) -> list[tuple[str, int]]:
     """Return the first notebooks and pictures that are not graded, with the maximum size of each."""
-    names = list(loose)
+    names = list(ungraded)
     notebooks = [name for name in names if name.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]
     pictures = [name for name in names if name.casefold().endswith(SCANS)][:MOST_PICTURES]
     return [(name, MAX_BYTES) for name in notebooks] + [(name, _MOST_PICTURE) for name in pictures]
 
 
-def loose_files(
+def list_ungraded_files(
     names: Iterable[str], contents: Mapping[str, bytes | NotebookError], rubric: Rubric
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files of a submission that are not graded: those that may contain work, and all others.
@@ -281,18 +293,22 @@ def loose_files(
         contents: of the graded files, by path; an error or nothing for missing ones.
         rubric: of the assignment.
     """
-    found = {path: contents.get(path, NotebookError("missing", path)) for path in asked_files(rubric)}
-    loose = [name for name in names if _is_loose(name, found, {}, rubric)]
-    unread = _unread(loose, found, [path for path in found if path.endswith(_NOTEBOOK)])
-    return unread, files_beside(loose, unread)
+    expected_contents = {
+        path: contents.get(path, NotebookError("missing", path)) for path in list_expected_files(rubric)
+    }
+    ungraded = [name for name in names if _is_ungraded(name, expected_contents, {}, rubric)]
+    unread = _list_possible_work(
+        ungraded, expected_contents, [path for path in expected_contents if path.endswith(_NOTEBOOK)]
+    )
+    return unread, list_minor_files(ungraded, unread)
 
 
 def name_files(names: Sequence[str]) -> str:
     """Return a list of file names for a sentence; a long list is cut."""
-    told = ", ".join(
+    listed_names = ", ".join(
         name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name in names[:MOST_NAMED]
     )
-    return f"{told} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else told
+    return f"{listed_names} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else listed_names
 
 
 def expand_archives(
@@ -316,21 +332,24 @@ def expand_archives(
         if PurePosixPath(name).suffix.casefold() != ".zip" or name.rpartition("/")[2] in expected:
             yield name, entry
             continue
-        place = printable_name(f"{label}: {name}" if label else name)
+        printable_path = escape_name(f"{label}: {name}" if label else name)
         number += 1
         if number > MOST_ARCHIVES:
-            faults.append(RefusedFile(place, f"more than {MOST_ARCHIVES} archives are not unpacked"))
+            faults.append(RefusedFile(printable_path, f"more than {MOST_ARCHIVES} archives are not unpacked"))
             continue
         try:
             # zipfile needs a seekable file, and the entry is a stream.
             copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
-            for part in entry.chunks():
+            for part in entry.read_chunks():
                 copy.write(part)
-            listing = opened.enter_context(unpacked(cast("IO[bytes]", copy), name))
+            listing = opened.enter_context(open_archive(cast("IO[bytes]", copy), name))
         except SourceError as error:
-            faults.append(RefusedFile(place, str(error)))
+            faults.append(RefusedFile(printable_path, str(error)))
             continue
-        faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
+        faults += [
+            RefusedFile(f"{printable_path}/{refused_file.place}", refused_file.reason)
+            for refused_file in listing.refused
+        ]
         above = name.rpartition("/")[0]
         # Archives inside archives are not unpacked, which rules out nested bombs.
         for inner in listing.entries:
@@ -342,18 +361,18 @@ def place_files(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dic
 
     A folder around all files is removed, and each file gets the expected name it is meant for.
     """
-    places = {name: name for name in files}
+    paths = {name: name for name in files}
     # Students often zip a folder around their files, sometimes several levels deep.
-    while places and not set(expected) & set(places.values()):
-        firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
-        if len(firsts) != 1 or not all("/" in place for place in places.values()):
+    while paths and not set(expected) & set(paths.values()):
+        firsts = {path.partition("/")[0] for path in paths.values() if "/" in path}
+        if len(firsts) != 1 or not all("/" in path for path in paths.values()):
             break
-        places = {name: place.partition("/")[2] for name, place in places.items()}
-    entries = {place: files[name] for name, place in places.items()}
-    meant = meant_places(
-        places.values(), expected, NotebookFinder(lambda place: entries[place].read(MAX_READ))
+        paths = {name: path.partition("/")[2] for name, path in paths.items()}
+    entries = {path: files[name] for name, path in paths.items()}
+    targets = match_expected_paths(
+        paths.values(), expected, NotebookFinder(lambda path: entries[path].read(MAX_READ))
     )
-    return {name: meant[place] for name, place in places.items()}
+    return {name: targets[path] for name, path in paths.items()}
 
 
 class NotebookFinder:
@@ -373,7 +392,7 @@ class NotebookFinder:
             if len(self._known) >= MOST_SNIFFED:  # unpacking and parsing are expensive; prevents DoS
                 return False
             try:
-                self._known[name] = notebook_fault(self._read(name)) is None
+                self._known[name] = find_notebook_fault(self._read(name)) is None
             except SourceError:
                 self._known[name] = False
         return self._known[name]
@@ -381,16 +400,16 @@ class NotebookFinder:
 
 def _read_at(folder: Path, path: str, most: int) -> bytes | NotebookError:
     """Read the file at its path, or without its folders, which browsers and platforms drop."""
-    found = _content(folder, path, most)
+    content = _read_content(folder, path, most)
     name = path.rpartition("/")[2]
     # Platforms flatten folders: data/table.csv arrives as table.csv.
-    if not is_absent(found) or name == path:
-        return found
-    other = _content(folder, name, most)
-    return found if is_absent(other) else other
+    if not is_absent(content) or name == path:
+        return content
+    flattened = _read_content(folder, name, most)
+    return content if is_absent(flattened) else flattened
 
 
-def _content(folder: Path, path: str, most: int) -> bytes | NotebookError:
+def _read_content(folder: Path, path: str, most: int) -> bytes | NotebookError:
     try:
         if most == _PRESENT:
             (folder / path).lstat()
@@ -403,61 +422,69 @@ def _content(folder: Path, path: str, most: int) -> bytes | NotebookError:
 
 
 def _read_elsewhere(
-    found: Mapping[str, PackedFile],
-    asked: Mapping[str, int],
+    packed_files: Mapping[str, PackedFile],
+    expected: Mapping[str, int],
     contents: dict[str, bytes | NotebookError],
-    taken: dict[str, str],
+    original_paths: dict[str, str],
     opened: contextlib.ExitStack,
 ) -> list[str]:
     """Read missing files from copies and archives; return the names that archives add."""
     faults: list[RefusedFile] = []
     sources: dict[str, str] = {}
     files: dict[str, PackedFile] = {}
-    packed = {name: one for name, one in found.items() if PurePosixPath(name).suffix.casefold() == ".zip"}
-    files |= {name: one for name, one in found.items() if name not in packed}
+    packed = {
+        name: listed_file
+        for name, listed_file in packed_files.items()
+        if PurePosixPath(name).suffix.casefold() == ".zip"
+    }
+    files |= {name: listed_file for name, listed_file in packed_files.items() if name not in packed}
     # Loose files come first: setdefault prefers them to files in archives.
     for name, entry in packed.items():
-        for inner, file in expand_archives({name: entry}, asked, "", faults, opened):
+        for inner, file in expand_archives({name: entry}, expected, "", faults, opened):
             if files.setdefault(inner, file) is file:
                 sources[inner] = name
-    for name, place in place_files(files, list(asked)).items():
-        if place in asked and is_absent(contents[place]):
-            contents[place] = _packed_content(files[name], place, asked[place])
-            taken[place] = f"{sources[name]}/{name}" if name in sources else name
-    used = {sources[name] for name in sources if f"{sources[name]}/{name}" in taken.values()}
-    taken |= {archive: archive for archive in used}  # its other files are reported instead
-    return [f"{archive}/{name}" for name, archive in sources.items()] + [one.place for one in faults]
+    for name, target in place_files(files, list(expected)).items():
+        if target in expected and is_absent(contents[target]):
+            contents[target] = _read_packed(files[name], target, expected[target])
+            original_paths[target] = f"{sources[name]}/{name}" if name in sources else name
+    used = {sources[name] for name in sources if f"{sources[name]}/{name}" in original_paths.values()}
+    original_paths |= {archive: archive for archive in used}  # its other files are reported instead
+    return [f"{archive}/{name}" for name, archive in sources.items()] + [
+        listed_file.place for listed_file in faults
+    ]
 
 
-def _packed_content(entry: PackedFile, path: str, most: int) -> bytes | NotebookError:
+def _read_packed(entry: PackedFile, path: str, most: int) -> bytes | NotebookError:
     try:
         return b"" if most == _PRESENT else entry.read(most)
     except SourceError as error:
         return NotebookError("not-readable", f"{path}: {error}")
 
 
-def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str], rubric: Rubric) -> bool:
+def _is_ungraded(
+    name: str, contents: Mapping[str, object], original_paths: Mapping[str, str], rubric: Rubric
+) -> bool:
     """Decide whether a file is neither graded nor part of the release.
 
     A hidden file is considered only if it is a notebook and no other was submitted.
     """
-    notebooks = [path for path in asked_files(rubric) if path.endswith(_NOTEBOOK)]
+    notebooks = [path for path in list_expected_files(rubric) if path.endswith(_NOTEBOOK)]
     has_notebook = any(isinstance(contents.get(path), bytes) for path in notebooks)
     base = name.rpartition("/")[2]
-    paths = {path for path, one in contents.items() if not isinstance(one, NotebookError)}
+    paths = {path for path, entry in contents.items() if not isinstance(entry, NotebookError)}
     graded = name in contents or base in {path.rpartition("/")[2] for path in paths if "/" in path}
-    given = (path for one in rubric.assignment.notebooks for path in one.given)
+    released_paths = (path for entry in rubric.assignment.notebooks for path in entry.given)
     return (
         not graded
-        and name not in taken.values()
+        and name not in original_paths.values()
         and base not in {STAMP, CHECK_FILE}
         and (not _is_hidden(name) or (is_hidden_notebook(name) and not has_notebook))
-        and not any(is_below(name, path) or base == path.rpartition("/")[2] for path in given)
+        and not any(is_below(name, path) or base == path.rpartition("/")[2] for path in released_paths)
     )
 
 
-def _unread(
-    loose: Iterable[str], contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str]
+def _list_possible_work(
+    ungraded: Iterable[str], contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str]
 ) -> tuple[str, ...]:
     """Return those of the files that are not graded that may contain the student's work.
 
@@ -466,8 +493,8 @@ def _unread(
     """
     absent = [path for path in notebooks if is_absent(contents[path])]
     if all(map(is_absent, contents.values())):
-        return tuple(printable_name(name) for name in loose)
-    return tuple(printable_name(name) for name in loose if _may_be_work(name, absent))
+        return tuple(escape_name(name) for name in ungraded)
+    return tuple(escape_name(name) for name in ungraded if _may_be_work(name, absent))
 
 
 def _may_be_work(name: str, absent: Collection[str]) -> bool:

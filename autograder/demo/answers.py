@@ -46,51 +46,57 @@ class Answers(Struct, frozen=True):
 
 
 @functools.cache
-def table(name: str) -> dict[str, Any]:
+def load_table(name: str) -> dict[str, Any]:
     """Load a TOML file of ``data/`` with exact decimals."""
     return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"), parse_float=Decimal)
 
 
-def answers(name: str) -> Answers:
+def load_answers(name: str) -> Answers:
     """Load the answers to one assignment.
 
     Raises:
         ValueError: the old text of an edit does not occur exactly once in the answer that it changes.
     """
-    stated = table(name)
-    questions = {question: one for question, one in stated.items() if "right" in one}
-    hostile = {question: one for question, one in questions.items() if "hostile" in one}
+    content = load_table(name)
+    questions = {question: entry for question, entry in content.items() if "right" in entry}
+    hostile = {question: entry for question, entry in questions.items() if "hostile" in entry}
     return Answers(
         {
-            question: tuple(Sample(source, _points(one["points"])) for source in one["right"])
-            for question, one in questions.items()
+            question: tuple(Sample(source, _parse_points(entry["points"])) for source in entry["right"])
+            for question, entry in questions.items()
         },
-        {question: tuple(_wrong(one, each) for each in one["wrong"]) for question, one in questions.items()},
-        {question: _hostile(one, stated["hostile"][one["hostile"]]) for question, one in hostile.items()},
-        {cell: tuple(texts) for cell, texts in stated["written"].items()},
+        {
+            question: tuple(_make_wrong(entry, each) for each in entry["wrong"])
+            for question, entry in questions.items()
+        },
+        {
+            question: _make_hostile(entry, content["hostile"][entry["hostile"]])
+            for question, entry in hostile.items()
+        },
+        {cell: tuple(texts) for cell, texts in content["written"].items()},
     )
 
 
-def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:
+def _make_wrong(question: Mapping[str, Any], entry: Mapping[str, Any]) -> Sample:
     # A wrong answer is written out in full, or derived by edits from the right answer number "of".
-    source = stated.get("source") or _edited(question["right"][stated.get("of", 1) - 1], stated["edits"])
-    return Sample(source, _points(stated["points"]), stated["portrait"])
+    source = entry.get("source") or _apply_edits(question["right"][entry.get("of", 1) - 1], entry["edits"])
+    return Sample(source, _parse_points(entry["points"]), entry["portrait"])
 
 
-def _hostile(question: Mapping[str, Any], stated: Mapping[str, str]) -> tuple[Sample, ...]:
+def _make_hostile(question: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Sample, ...]:
     nothing = dict.fromkeys(question["points"], Decimal(0))
     return tuple(
         # Not str.format: the code contains braces.
         Sample(source.replace("{name}", question["name"]), nothing, portrait)
-        for portrait, source in stated.items()
+        for portrait, source in sources.items()
     )
 
 
-def _points(stated: Mapping[str, Any]) -> dict[str, Decimal]:
-    return {item: Decimal(points) for item, points in stated.items()}
+def _parse_points(entries: Mapping[str, Any]) -> dict[str, Decimal]:
+    return {item: Decimal(points) for item, points in entries.items()}
 
 
-def _edited(plain: str, changes: list[list[str]]) -> str:
+def _apply_edits(plain: str, changes: list[list[str]]) -> str:
     for old, new in changes:
         # An ambiguous or outdated edit would silently leave the answer right.
         if plain.count(old) != 1:
@@ -99,6 +105,6 @@ def _edited(plain: str, changes: list[list[str]]) -> str:
     return plain
 
 
-def assignment(name: str, text: str) -> str:
+def format_assignment(name: str, text: str) -> str:
     """Format the Python line that assigns a text to a name; a raw string if the text has backslashes."""
     return f'{name} = r"{text}"' if "\\" in text else f'{name} = "{text}"'

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.demo.answers import table
+from autograder.demo.answers import load_table
 
 Notebook = dict[str, Any]
 """A notebook as JSON."""
@@ -37,56 +37,56 @@ class Attack(Struct, frozen=True):
     """The attack hangs until a limit stops it, which costs the run wall time."""
 
 
-def dumped(notebook: Notebook) -> bytes:
+def dump_notebook(notebook: Notebook) -> bytes:
     """Serialise a notebook as its file."""
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def grade_id(cell: Mapping[str, Any]) -> str:
+def get_grade_id(cell: Mapping[str, Any]) -> str:
     """Return the grade_id of a cell; empty if it has no metadata of nbgrader."""
     return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
-def _truncated(notebook: Notebook) -> bytes:
-    whole = dumped(notebook)
+def _truncate_file(notebook: Notebook) -> bytes:
+    whole = dump_notebook(notebook)
     # As after an interrupted upload.
     return whole[: len(whole) * 2 // 3]
 
 
-def _empty(_notebook: Notebook) -> bytes:
+def _make_empty_file(_notebook: Notebook) -> bytes:
     return b""
 
 
-def _another_format(_notebook: Notebook) -> bytes:
+def _replace_with_pdf(_notebook: Notebook) -> bytes:
     return b"%PDF-1.7\n% this is an export, not a notebook\n%%EOF\n"
 
 
-def _checks_deleted(notebook: Notebook) -> bytes:
+def _delete_checks(notebook: Notebook) -> bytes:
     kept = [cell for cell in notebook["cells"] if not cell["source"].startswith('check("')]
-    return dumped({**notebook, "cells": kept})
+    return dump_notebook({**notebook, "cells": kept})
 
 
-def _answer_deleted(question: str, notebook: Notebook) -> bytes:
-    kept = [cell for cell in notebook["cells"] if grade_id(cell) != f"{question}-answer"]
-    return dumped({**notebook, "cells": kept})
+def _delete_answer(question: str, notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if get_grade_id(cell) != f"{question}-answer"]
+    return dump_notebook({**notebook, "cells": kept})
 
 
-def _copied_cell(question: str, notebook: Notebook) -> bytes:
+def _copy_cell(question: str, notebook: Notebook) -> bytes:
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:
         cells.append(cell)
-        if grade_id(cell) == f"{question}-answer":
+        if get_grade_id(cell) == f"{question}-answer":
             # The copy keeps its grade_id, as when a student duplicates a cell in Jupyter.
             cells.append({**cell, "id": f"{cell['id']}-copy", "source": "copied_by_mistake = True"})
-    return dumped({**notebook, "cells": cells})
+    return dump_notebook({**notebook, "cells": cells})
 
 
-def _without_metadata(notebook: Notebook) -> bytes:
+def _strip_metadata(notebook: Notebook) -> bytes:
     cells = [{**cell, "metadata": {}} for cell in notebook["cells"]]
-    return dumped({**notebook, "cells": cells, "metadata": {}})
+    return dump_notebook({**notebook, "cells": cells, "metadata": {}})
 
 
-def damages(question: str, copied: str) -> tuple[Damage, ...]:
+def list_damages(question: str, copied: str) -> tuple[Damage, ...]:
     """Return the ways to damage a file.
 
     Args:
@@ -94,23 +94,21 @@ def damages(question: str, copied: str) -> tuple[Damage, ...]:
         copied: has its answer cell duplicated in another.
     """
     return (
-        Damage("file cut off", _truncated, readable=False),
-        Damage("check cells deleted", _checks_deleted, readable=True),
-        Damage(
-            "one answer cell deleted", partial(_answer_deleted, question), readable=True, lost=(question,)
-        ),
-        Damage("answer cell copied", partial(_copied_cell, copied), readable=True),
-        Damage("all cell metadata stripped", _without_metadata, readable=True),
-        Damage("a PDF in place of the notebook", _another_format, readable=False),
-        Damage("empty file", _empty, readable=False),
+        Damage("file cut off", _truncate_file, readable=False),
+        Damage("check cells deleted", _delete_checks, readable=True),
+        Damage("one answer cell deleted", partial(_delete_answer, question), readable=True, lost=(question,)),
+        Damage("answer cell copied", partial(_copy_cell, copied), readable=True),
+        Damage("all cell metadata stripped", _strip_metadata, readable=True),
+        Damage("a PDF in place of the notebook", _replace_with_pdf, readable=False),
+        Damage("empty file", _make_empty_file, readable=False),
     )
 
 
-ATTACKS: tuple[Attack, ...] = tuple(Attack(**one) for one in table("attacks")["attack"])
+ATTACKS: tuple[Attack, ...] = tuple(Attack(**attack) for attack in load_table("attacks")["attack"])
 """Attacks that work for any assignment."""
 
 
-def equals_everything(question: str, name: str, value: str) -> Attack:
+def make_equal_to_everything(question: str, name: str, value: str) -> Attack:
     """Return an answer that claims to be equal to any value.
 
     Args:
@@ -126,7 +124,7 @@ def equals_everything(question: str, name: str, value: str) -> Attack:
     )
 
 
-def tampered(notebook: Notebook) -> Notebook:
+def modify_flags(notebook: Notebook) -> Notebook:
     """Return the notebook with flags, points and locked cells changed in the student's favour."""
     cells = []
     for cell in notebook["cells"]:
@@ -145,7 +143,7 @@ def tampered(notebook: Notebook) -> Notebook:
     return {**notebook, "cells": cells}
 
 
-def forged_outputs(notebook: Notebook) -> Notebook:
+def insert_forged_outputs(notebook: Notebook) -> Notebook:
     """Return the notebook with outputs that claim full marks below its check cells."""
     claim = {"output_type": "stream", "name": "stdout", "text": "38 of 38 points\n"}
     cells = [

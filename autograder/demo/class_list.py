@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo.answers import table
+from autograder.demo.answers import load_table
 
-FIRST, LAST = table("names")["first"], table("names")["last"]
+FIRST, LAST = load_table("names")["first"], load_table("names")["last"]
 MAX_STUDENTS = len(FIRST) * len(LAST)
 """The number of different full names."""
 MINUTES = 90
@@ -38,12 +38,12 @@ class Person(Struct, frozen=True):
         return f"{self.id}@example.org"
 
 
-def student_id(number: int) -> str:
+def format_student_id(number: int) -> str:
     """Format the id of a student; students are counted from 1."""
     return f"s{1000 + number}"
 
 
-def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
+def draw_people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
     """Draw people with different names and ids, ordered by id.
 
     Raises:
@@ -54,21 +54,21 @@ def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
     # One draw over all pairs of names: no two people can get the same full name.
     drawn = generator.permutation(MAX_STUDENTS)[:count]
     return tuple(
-        Person(student_id(number), FIRST[int(index) % len(FIRST)], LAST[int(index) // len(FIRST)])
+        Person(format_student_id(number), FIRST[int(index) % len(FIRST)], LAST[int(index) // len(FIRST)])
         for number, index in enumerate(drawn, start=1)
     )
 
 
-def roster(listed: Sequence[Person]) -> str:
+def format_roster(listed: Sequence[Person]) -> str:
     """Format the CSV roster that gradebooks read."""
     lines = [f"{person.id},{person.first_name},{person.last_name},{person.email}" for person in listed]
     return "\n".join(("id,first_name,last_name,email", *lines)) + "\n"
 
 
-def exams(assignment: str, students: int) -> str:
+def format_exams(assignment: str, students: int) -> str:
     """Format the course's ``exams.toml`` for a class of the given size."""
     lines = [f"[{assignment}]", f"start = {START:%Y-%m-%dT%H:%M:%S}", f'zone = "{START.tzinfo}"']
     # A smaller class does not have the student with the extension.
     if students >= EXTRA:
-        lines += ["", f"[{assignment}.students.{student_id(EXTRA)}]", "extra_minutes = 15"]
+        lines += ["", f"[{assignment}.students.{format_student_id(EXTRA)}]", "extra_minutes = 15"]
     return "\n".join(lines) + "\n"

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.demo.class_list import exams
+from autograder.demo.class_list import format_exams
 from autograder.demo.students import EXAM, SUBJECTS, DemoStudent, write_class
 from autograder.errors import CourseError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.batch import Outcome
 
 SHIPPED = ("assignments", "rubrics", "reference")
@@ -36,7 +36,7 @@ class MarkComparison(Struct, frozen=True):
         """Whether every automatic item got exactly the expected marks."""
         return not self.differences
 
-    def figures(self) -> dict[str, Any]:
+    def to_figures(self) -> dict[str, Any]:
         """Return the figures for the summary."""
         return {
             "automatic items compared": self.items,
@@ -46,15 +46,15 @@ class MarkComparison(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def removed_on_failure(folder: Path, *, students: int, seed: int) -> Iterator[None]:
+def remove_on_failure(folder: Path, *, students: int, seed: int) -> Iterator[None]:
     """Remove a course that is made in this context if an error occurs, so that the next try starts clean.
 
     The course of an earlier run stays, and so does the course of an interrupted run: the same command resumes
     it. Any other content of the folder stays, too.
     """
     existed = folder.is_dir()
-    is_resumed = _marked(folder) == _mark(students, seed)
-    is_foreign = existed and any(folder.iterdir()) and not _marked(folder)
+    is_resumed = _read_marker(folder) == _format_marker(students, seed)
+    is_foreign = existed and any(folder.iterdir()) and not _read_marker(folder)
     try:
         yield
     # An interruption (KeyboardInterrupt) keeps the course on purpose: the same command resumes it.
@@ -67,17 +67,17 @@ def removed_on_failure(folder: Path, *, students: int, seed: int) -> Iterator[No
         raise
 
 
-def _mark(students: int, seed: int) -> str:
+def _format_marker(students: int, seed: int) -> str:
     return f"{students} students, seed {seed}\n"
 
 
-def _marked(folder: Path) -> str:
+def _read_marker(folder: Path) -> str:
     """Return the marker of the demo course in a folder; empty if there is no demo course."""
     marker = folder / MARKER
     return marker.read_text() if marker.is_file() else ""
 
 
-def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, list[DemoStudent]]]:
+def make_course(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, list[DemoStudent]]]:
     """Make the course, or resume the one that was made there before for the same class.
 
     Returns:
@@ -92,13 +92,13 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
             raise CourseError(
                 f"{shipped / name}: the shipped course is missing; run the demo from a checkout"
             )
-    wanted = _mark(students, seed)
+    wanted = _format_marker(students, seed)
     if folder.exists() and any(folder.iterdir()):
-        if not _marked(folder):
+        if not _read_marker(folder):
             raise CourseError(
                 f"{folder}: the folder is not empty and not a demo; choose another with --folder"
             )
-        if _marked(folder) != wanted:
+        if _read_marker(folder) != wanted:
             shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Written first: a run that is interrupted from here on is recognised and resumed.
@@ -108,18 +108,18 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
         shutil.copytree(shipped / name, folder / name, dirs_exist_ok=True, ignore=ignored)
     if (shipped / CONFIGURATION).is_file():
         shutil.copyfile(shipped / CONFIGURATION, folder / CONFIGURATION)
-    course = Course.at(folder)
-    course.exams.write_text(exams(EXAM.assignment, students), encoding="utf-8")
-    handed_in = {}
+    course = Course.from_folder(folder)
+    course.exams.write_text(format_exams(EXAM.assignment, students), encoding="utf-8")
+    submitted = {}
     for subject in SUBJECTS:
         name = subject.assignment
-        generate(course, name)
-        release = assignments.load(course, name).release_bytes[name]
-        handed_in[name] = write_class(subject, release, course.root, students=students, seed=seed)
-    return course, handed_in
+        generate_release(course, name)
+        release = assignments.load_assignment(course, name).release_bytes[name]
+        submitted[name] = write_class(subject, release, course.root, students=students, seed=seed)
+    return course, submitted
 
 
-def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkComparison:
+def compare_marks(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkComparison:
     """Compare every automatic item of every readable submission with its expected points."""
     graded = {outcome.student: outcome.graded for outcome in outcomes}
     differences, items, students = [], 0, 0
@@ -128,25 +128,27 @@ def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkC
         if person.id not in graded:
             differences.append(f"{person.id}: not graded")
             continue
-        results = {f"{one.question}.{one.item}": one.points for one in graded[person.id].score.items}
-        for place, points in person.points.items():
+        results = {
+            f"{result.question}.{result.item}": result.points for result in graded[person.id].score.items
+        }
+        for item, points in person.points.items():
             items += 1
-            if results.get(place) != points:
-                differences.append(f"{person.id} {place}: {results.get(place)} instead of {points}")
+            if results.get(item) != points:
+                differences.append(f"{person.id} {item}: {results.get(item)} instead of {points}")
         if not person.readable and graded[person.id].notebooks:
             differences.append(f"{person.id}: was read, though the file is broken")
     return MarkComparison(students, items, tuple(differences))
 
 
-def where_to_look(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:
+def list_first_files(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:
     """List the files that a newcomer opens first, given the outcomes by assignment."""
     lines = []
     for name, graded in outcomes.items():
-        ranked = sorted(graded, key=lambda one: one.graded.score.points)
+        ranked = sorted(graded, key=lambda outcome: outcome.graded.score.points)
         examples = {"the best": ranked[-1], "a middling": ranked[len(ranked) // 2]}
         lines += [
-            f"{name}: feedback of {kind} student: {course.feedback(one.student, name) / name}.html"
-            for kind, one in examples.items()
+            f"{name}: feedback of {kind} student: {course.locate_feedback(outcome.student, name) / name}.html"
+            for kind, outcome in examples.items()
         ]
         lines.append(f"{name}: summary for staff: {course.root / 'staff' / name}.html")
     nbgrader = Path(sys.executable).with_name("nbgrader")

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo.answers import Sample, answers, assignment, table
+from autograder.demo.answers import Sample, format_assignment, load_answers, load_table
 from autograder.errors import NotebookError
 
-ANSWERS = answers("dl4nlp-exam")
-GPT2 = answers("gpt2")
+ANSWERS = load_answers("dl4nlp-exam")
+GPT2 = load_answers("gpt2")
 CAUSES = ("task4-d", "task4-e", "task4-f", "task4-g")
 """Questions that ask for a cause; each cause may be named only once."""
 QUESTIONS = (
@@ -37,23 +37,23 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
 }
 """Notations of formulas. A student with all answers right keeps to one notation if it is recognisable."""
 
-CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
+CARRIED: Mapping[str, str] = load_table("dl4nlp-exam")["carried"]
 """The right continuation in (i), by the misconception in (h)."""
 
 CONSISTENT: Mapping[tuple[str, str], Mapping[str, Decimal]] = {
     (earlier, pair["later"]): pair["points"]
-    for pair in table("dl4nlp-exam")["consistent"]
+    for pair in load_table("dl4nlp-exam")["consistent"]
     for earlier in pair["earlier"]
 }
 """Points of the second answer, by two misconceptions of which the second follows from the first."""
 
 
 _STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
-_STATED = table("dl4nlp-exam")["repair"]
+_STATED = load_table("dl4nlp-exam")["repair"]
 MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
-    fault: (one["misconception"]["portrait"], one["misconception"]["written"])
-    for fault, one in _STATED.items()
-    if "misconception" in one
+    fault: (entry["misconception"]["portrait"], entry["misconception"]["written"])
+    for fault, entry in _STATED.items()
+    if "misconception" in entry
 }
 """By fault: a portrait, and a change at the right position that does not repair it."""
 
@@ -66,7 +66,7 @@ class Repair(Struct, frozen=True):
 
 
 REPAIRS: Mapping[str, Repair] = {
-    fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
+    fault: Repair(entry["given"], tuple(entry["written"])) for fault, entry in _STATED.items()
 }
 """Repairs by fault, which is also the item of the rubric."""
 
@@ -105,13 +105,15 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> D
         generator: source of all random choices.
     """
     notation = tuple(NOTATIONS)[generator.integers(len(NOTATIONS))] if level is EXCELLENT else ""
-    samples = {question: _answer(question, level, notation, listing, generator) for question in QUESTIONS}
+    samples = {
+        question: _draw_answer(question, level, notation, listing, generator) for question in QUESTIONS
+    }
     looking_back = samples["task3-h"]
     if looking_back is None or looking_back.portrait:
-        samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+        samples["task3-i"] = _derive_follow_up(looking_back, samples["task3-i"], generator)
     # After task3-i is final: both passes compare the answers as they will be written.
-    _once(samples)
-    _told_apart(samples)
+    _grant_consistent_points(samples)
+    _deduct_repeated_causes(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
     for cell, sentences in ANSWERS.written.items():
         if generator.random() >= level.missing:
@@ -119,13 +121,13 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> D
     points = {
         f"{question}.{item}": mark
         for question, sample in samples.items()
-        for item, mark in (sample.points if sample else _nothing(question)).items()
+        for item, mark in (sample.points if sample else _make_zero_points(question)).items()
     }
-    portrait = _portrait(level, samples)
+    portrait = _describe_mistakes(level, samples)
     return DemoPaper(f"{portrait}, {notation}" if notation else portrait, sources, points)
 
 
-def _answer(
+def _draw_answer(
     question: str, level: Level, notation: str, listing: str, generator: np.random.Generator
 ) -> Sample | None:
     luck = generator.random()
@@ -133,7 +135,7 @@ def _answer(
         return None
     right = luck < level.missing + level.right
     if question == "task5-a":
-        return _decoder(listing, generator, right=right)
+        return _draw_decoder(listing, generator, right=right)
     among: Sequence[Sample] = (ANSWERS.right if right else ANSWERS.wrong)[question]
     # Not every question has an answer in each notation.
     if notation:
@@ -141,32 +143,32 @@ def _answer(
     return among[int(generator.integers(len(among)))]
 
 
-def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sample:
+def _draw_decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sample:
     faults = tuple(REPAIRS)
     way = int(generator.integers(6))
     if right:
-        return repaired(listing, faults, way)
+        return repair_listing(listing, faults, way)
     # A student who is not entirely right misses at least one fault.
-    found = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
-    missed = [fault for fault in MISCONCEPTIONS if fault not in found]
+    repaired_faults = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
+    missed = [fault for fault in MISCONCEPTIONS if fault not in repaired_faults]
     misconception = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
-    return repaired(listing, found, way, misconception)
+    return repair_listing(listing, repaired_faults, way, misconception)
 
 
-def _continued(
+def _derive_follow_up(
     looking_back: Sample | None, changed_model: Sample | None, generator: np.random.Generator
 ) -> Sample | None:
     """Return the answer to (i) of a student with a wrong (h): consistent with (h), right, or missing."""
     if changed_model is None:
         return None
     if looking_back is not None and looking_back.portrait in CARRIED:
-        source = assignment("changed_model_parameters", CARRIED[looking_back.portrait])
+        source = format_assignment("changed_model_parameters", CARRIED[looking_back.portrait])
         return Sample(source, {"formula": Decimal(2)})
     right = ANSWERS.right["task3-i"]
     return right[generator.integers(len(right))]
 
 
-def _once(samples: dict[str, Sample | None]) -> None:
+def _grant_consistent_points(samples: dict[str, Sample | None]) -> None:
     """Give points to answers that are right given the mistake in an earlier answer."""
     portraits = {sample.portrait for sample in samples.values() if sample}
     for question, sample in samples.items():
@@ -177,7 +179,7 @@ def _once(samples: dict[str, Sample | None]) -> None:
                 samples[question] = msgspec.structs.replace(sample, points={**sample.points, **earned})
 
 
-def _told_apart(samples: dict[str, Sample | None]) -> None:
+def _deduct_repeated_causes(samples: dict[str, Sample | None]) -> None:
     """Take the point from every cause of task 4 that an earlier part already named."""
     named: set[str] = set()
     for question in CAUSES:
@@ -193,12 +195,12 @@ def _told_apart(samples: dict[str, Sample | None]) -> None:
         named.add(cause)
 
 
-def _nothing(question: str) -> Mapping[str, Decimal]:
+def _make_zero_points(question: str) -> Mapping[str, Decimal]:
     items = REPAIRS if question == "task5-a" else ANSWERS.right[question][0].points
     return dict.fromkeys(items, Decimal(0))
 
 
-def _portrait(level: Level, samples: Mapping[str, Sample | None], *, named: bool = False) -> str:
+def _describe_mistakes(level: Level, samples: Mapping[str, Sample | None], *, named: bool = False) -> str:
     """Describe the mistakes in one line: the first two misconceptions, with their questions if requested."""
     misconceptions = [
         f"{sample.portrait} ({question})" if named else sample.portrait
@@ -215,14 +217,14 @@ def _portrait(level: Level, samples: Mapping[str, Sample | None], *, named: bool
     return first + more + (f"; {missing} not answered" if missing else "")
 
 
-def given_listing(answer_cell: str) -> str:
+def extract_listing(answer_cell: str) -> str:
     """Return the listing in the release's answer cell, without the stub below it.
 
     Raises:
         NotebookError: the cell has no stub, or a fault does not occur in it exactly once.
     """
-    listing, found = _STUB.subn("\n", answer_cell)
-    if found != 1:
+    listing, stubs = _STUB.subn("\n", answer_cell)
+    if stubs != 1:
         raise NotebookError("demo-listing", "the decoder's answer cell has no stub to remove")
     for fault, repair in REPAIRS.items():
         # Repairs are text replacements: a text that occurs twice would be repaired in both positions.
@@ -233,7 +235,7 @@ def given_listing(answer_cell: str) -> str:
     return listing
 
 
-def repaired(listing: str, faults: Collection[str], way: int = 0, misconception: str = "") -> Sample:
+def repair_listing(listing: str, faults: Collection[str], way: int = 0, misconception: str = "") -> Sample:
     """Return a student's decoder.
 
     Args:
@@ -262,7 +264,9 @@ def write_gpt2_paper(level: Level, generator: np.random.Generator, *, hostile: b
         generator: source of all random choices.
         hostile: replace wrong answers by malicious code.
     """
-    samples = {question: _gpt2_answer(question, level, generator, hostile=hostile) for question in GPT2.right}
+    samples = {
+        question: _draw_gpt2_answer(question, level, generator, hostile=hostile) for question in GPT2.right
+    }
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
     for cell, sentences in GPT2.written.items():
         if generator.random() >= level.missing:
@@ -272,10 +276,10 @@ def write_gpt2_paper(level: Level, generator: np.random.Generator, *, hostile: b
         for question, sample in samples.items()
         for item in GPT2.right[question][0].points
     }
-    return DemoPaper(_portrait(level, samples, named=True), sources, points)
+    return DemoPaper(_describe_mistakes(level, samples, named=True), sources, points)
 
 
-def _gpt2_answer(
+def _draw_gpt2_answer(
     question: str, level: Level, generator: np.random.Generator, *, hostile: bool
 ) -> Sample | None:
     luck = generator.random()

@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.demo import bad_notebooks, papers
-from autograder.demo.bad_notebooks import Attack, Damage, Notebook, grade_id
-from autograder.demo.class_list import AFTER, MINUTES, START, Person, people, roster
+from autograder.demo.bad_notebooks import Attack, Damage, Notebook, get_grade_id
+from autograder.demo.class_list import AFTER, MINUTES, START, Person, draw_people, format_roster
 from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, DemoPaper, Level
 from autograder.errors import NotebookError
 
@@ -60,7 +60,7 @@ class DemoStudent(Struct, frozen=True):
         return f"{self.first_name} {self.last_name}"
 
 
-class _SubjectPart(Struct, frozen=True):
+class _Role(Struct, frozen=True):
     """Role of one student: a level, and optionally damage to the file or an attack."""
 
     level: Level
@@ -97,53 +97,53 @@ def write_class(
         ValueError: there are fewer than one or too many students.
     """
     generator = np.random.default_rng(seed)
-    given = _notebook(release)
-    cells = {grade_id(cell): cell["source"] for cell in given["cells"]}
+    released = _parse_release(release)
+    cells = {get_grade_id(cell): cell["source"] for cell in released["cells"]}
     # The order of draws is part of the result: people, roles, then each paper and its time.
-    listed = people(students, generator)
+    listed = draw_people(students, generator)
     written = []
-    parts = _parts(subject, students, generator)
+    parts = _assign_roles(subject, students, generator)
     for number, (person, part) in enumerate(zip(listed, parts, strict=True), start=1):
         paper = subject.write(part.level, part.kind, cells, generator)
-        student, data = _handed_in(person, part, paper, _with_details(given, person, number))
-        place = folder / "submitted" / person.id / subject.assignment
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{subject.assignment}.ipynb").write_bytes(data)
+        student, data = _make_submission(person, part, paper, _fill_details(released, person, number))
+        target = folder / "submitted" / person.id / subject.assignment
+        target.mkdir(parents=True, exist_ok=True)
+        (target / f"{subject.assignment}.ipynb").write_bytes(data)
         drawn = timedelta(seconds=int(generator.integers(subject.minutes * 60)))
         # nbgrader's timestamp.txt is in UTC.
-        handed_in = subject.start.astimezone(UTC) + subject.after.get(number, drawn)
-        (place / "timestamp.txt").write_text(f"{handed_in:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
+        submitted = subject.start.astimezone(UTC) + subject.after.get(number, drawn)
+        (target / "timestamp.txt").write_text(f"{submitted:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
         written.append(student)
-    (folder / "roster.csv").write_text(roster(listed), encoding="utf-8")
+    (folder / "roster.csv").write_text(format_roster(listed), encoding="utf-8")
     return written
 
 
-def _parts(subject: Subject, count: int, generator: np.random.Generator) -> list[_SubjectPart]:
+def _assign_roles(subject: Subject, count: int, generator: np.random.Generator) -> list[_Role]:
     """Assign roles: about three in four are honest, and a large class has every damage and attack once."""
-    broken = [_SubjectPart(GOOD, damage=damage) for damage in subject.damages]
+    broken = [_Role(GOOD, damage=damage) for damage in subject.damages]
     attacks: list[Attack | str] = [*subject.attacks, "tampers with points and flags", "forges outputs"]
-    hostile = [_SubjectPart(MIDDLING, attack=attack) for attack in attacks]
-    odd = [part for pair in _alternating(broken, hostile) for part in pair][: count // 3]
+    hostile = [_Role(MIDDLING, attack=attack) for attack in attacks]
+    odd = [part for pair in _mix_roles(broken, hostile) for part in pair][: count // 3]
     levels = (EXCELLENT, GOOD, GOOD, MIDDLING, MIDDLING, EXCELLENT, GOOD, WEAK, MIDDLING, GOOD)
-    honest = [_SubjectPart(levels[number % len(levels)]) for number in range(count - len(odd))]
+    honest = [_Role(levels[number % len(levels)]) for number in range(count - len(odd))]
     if len(honest) >= 10:
-        honest[-1] = _SubjectPart(ABSENT)
+        honest[-1] = _Role(ABSENT)
     parts = honest + odd
     return [parts[int(index)] for index in generator.permutation(count)]
 
 
-def _alternating(first: list[_SubjectPart], second: list[_SubjectPart]) -> Iterator[list[_SubjectPart]]:
+def _mix_roles(first: list[_Role], second: list[_Role]) -> Iterator[list[_Role]]:
     for number in range(max(len(first), len(second))):
         yield [*first[number : number + 1], *second[number : number + 1]]
 
 
-def _handed_in(
-    person: Person, part: _SubjectPart, paper: DemoPaper, given: Notebook
+def _make_submission(
+    person: Person, part: _Role, paper: DemoPaper, released: Notebook
 ) -> tuple[DemoStudent, bytes]:
     """Return the student's record and the bytes of the file."""
-    notebook = answered(given, paper.sources)
+    notebook = fill_answers(released, paper.sources)
     portrait, readable, points = paper.portrait, True, dict(paper.points)
-    data = bad_notebooks.dumped(notebook)
+    data = bad_notebooks.dump_notebook(notebook)
     if part.damage is not None:
         data = part.damage.apply(notebook)
         portrait, readable = part.damage.portrait, part.damage.readable
@@ -152,27 +152,31 @@ def _handed_in(
             for item, mark in (points if readable else {}).items()
         }
     elif part.attack is not None:
-        portrait, data, points = _attacked(part.attack, paper, given, points)
+        portrait, data, points = _apply_attack(part.attack, paper, released, points)
     return (
         DemoStudent(person.id, person.first_name, person.last_name, portrait, part.kind, readable, points),
         data,
     )
 
 
-def _attacked(
-    attack: Attack | str, paper: DemoPaper, given: Notebook, points: dict[str, Decimal]
+def _apply_attack(
+    attack: Attack | str, paper: DemoPaper, released: Notebook, points: dict[str, Decimal]
 ) -> tuple[str, bytes, dict[str, Decimal]]:
     if isinstance(attack, str):
-        change = bad_notebooks.tampered if attack.startswith("tampers") else bad_notebooks.forged_outputs
-        return attack, bad_notebooks.dumped(change(answered(given, paper.sources))), points
+        change = (
+            bad_notebooks.modify_flags
+            if attack.startswith("tampers")
+            else bad_notebooks.insert_forged_outputs
+        )
+        return attack, bad_notebooks.dump_notebook(change(fill_answers(released, paper.sources))), points
     if attack.instead_of:
         sources = {**paper.sources, f"{attack.instead_of}-answer": attack.source}
         earned = {
             item: Decimal(0) if item.startswith(f"{attack.instead_of}.") else mark
             for item, mark in points.items()
         }
-        return attack.portrait, bad_notebooks.dumped(answered(given, sources)), earned
-    notebook = answered(given, paper.sources)
+        return attack.portrait, bad_notebooks.dump_notebook(fill_answers(released, sources)), earned
+    notebook = fill_answers(released, paper.sources)
     extra: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,
@@ -184,10 +188,10 @@ def _attacked(
     cells = [*notebook["cells"]]
     # Near the start of the notebook, so that the attack runs before any answer.
     cells.insert(2, extra)
-    return attack.portrait, bad_notebooks.dumped({**notebook, "cells": cells}), points
+    return attack.portrait, bad_notebooks.dump_notebook({**notebook, "cells": cells}), points
 
 
-def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
+def _fill_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     """Return the notebook with the title page filled in."""
     written = {
         "family_name": person.last_name,
@@ -199,20 +203,22 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     for cell in notebook["cells"]:
         source = cell["source"]
         # The cell for the details carries no grade_id, so that no answer is changed by accident.
-        if not grade_id(cell):
+        if not get_grade_id(cell):
             for name, text in written.items():
                 source = source.replace(f'{name} = ""', f'{name} = "{text}"')
         cells.append({**cell, "source": source})
     return {**notebook, "cells": cells}
 
 
-def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
+def fill_answers(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
     """Return the notebook with these sources, by grade_id, in its answer cells."""
-    cells = [{**cell, "source": sources.get(grade_id(cell), cell["source"])} for cell in notebook["cells"]]
+    cells = [
+        {**cell, "source": sources.get(get_grade_id(cell), cell["source"])} for cell in notebook["cells"]
+    ]
     return {**notebook, "cells": cells}
 
 
-def _notebook(release: bytes) -> Notebook:
+def _parse_release(release: bytes) -> Notebook:
     """Parse the release as JSON and join the lines of every source.
 
     Raises:
@@ -226,12 +232,16 @@ def _notebook(release: bytes) -> Notebook:
     return {**loaded, "cells": cells}
 
 
-def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+def _write_exam_paper(
+    level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator
+) -> DemoPaper:
     del kind
-    return papers.write_paper(level, papers.given_listing(cells.get("task5-a-answer", "")), generator)
+    return papers.write_paper(level, papers.extract_listing(cells.get("task5-a-answer", "")), generator)
 
 
-def _gpt2(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+def _write_gpt2_answers(
+    level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator
+) -> DemoPaper:
     del cells
     return papers.write_gpt2_paper(level, generator, hostile=kind == "hostile")
 
@@ -240,11 +250,11 @@ EXAM = Subject(
     "dl4nlp-exam",
     start=START,
     minutes=MINUTES,
-    write=_exam,
-    damages=bad_notebooks.damages("task3-c", copied="task3-b"),
+    write=_write_exam_paper,
+    damages=bad_notebooks.list_damages("task3-c", copied="task3-b"),
     attacks=(
         *bad_notebooks.ATTACKS,
-        bad_notebooks.equals_everything("task3-a", "query_matrix_parameters", "d_head^2"),
+        bad_notebooks.make_equal_to_everything("task3-a", "query_matrix_parameters", "d_head^2"),
     ),
     after=AFTER,
 )
@@ -252,9 +262,9 @@ GPT2 = Subject(
     "gpt2",
     start=datetime(2026, 1, 19, 9, 0, tzinfo=UTC),
     minutes=14 * 24 * 60,
-    write=_gpt2,
-    damages=bad_notebooks.damages("chain", copied="top-p"),
-    attacks=(*bad_notebooks.ATTACKS, bad_notebooks.equals_everything("facts", "facts", "relu")),
+    write=_write_gpt2_answers,
+    damages=bad_notebooks.list_damages("chain", copied="top-p"),
+    attacks=(*bad_notebooks.ATTACKS, bad_notebooks.make_equal_to_everything("facts", "facts", "relu")),
 )
 SUBJECTS = (EXAM, GPT2)
 """In the order in which they are graded."""

@@ -46,7 +46,7 @@ class CodeBlock(Struct, frozen=True):
     """They are unchanged, and far from every change."""
 
 
-def code_lines(text: str, starter: str | None = None, *, coloured: bool = True) -> tuple[Line, ...]:
+def build_code_lines(text: str, starter: str | None = None, *, coloured: bool = True) -> tuple[Line, ...]:
     """Return code by lines.
 
     Args:
@@ -55,23 +55,23 @@ def code_lines(text: str, starter: str | None = None, *, coloured: bool = True) 
             common.
         coloured: highlight the code; without it the conversion takes hardly any time.
     """
-    own = text.splitlines()
-    given = (starter or "").splitlines()
-    new = _coloured(own) if coloured else [escape(line) for line in own]
-    if len(own) * len(given) > _MOST_COMPARED:
-        given = []
+    written_lines = text.splitlines()
+    given_lines = (starter or "").splitlines()
+    new = _highlight_lines(written_lines) if coloured else [escape(line) for line in written_lines]
+    if len(written_lines) * len(given_lines) > _MOST_COMPARED:
+        given_lines = []
     # autojunk would ignore lines that occur often, such as blank ones, in long code.
-    steps = difflib.SequenceMatcher(None, given, own, autojunk=False).get_opcodes()
+    steps = difflib.SequenceMatcher(None, given_lines, written_lines, autojunk=False).get_opcodes()
     # Two unrelated texts would only show everything as removed and new.
-    if not any(tag == "equal" and "".join(given[start:stop]).strip() for tag, start, stop, *_ in steps):
-        return tuple(Line("", one) for one in new)
-    old = _coloured(given) if coloured else [escape(line) for line in given]
-    found: list[Line] = []
+    if not any(tag == "equal" and "".join(given_lines[start:stop]).strip() for tag, start, stop, *_ in steps):
+        return tuple(Line("", markup) for markup in new)
+    old = _highlight_lines(given_lines) if coloured else [escape(line) for line in given_lines]
+    compared: list[Line] = []
     for tag, start, stop, first, last in steps:
         if tag in {"delete", "replace"}:
-            found += (Line("-", one) for one in old[start:stop])
-        found += (Line("" if tag == "equal" else "+", one) for one in new[first:last])
-    return tuple(found)
+            compared += (Line("-", markup) for markup in old[start:stop])
+        compared += (Line("" if tag == "equal" else "+", markup) for markup in new[first:last])
+    return tuple(compared)
 
 
 def is_compared(lines: Sequence[Line]) -> bool:
@@ -79,17 +79,17 @@ def is_compared(lines: Sequence[Line]) -> bool:
     return any(line.sign for line in lines)
 
 
-def code_blocks(lines: Sequence[Line]) -> tuple[CodeBlock, ...]:
+def fold_code_blocks(lines: Sequence[Line]) -> tuple[CodeBlock, ...]:
     """Return the same lines, with those folded that are unchanged and far from any change."""
     if not is_compared(lines):
         return (CodeBlock(tuple(lines)),) if lines else ()
     changed = [number for number, line in enumerate(lines) if line.sign]
     # Context on both sides of each change.
-    near = {at for one in changed for at in range(one - _AROUND, one + _AROUND + 1)}
-    return tuple(_blocks(lines, near))
+    near = {position for index in changed for position in range(index - _AROUND, index + _AROUND + 1)}
+    return tuple(_list_blocks(lines, near))
 
 
-def _blocks(lines: Sequence[Line], near: set[int]) -> Iterator[CodeBlock]:
+def _list_blocks(lines: Sequence[Line], near: set[int]) -> Iterator[CodeBlock]:
     """Yield blocks of lines that are shown or folded."""
     shown: list[Line] = []
     far: list[Line] = []
@@ -114,33 +114,33 @@ def _blocks(lines: Sequence[Line], near: set[int]) -> Iterator[CodeBlock]:
         yield CodeBlock(tuple(shown + far))
 
 
-def _coloured(lines: Sequence[str]) -> list[Markup]:
+def _highlight_lines(lines: Sequence[str]) -> list[Markup]:
     """Return each line as markup; a token over several lines is highlighted in each."""
     # With blank lines that contain spaces the lexer takes quadratic time.
     source = "\n".join(line if line.strip() else "" for line in lines)
     if len(source) > MOST_COLOURED:
         return [escape(line) for line in lines]
-    made: list[list[Markup]] = [[]]
-    for kind, text in _tokens(source):
-        first, *others = text.split("\n")
-        made[-1].append(_part(kind, first))
-        made += ([_part(kind, one)] for one in others)
-    joined = [Markup().join(parts) for parts in made]
+    rows: list[list[Markup]] = [[]]
+    for kind, text in _read_tokens(source):
+        first, *following = text.split("\n")
+        rows[-1].append(_render_token(kind, first))
+        rows += ([_render_token(kind, piece)] for piece in following)
+    joined = [Markup().join(parts) for parts in rows]
     # If the lexer drops or adds a line, an uncoloured listing is better than a shifted one.
     return joined if len(joined) == len(lines) else [escape(line) for line in lines]
 
 
-def _part(kind: str, text: str) -> Markup:
+def _render_token(kind: str, text: str) -> Markup:
     """Return one token as markup."""
     return Markup('<span class="{}">{}</span>').format(kind, text) if kind and text else escape(text)
 
 
-def _tokens(source: str) -> Iterator[tuple[str, str]]:
+def _read_tokens(source: str) -> Iterator[tuple[str, str]]:
     """Yield classes and texts in order; neighbours with one class are joined."""
-    lexer, classes = _lexer()
+    lexer, classes = _load_lexer()
     last, texts = "", [""]
     for kind, text in lexer.get_tokens(source):
-        name = next((name for name, known in classes if kind in known), "")
+        name = next((name for name, token_type in classes if kind in token_type), "")
         if name != last:
             yield last, "".join(texts)
             last, texts = name, []
@@ -149,11 +149,11 @@ def _tokens(source: str) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def _lexer() -> tuple[Any, tuple[tuple[str, Any], ...]]:
+def _load_lexer() -> tuple[Any, tuple[tuple[str, Any], ...]]:
     """Return the lexer and its token types, loaded at first use."""
     from pygments.lexers import PythonLexer  # slow to import, and most commands show no code
     from pygments.token import string_to_tokentype
 
-    classes = tuple((name, string_to_tokentype(known)) for name, known in _CLASSES)
+    classes = tuple((name, string_to_tokentype(token_name)) for name, token_name in _CLASSES)
     # The lexer must not strip or add lines, which are compared by number.
     return PythonLexer(stripnl=False, ensurenl=False), classes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autograder.feedback.render import filled
+from autograder.feedback.render import fill_template
 from autograder.feedback.sanitise import POLICY
 
 
@@ -35,4 +35,4 @@ class ComparisonView(Struct, frozen=True):
 
 def render_comparison(view: ComparisonView) -> str:
     """Render the page as HTML; whatever its content, it fetches nothing and runs nothing."""
-    return filled("comparison.html", view=view, policy=POLICY)
+    return fill_template("comparison.html", view=view, policy=POLICY)

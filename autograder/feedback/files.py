@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import image_uri, printable_text
-from autograder.records import FileState, HandedFile
+from autograder.feedback.sanitise import build_image_uri, to_printable_text
+from autograder.records import FileState, SubmissionFile
 
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
 
@@ -41,39 +41,41 @@ class FileView(Struct, frozen=True):
     """A data URI; empty for none."""
 
 
-def file_views(files: Iterable[HandedFile], labels: Labels) -> tuple[FileView, ...]:
+def build_file_views(files: Iterable[SubmissionFile], labels: Labels) -> tuple[FileView, ...]:
     """Return the files for the page, each once."""
-    found = {one.path: one for one in files}
-    return tuple(_view(one, number, labels) for number, one in enumerate(found.values(), start=1))
+    file_by_path = {file.path: file for file in files}
+    return tuple(
+        _build_view(file, number, labels) for number, file in enumerate(file_by_path.values(), start=1)
+    )
 
 
-def _view(file: HandedFile, number: int, labels: Labels) -> FileView:
+def _build_view(file: SubmissionFile, number: int, labels: Labels) -> FileView:
     """Return one file for the page."""
     limit = f"{file.most / (1 << 20):.10g} MB"
     # Only these two states mean that the content was read.
     read = file.state in {FileState.HANDED_IN, FileState.UNCHANGED}
     return FileView(
         anchor=f"file-{number}",
-        path=printable_text(file.path, 200),
+        path=to_printable_text(file.path, 200),
         said=labels(f"file-{file.state.value}", limit=limit),
         bad=not read,
-        size=_size(file.size) if read else "",
+        size=_format_size(file.size) if read else "",
         lines=tuple(
-            LineView(printable_text(line), _SIGNS.get(line[:1], ""))
+            LineView(to_printable_text(line), _SIGNS.get(line[:1], ""))
             for line in (file.difference.split("\n") if file.difference else ())
         ),
-        text=printable_text(file.text),
+        text=to_printable_text(file.text),
         cut=file.cut,
-        picture=image_uri(_mime(file.path), file.picture) or "",
+        picture=build_image_uri(_get_mime(file.path), file.picture) or "",
     )
 
 
-def _mime(path: str) -> str:
+def _get_mime(path: str) -> str:
     """Return the MIME type of a picture."""
     return "image/png" if path.lower().endswith(".png") else "image/jpeg"
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     """Return a size in readable units."""
     return (
         f"{count} B" if count < 1 << 10 else f"{count >> 10} kB" if count < 1 << 20 else f"{count >> 20} MB"

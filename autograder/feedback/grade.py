@@ -24,30 +24,32 @@ class GradeView(Struct, frozen=True):
     """Grade, its minimum points, and whether it is still possible."""
 
 
-def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
+def build_grade_view(standing: Standing, labels: Labels) -> GradeView | None:
     """Return the grade for the page; None if the assignment has no grades."""
     scale, worst, best = standing.scale, standing.worst, standing.best
     if scale is None or worst is None or best is None:
         return None
     passed = standing.passed
     return GradeView(
-        grade=grade_range(worst, best, labels),
+        grade=format_grade_range(worst, best, labels),
         outcome="" if passed is None else "passed" if passed else "failed",
-        provisional=_provisional(standing, labels),
-        rules=rules(
-            scale, labels, bonus=bool(standing.bonus) or any(one.bonus for one in standing.questions)
+        provisional=_explain_provisional(standing, labels),
+        rules=describe_rules(
+            scale,
+            labels,
+            bonus=bool(standing.bonus) or any(question.bonus for question in standing.questions),
         ),
-        steps=_steps(scale, worst, best, labels),
+        steps=_list_steps(scale, worst, best, labels),
     )
 
 
-def grade_range(worst: Grade, best: Grade, labels: Labels) -> str:
+def format_grade_range(worst: Grade, best: Grade, labels: Labels) -> str:
     """Return one grade, or a range if two are possible."""
-    names = [labels.grade(one.name) for one in (worst, best)]
+    names = [labels.grade(grade.name) for grade in (worst, best)]
     return names[0] if names[0] == names[1] else labels("grade-range", worst=names[0], best=names[1])
 
 
-def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
+def describe_rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
     """Return how points become a grade: threshold, rounding, and bonus points if there are any."""
     sentences = [
         labels("pass-from", points=labels.number(scale.passing), possible=labels.number(scale.possible)),
@@ -60,7 +62,7 @@ def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _provisional(standing: Standing, labels: Labels) -> str:
+def _explain_provisional(standing: Standing, labels: Labels) -> str:
     """Return why the grade may still change; empty if it is final."""
     # The strongest reason first: an outdated result may change in any way.
     if standing.outdated:
@@ -73,7 +75,7 @@ def _provisional(standing: Standing, labels: Labels) -> str:
     return " ".join(said)
 
 
-def _steps(scale: Scale, worst: Grade, best: Grade, labels: Labels) -> tuple[tuple[str, str, bool], ...]:
+def _list_steps(scale: Scale, worst: Grade, best: Grade, labels: Labels) -> tuple[tuple[str, str, bool], ...]:
     """Return the steps of the scale, with those that are still possible."""
     names = [step.grade for step in scale.steps]
     # The scale is sorted from the best grade down.

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from autograder.errors import CourseError, NotebookError
-from autograder.feedback.prose import given_prose
-from autograder.notebook.language import in_language
+from autograder.feedback.prose import render_given_prose
+from autograder.notebook.language import select_language
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.rubric import Question
 
 
-def released_answer(release: Release, question: Question, cell: str = "") -> ReleaseCell | None:
+def find_released_cell(release: Release, question: Question, cell: str = "") -> ReleaseCell | None:
     """Return the release's cell for an answer; None if there is none.
 
     Args:
@@ -21,17 +21,17 @@ def released_answer(release: Release, question: Question, cell: str = "") -> Rel
         question: question that is answered.
         cell: grade_id of the answer's own cell; default: the question's.
     """
-    own = release.by_id.get(cell)
+    item_cell = release.by_id.get(cell)
     # An item may have its own answer cell within the question.
-    if own is not None and own.is_answer:
-        return own
+    if item_cell is not None and item_cell.is_answer:
+        return item_cell
     try:
-        return release.by_id[release.answer_cell(question)]
+        return release.by_id[release.find_answer_cell(question)]
     except CourseError:
         return None
 
 
-def asked(
+def list_prompts(
     release: Release, answer: ReleaseCell | None, languages: Sequence[str] = (), language: str = ""
 ) -> tuple[Markup, ...]:
     """Return the texts directly above an answer, up to a cell with code or another answer.
@@ -43,19 +43,19 @@ def asked(
         language: language of the reader; a text in several languages is shown in this one only.
     """
     wanted = language if language in languages else ""
-    found: list[Markup] = []
-    for one in reversed(release.cells[: answer.number - 1] if answer else ()):
-        if one.cell_type == "markdown" and not (one.is_answer or one.grade):
-            found.append(given_prose(_in_language(one.source, languages, wanted)))
-        elif found:
+    texts: list[Markup] = []
+    for cell in reversed(release.cells[: answer.number - 1] if answer else ()):
+        if cell.cell_type == "markdown" and not (cell.is_answer or cell.grade):
+            texts.append(render_given_prose(_select_language(cell.source, languages, wanted)))
+        elif texts:
             # Other cells below the prompt are skipped; above it they end the search.
             break
-    return tuple(found[::-1])
+    return tuple(texts[::-1])
 
 
-def _in_language(text: str, languages: Sequence[str], wanted: str) -> str:
+def _select_language(text: str, languages: Sequence[str], wanted: str) -> str:
     """Return a text in one language."""
     try:
-        return in_language(text, languages, wanted, "")
+        return select_language(text, languages, wanted, "")
     except NotebookError:  # it was released like this, so it is shown unchanged
         return text

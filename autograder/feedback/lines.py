@@ -39,11 +39,11 @@ class RubricLine(Struct, frozen=True):
         return self.result.student.code == _SILENT
 
 
-def rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, tuple[RubricLine, ...]]:
+def list_rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, tuple[RubricLine, ...]]:
     """Return the lines of each question, by its id, for the student's page."""
     results = {(result.question, result.item): result for result in score.items}
     return {
-        question.id: _lines(
+        question.id: _list_lines(
             question,
             [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
             points,
@@ -52,53 +52,64 @@ def rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, 
     }
 
 
-def _lines(
+def _list_lines(
     question: Question, results: Sequence[ItemResult], points: QuestionPoints
 ) -> tuple[RubricLine, ...]:
     """Return the items that have a result, in the rubric's order."""
     of_item = {item.id: item.cell or question.id for item in question.items}
-    found: dict[str, RubricLine] = {}
+    line_by_item: dict[str, RubricLine] = {}
     for cell in points.cells:
         inside = [result for result in results if of_item[result.item] == cell.name]
-        found |= {line.result.item: line for line in _cell_lines(question, cell, inside)}
-    return tuple(found[result.item] for result in results)
+        line_by_item |= {line.result.item: line for line in _list_cell_lines(question, cell, inside)}
+    return tuple(line_by_item[result.item] for result in results)
 
 
-def _cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResult]) -> list[RubricLine]:
+def _list_cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResult]) -> list[RubricLine]:
     """Return the lines of one cell; those included in a manual mark have their own points.
 
     If the points known per item do not add up to the cell's points, the mark is for its lines together.
     """
     if not cell.by_person:
-        return _bounded([RubricLine(result) for result in results])
+        return _limit_deductions([RubricLine(result) for result in results])
     # A cell with one line has exactly the marker's points.
-    if not _several(question, cell.name):
-        return [_marked(replace(one, points=cell.points, possible=cell.possible), cell) for one in results]
-    given = [(one, cell.items.get(one.item)) for one in results]
-    lines = _bounded(
+    if not _has_several(question, cell.name):
+        return [
+            _mark_line(replace(item_result, points=cell.points, possible=cell.possible), cell)
+            for item_result in results
+        ]
+    item_points = [(item_result, cell.items.get(item_result.item)) for item_result in results]
+    lines = _limit_deductions(
         [
-            RubricLine(one) if points is None else _marked(replace(one, points=points), cell)
-            for one, points in given
+            RubricLine(item_result)
+            if points is None
+            else _mark_line(replace(item_result, points=points), cell)
+            for item_result, points in item_points
         ]
     )
     # The points per item are only shown if they explain the mark of the cell completely.
-    known = all(points is not None or one.status is not Status.NEEDS_REVIEW for one, points in given)
-    if known and _missed(lines) == cell.possible - cell.points:
+    is_complete = all(
+        points is not None or item_result.status is not Status.NEEDS_REVIEW
+        for item_result, points in item_points
+    )
+    if is_complete and _sum_missed(lines) == cell.possible - cell.points:
         return lines
-    return [replace(_marked(one, cell, full=cell.points >= cell.possible), shared=True) for one in results]
+    return [
+        replace(_mark_line(item_result, cell, full=cell.points >= cell.possible), shared=True)
+        for item_result in results
+    ]
 
 
-def _several(question: Question, cell: str) -> bool:
+def _has_several(question: Question, cell: str) -> bool:
     """Decide whether a cell has several lines, which may have been marked together."""
     return sum((item.cell or question.id) == cell for item in question.items) > 1
 
 
-def _missed(lines: Sequence[RubricLine]) -> Decimal:
+def _sum_missed(lines: Sequence[RubricLine]) -> Decimal:
     """Return the points that lines lack, whether they are final or not."""
     return sum((max(line.result.possible, NOTHING) - line.result.points for line in lines), NOTHING)
 
 
-def _bounded(lines: Sequence[RubricLine]) -> list[RubricLine]:
+def _limit_deductions(lines: Sequence[RubricLine]) -> list[RubricLine]:
     """Limit the deductions of a cell to the points that are there.
 
     Automatic deductions come first: a marker's deduction reduces the remaining points.
@@ -107,16 +118,16 @@ def _bounded(lines: Sequence[RubricLine]) -> list[RubricLine]:
     left = sum((line.result.points for line in lines if line.result.points > 0), NOTHING)
     kept = list(lines)
     # The sort is stable, so automatic deductions keep the rubric's order.
-    for at in sorted(range(len(kept)), key=lambda at: kept[at].marked):
-        result = kept[at].result
+    for position in sorted(range(len(kept)), key=lambda position: kept[position].marked):
+        result = kept[position].result
         if result.points < 0:
             taken = max(result.points, -left)
             left += taken
-            kept[at] = replace(kept[at], result=replace(result, points=taken))
+            kept[position] = replace(kept[position], result=replace(result, points=taken))
     return kept
 
 
-def _marked(result: ItemResult, cell: CellPoints, *, full: bool | None = None) -> RubricLine:
+def _mark_line(result: ItemResult, cell: CellPoints, *, full: bool | None = None) -> RubricLine:
     """Return a line with a manual mark.
 
     Args:
@@ -133,17 +144,17 @@ def _marked(result: ItemResult, cell: CellPoints, *, full: bool | None = None) -
     return RubricLine(replace(result, status=status, student=message), marked=True)
 
 
-def lost_points(question: Question, lines: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
+def sum_lost_points(question: Question, lines: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
     """Return the points that a question lost: its lines, and cells with lines marked together."""
     together = (
         max(NOTHING, cell.possible - cell.points)
-        for cell in marked_together(question, lines, points)
+        for cell in find_shared_cells(question, lines, points)
         if not cell.pending
     )
     return sum((line.lost for line in lines), NOTHING) + sum(together, NOTHING)
 
 
-def marked_together(
+def find_shared_cells(
     question: Question, lines: Sequence[RubricLine], points: QuestionPoints
 ) -> tuple[CellPoints, ...]:
     """Return the cells with a manual mark for several lines, none of which has its own points."""
@@ -152,5 +163,5 @@ def marked_together(
     return tuple(
         cell
         for cell in points.cells
-        if cell.by_person and cell.name not in cells and _several(question, cell.name)
+        if cell.by_person and cell.name not in cells and _has_several(question, cell.name)
     )

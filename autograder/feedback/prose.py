@@ -10,55 +10,57 @@ from typing import Any
 import mistune
 from markupsafe import Markup
 
-from autograder.feedback.sanitise import HEADINGS, clean_prose, image_uri, printable_text
-from autograder.feedback.typeset import mathml
-from autograder.notebook.pictures import absent_pictures
+from autograder.feedback.sanitise import HEADINGS, build_image_uri, clean_prose, to_printable_text
+from autograder.feedback.typeset import render_tex
+from autograder.notebook.pictures import find_absent_pictures
 from autograder.records import PastedPicture
 
 Pictures = Mapping[str, str]
 """Data URIs by the address that a text uses for a picture."""
 
 
-def prose(text: str, pictures: Pictures | None = None) -> Markup:
+def render_prose(text: str, pictures: Pictures | None = None) -> Markup:
     """Return the HTML of a Markdown text.
 
     ``$…$`` and ``$$…$$`` are typeset; unreadable TeX stays as written. A picture that is not among
     ``pictures`` is replaced by its description.
     """
-    return _cleaned(text, _renderer(pictures or {}, headings=True))
+    return _clean_markup(text, _make_renderer(pictures or {}, headings=True))
 
 
 @functools.lru_cache(maxsize=1024)
-def given_prose(text: str) -> Markup:
+def render_given_prose(text: str) -> Markup:
     """Return a text of the course for a page; its headings do not become part of the page's outline."""
     # Headings become bold lines, because the page has its own outline.
-    return _cleaned(text, _renderer({}, headings=False), without=HEADINGS)
+    return _clean_markup(text, _make_renderer({}, headings=False), without=HEADINGS)
 
 
-def written_prose(text: str, pictures: Pictures | None = None) -> Markup:
+def render_student_prose(text: str, pictures: Pictures | None = None) -> Markup:
     """Return a student's text: like `render_given_prose`, but with embedded pictures only.
 
     Args:
         text: in Markdown, with or without HTML.
         pictures: see `map_picture_uris`.
     """
-    renderer = _renderer({}, headings=False, hostile=True)
-    return _cleaned(text, renderer, without=HEADINGS, hostile=True, pictures=pictures)
+    renderer = _make_renderer({}, headings=False, hostile=True)
+    return _clean_markup(text, renderer, without=HEADINGS, hostile=True, pictures=pictures)
 
 
-def plain_prose(text: str, pictures: Pictures | None = None) -> Markup:
+def render_plain_prose(text: str, pictures: Pictures | None = None) -> Markup:
     """Return a text as written, with the pictures below it."""
     shown = (Markup('<img src="{}" alt="">').format(uri) for uri in (pictures or {}).values())
-    return Markup("<pre>{}</pre>").format(printable_text(text)) + Markup("").join(shown)
+    return Markup("<pre>{}</pre>").format(to_printable_text(text)) + Markup("").join(shown)
 
 
-def attached_uris(pictures: Iterable[PastedPicture]) -> dict[str, str]:
+def map_picture_uris(pictures: Iterable[PastedPicture]) -> dict[str, str]:
     """Return the valid pictures of a student's text, by the address that the text uses."""
-    found = {f"attachment:{one.name}": image_uri(one.mime, one.data) for one in pictures}
-    return {address: uri for address, uri in found.items() if uri is not None}
+    uri_by_address = {
+        f"attachment:{picture.name}": build_image_uri(picture.mime, picture.data) for picture in pictures
+    }
+    return {address: uri for address, uri in uri_by_address.items() if uri is not None}
 
 
-def picture_faults(text: str, pictures: Iterable[PastedPicture]) -> Iterator[tuple[str, str]]:
+def list_picture_faults(text: str, pictures: Iterable[PastedPicture]) -> Iterator[tuple[str, str]]:
     """Yield the codes of sentences about pictures of a student's text that are not shown, with their names.
 
     Args:
@@ -66,16 +68,20 @@ def picture_faults(text: str, pictures: Iterable[PastedPicture]) -> Iterator[tup
         pictures: pictures in the cell.
     """
     listed = tuple(pictures)
-    absent = absent_pictures(text, listed)
+    absent = find_absent_pictures(text, listed)
     if absent:
-        yield "picture-absent", ", ".join(printable_text(name, 80) for name in absent)
-    left = set(absent_pictures(text, [one for one in listed if image_uri(one.mime, one.data)])) - set(absent)
+        yield "picture-absent", ", ".join(to_printable_text(name, 80) for name in absent)
+    left = set(
+        find_absent_pictures(
+            text, [picture for picture in listed if build_image_uri(picture.mime, picture.data)]
+        )
+    ) - set(absent)
     # The second case is a data URI that the cleaner will drop.
     if left or "data:image/" in text:
         yield "picture-missing", ""
 
 
-def _cleaned(
+def _clean_markup(
     text: str,
     renderer: Callable[[str], Any],
     *,
@@ -87,7 +93,7 @@ def _cleaned(
     cleaned = clean_prose(str(renderer(text)), without=without, hostile=hostile, pictures=pictures)
     # Too long or too nested to clean: as plain text it is harmless.
     if cleaned is None:
-        return plain_prose(text, pictures if hostile else None)
+        return render_plain_prose(text, pictures if hostile else None)
     return Markup(cleaned)  # noqa: S704 - through the allow-list
 
 
@@ -121,7 +127,7 @@ class _Renderer(mistune.HTMLRenderer):
         return f'<img src="{escape(source)}" alt="{escape(described)}">'
 
 
-def _renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> Callable[[str], Any]:
+def _make_renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> Callable[[str], Any]:
     """Return a Markdown renderer with formulas, tables and strikethrough."""
     markdown = mistune.create_markdown(
         renderer=_Renderer(pictures, headings=headings, hostile=hostile),
@@ -129,13 +135,13 @@ def _renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> C
     )
     # Replaces the plugin's own formulas, which expect a script in the browser.
     if markdown.renderer is not None:
-        markdown.renderer.register("inline_math", lambda _renderer, text: _formula(text, "inline"))
-        markdown.renderer.register("block_math", lambda _renderer, text: _formula(text, "block"))
+        markdown.renderer.register("inline_math", lambda _renderer, text: _render_formula(text, "inline"))
+        markdown.renderer.register("block_math", lambda _renderer, text: _render_formula(text, "block"))
     return markdown
 
 
-def _formula(tex: str, display: str) -> str:
+def _render_formula(tex: str, display: str) -> str:
     """Return MathML, or the TeX itself; the result is sanitised with the text around it."""
-    typeset = mathml(tex.strip(), display)
+    typeset = render_tex(tex.strip(), display)
     shown = typeset or f"<code>{escape(tex.strip())}</code>"
     return f"<div>{shown}</div>\n" if display == "block" else shown

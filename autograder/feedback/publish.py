@@ -13,11 +13,11 @@ from msgspec import Struct
 from autograder import atomic
 from autograder.course import Course
 from autograder.errors import describe_error
-from autograder.feedback.render import render
+from autograder.feedback.render import render_page
 from autograder.feedback.summary import render_summary
 from autograder.grades import MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.records import Graded, Message
+from autograder.records import GradingResult, Message
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
 
@@ -32,13 +32,13 @@ class Page(Struct, frozen=True):
     """Student of the page; empty: it is a page for staff, or was not written."""
 
 
-class ClassShown(Struct, frozen=True):
+class ClassPages(Struct, frozen=True):
     """Data for the pages of a class. Mappings are by student."""
 
     course: Course
     rubric: Rubric
     """The common rubric, for pages about the class."""
-    results: Mapping[str, Graded]
+    results: Mapping[str, GradingResult]
     rubrics: Mapping[str, Rubric]
     """The rubric of each student's variant."""
     standings: Mapping[str, Standing]
@@ -63,29 +63,29 @@ class ClassShown(Struct, frozen=True):
     """Returns the released notebooks of a student, by name."""
 
 
-def pages(shown: ClassShown) -> Iterator[Page]:
+def write_pages(shown: ClassPages) -> Iterator[Page]:
     """Write one page per student, and one for staff; an unexpected error only affects its own page."""
     name, written = shown.rubric.assignment.name, dict[str, str]()
     for student in shown.results:
         # Relative to the folder of the summary, which links to it.
-        path = shown.course.feedback(student, name) / f"{name}.html"
+        path = shown.course.locate_feedback(student, name) / f"{name}.html"
         seen = f"../{quote(path.relative_to(shown.course.root).as_posix())}"
         # The existing page is still linked in the summary.
         if student in shown.left:
             written[student] = seen
             continue
         try:
-            _write(path, _of_student(shown, student))
+            _write_page(path, _render_student(shown, student))
             written[student] = seen
             yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
-    yield from _for_staff(shown, written)
+    yield from _write_staff_page(shown, written)
 
 
-def _of_student(shown: ClassShown, student: str) -> str:
+def _render_student(shown: ClassPages, student: str) -> str:
     """Return the page of one student."""
-    return render(
+    return render_page(
         shown.results[student],
         shown.rubrics[student],
         language=shown.language,
@@ -99,7 +99,7 @@ def _of_student(shown: ClassShown, student: str) -> str:
     )
 
 
-def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
+def _write_staff_page(shown: ClassPages, written: Mapping[str, str]) -> Iterator[Page]:
     """Write the summary; `written` maps students to their pages, relative to it."""
     name, folder = shown.rubric.assignment.name, shown.course.root / "staff"
     summary = partial(
@@ -111,38 +111,42 @@ def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
         pages=written,
     )
     everybody = list(shown.results.values())
-    yield _of_all(folder / f"{name}.html", summary, everybody)
+    yield _write_class_page(folder / f"{name}.html", summary, everybody)
 
 
-def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:
+def _write_class_page(
+    path: Path, render_class: Callable[[Sequence[GradingResult]], str], everybody: Sequence[GradingResult]
+) -> Page:
     """Write a page about a class, without students that cannot be rendered."""
     problem = ""
     try:
         try:
-            page = made(everybody)
+            page = render_class(everybody)
         except Exception as error:  # noqa: BLE001 - reported below, with the students
             # Render each student alone to find the faulty ones; only done after a failure, because it is
             # slow.
-            fitting = [graded for graded in everybody if _can(made, graded)]
-            without = ", ".join(sorted({one.score.student for one in everybody if one not in fitting}))
+            fitting = [graded for graded in everybody if _can_render(render_class, graded)]
+            without = ", ".join(
+                sorted({result.score.student for result in everybody if result not in fitting})
+            )
             problem = f"{path.name}: without {without}: {describe_error(error)}"
-            page = made(fitting)
-        _write(path, page)
+            page = render_class(fitting)
+        _write_page(path, page)
     except Exception as error:  # noqa: BLE001 - the other pages are there
         problem = f"{path.name}: the page could not be written: {describe_error(error)}"
     return Page(path, problem)
 
 
-def _can(made: Callable[[Sequence[Graded]], str], graded: Graded) -> bool:
+def _can_render(render_class: Callable[[Sequence[GradingResult]], str], graded: GradingResult) -> bool:
     """Decide whether a page about one student can be rendered."""
     try:
-        made([graded])
+        render_class([graded])
     except Exception:  # noqa: BLE001 - reported by the caller
         return False
     return True
 
 
-def _write(path: Path, page: str) -> None:
+def _write_page(path: Path, page: str) -> None:
     """Write a page to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, page.encode())
+    atomic.write_bytes(path, page.encode())

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from autograder import messages
 from autograder.feedback.cells import CellView, NotebookView
 from autograder.feedback.files import FileView
-from autograder.feedback.handout import asked, released_answer
+from autograder.feedback.handout import find_released_cell, list_prompts
 from autograder.feedback.labels import Labels
-from autograder.feedback.lines import RubricLine, lost_points, marked_together
-from autograder.feedback.sanitise import printable_text, quoting_sentence, sentence
-from autograder.feedback.typeset import Typesetter, caret, with_formulas
+from autograder.feedback.lines import RubricLine, find_shared_cells, sum_lost_points
+from autograder.feedback.sanitise import render_quoting_sentence, render_sentence, to_printable_text
+from autograder.feedback.typeset import Typesetter, render_caret, with_formulas
 from autograder.grades import NOTHING, QuestionPoints
-from autograder.kinds import kind
+from autograder.kinds import load_kind
 from autograder.notebook.release import Release
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import AssignmentSettings, Question, RubricSymbol
@@ -177,7 +177,7 @@ class QuestionWriter:
         self._final = final
         self._shown: set[str] = set()
 
-    def question(
+    def write_question(
         self,
         question: Question,
         points: QuestionPoints,
@@ -194,11 +194,11 @@ class QuestionWriter:
         """
         labels = self._labels
         pending = sum((cell.most - cell.least for cell in points.cells), NOTHING)
-        missing = lost_points(question, lines, points)
+        missing = sum_lost_points(question, lines, points)
         typesetter = Typesetter(symbols) if symbols is not None else self._common
-        items = [self._item(question, line, typesetter) for line in lines]
-        items, comments = _with_comments(question, points, lines, items)
-        cells = self._answers(question)
+        items = [self._build_item(question, line, typesetter) for line in lines]
+        items, comments = _add_comments(question, points, lines, items)
+        cells = self._find_answers(question)
         # One cell may answer several questions; each page shows it once.
         fresh = tuple(cell for cell in cells if cell.anchor not in self._shown)
         self._shown |= {cell.anchor for cell in fresh}
@@ -206,83 +206,94 @@ class QuestionWriter:
             anchor=f"question-{question.id}",
             title=labels.pick(question.title, question.id),
             name=question.id,
-            status=_question_status(points, lines),
+            status=_determine_status(points, lines),
             points=labels.number(points.points),
             possible=labels.number(question.points),
             pending=labels("open", points=labels.number(pending)) if pending else "",
             lost=labels.number(-missing) if missing else "",
-            earned_percent=percent(points.points, question.points),
-            pending_percent=percent(pending, question.points),
-            table=kind(question.kind).form == "listing",
-            reasons=self._reasons(items, lines),
-            asked=self._asked(question),
+            earned_percent=compute_percent(points.points, question.points),
+            pending_percent=compute_percent(pending, question.points),
+            table=load_kind(question.kind).form == "listing",
+            reasons=self._group_reasons(items, lines),
+            asked=self._list_prompts(question),
             answers=fresh,
             elsewhere=tuple(cell for cell in cells if cell not in fresh),
             file=self._files.get(question.file),
             bonus=question.bonus,
             marked=tuple(
-                _of(cell.points, cell.possible, labels) for cell in marked_together(question, lines, points)
+                _format_share(cell.points, cell.possible, labels)
+                for cell in find_shared_cells(question, lines, points)
             ),
-            extra=_extra_sentence(points, labels),
+            extra=_describe_extra(points, labels),
             comments=comments,
         )
 
-    def _asked(self, question: Question) -> tuple[Markup, ...]:
+    def _list_prompts(self, question: Question) -> tuple[Markup, ...]:
         """Return the prompt of a question."""
         release = self._releases.get(question.notebook)
         if release is None:
             return ()
-        return asked(release, released_answer(release, question), self._languages, self._labels.language)
+        return list_prompts(
+            release, find_released_cell(release, question), self._languages, self._labels.language
+        )
 
-    def _answers(self, question: Question) -> tuple[CellView, ...]:
+    def _find_answers(self, question: Question) -> tuple[CellView, ...]:
         """Return the cells with written answers: the question's own, and those of single items."""
         notebook = self._notebooks.get(question.notebook)
         if notebook is None or question.file:
             return ()
-        found = [*(notebook.find(question.answer_cell) or notebook.find(question.id))]
-        found += [cell for item in question.items if item.cell for cell in notebook.find(item.cell)]
+        candidates = [*(notebook.find_cells(question.answer_cell) or notebook.find_cells(question.id))]
+        candidates += [
+            cell for item in question.items if item.cell for cell in notebook.find_cells(item.cell)
+        ]
         # Blank cells and released text are no answer; a cell shared by items appears once.
-        written = {cell.anchor: cell for cell in found if not (cell.blank or cell.given)}
+        written = {cell.anchor: cell for cell in candidates if not (cell.blank or cell.given)}
         return tuple(written.values())
 
-    def _reasons(self, items: Sequence[ItemView], lines: Sequence[RubricLine]) -> tuple[ReasonView, ...]:
+    def _group_reasons(
+        self, items: Sequence[ItemView], lines: Sequence[RubricLine]
+    ) -> tuple[ReasonView, ...]:
         """Return the items grouped by reason, at the position of the first item."""
         together: dict[object, list[int]] = {}
         for number, (item, line) in enumerate(zip(items, lines, strict=True)):
             # Comments belong to one item, so such an item is never merged.
             alone = not item.message or item.comments
-            together.setdefault(number if alone else self._cause(item, line.result), []).append(number)
-        return tuple(self._reason(items, lines, numbers) for numbers in together.values())
+            together.setdefault(number if alone else self._get_cause(item, line.result), []).append(number)
+        return tuple(self._build_reason(items, lines, numbers) for numbers in together.values())
 
-    def _cause(self, item: ItemView, result: ItemResult) -> object:
+    def _get_cause(self, item: ItemView, result: ItemResult) -> object:
         """Return the features that items with a common reason share: all but the case or name it is about."""
-        said = quoting_sentence(_with_what(result.student, ""), self._labels.language)
+        said = render_quoting_sentence(_with_subject(result.student, ""), self._labels.language)
         return said, item.caret, item.reading, item.waits
 
-    def _reason(
+    def _build_reason(
         self, items: Sequence[ItemView], lines: Sequence[RubricLine], numbers: Sequence[int]
     ) -> ReasonView:
         """Return one reason for some items, with all their subjects."""
-        first, *others = (items[number] for number in numbers)
+        first, *further = (items[number] for number in numbers)
         results = [lines[number].result for number in numbers]
         language, named = self._labels.language, results[0].student.params
-        if others and _WHAT in named:
-            whats = dict.fromkeys(messages.filled(one.student, language)[_WHAT] for one in results)
+        if further and _WHAT in named:
+            whats = dict.fromkeys(
+                messages.fill_placeholders(result.student, language)[_WHAT] for result in results
+            )
             several = ", ".join(itertools.islice(whats, _MOST_NAMED)) + ", …" * (len(whats) > _MOST_NAMED)
-            message = _with_what(results[0].student, several)
+            message = _with_subject(results[0].student, several)
             first = replace(
-                first, message=sentence(message, language), said=quoting_sentence(message, language)
+                first,
+                message=render_sentence(message, language),
+                said=render_quoting_sentence(message, language),
             )
         lost = sum((lines[number].lost for number in numbers), NOTHING)
         shown = self._labels.number(-lost) if lost else ""
-        return ReasonView((first, *others), shown, items[numbers[0]].reason)
+        return ReasonView((first, *further), shown, items[numbers[0]].reason)
 
-    def _item(self, question: Question, line: RubricLine, typesetter: Typesetter) -> ItemView:
+    def _build_item(self, question: Question, line: RubricLine, typesetter: Typesetter) -> ItemView:
         """Return one item for the page."""
         result, labels = line.result, self._labels
-        item = question.item(result.item)
+        item = question.get_item(result.item)
         partly = result.status is Status.FAILED and result.points > 0
-        reading = typesetter.markup(result.reading)
+        reading = typesetter.render_formula(result.reading)
         settled = line.marked and result.status is not Status.NEEDS_REVIEW
         # Until the marks are final, students must not read the text of such an item.
         hidden = bool(item.shown) and not self._final
@@ -290,79 +301,81 @@ class QuestionWriter:
         anchor = question.items.index(item) + 1 if hidden else result.item
         return ItemView(
             anchor=f"item-{question.id}-{anchor}",
-            text=labels.pick(item.title(final=self._final), result.item),
+            text=labels.pick(item.get_title(final=self._final), result.item),
             status="marked" if settled else "partly" if partly else result.status.value,
-            worth="" if line.shared else _worth(result, labels),
+            worth="" if line.shared else _format_worth(result, labels),
             lost=labels.number(-line.lost) if line.lost else "",
-            message="" if line.silent else sentence(result.student, labels.language),
-            said=Markup() if line.silent else quoting_sentence(result.student, labels.language),
-            caret=caret(result.student.params),
+            message="" if line.silent else render_sentence(result.student, labels.language),
+            said=Markup() if line.silent else render_quoting_sentence(result.student, labels.language),
+            caret=render_caret(result.student.params),
             reading=reading,
-            plain=printable_text(result.reading) if reading is not None and "<math" in reading else "",
+            plain=to_printable_text(result.reading) if reading is not None and "<math" in reading else "",
         )
 
 
-def _with_what(message: Message, what: str) -> Message:
+def _with_subject(message: Message, subject: str) -> Message:
     """Return the message with another subject, if it names any."""
     if _WHAT not in message.params:
         return message
-    return replace(message, params={**message.params, _WHAT: what})
+    return replace(message, params={**message.params, _WHAT: subject})
 
 
-def _with_comments(
+def _add_comments(
     question: Question, points: QuestionPoints, lines: Sequence[RubricLine], items: Sequence[ItemView]
 ) -> tuple[list[ItemView], tuple[Markup, ...]]:
     """Add markers' comments to the items that they are about; return also those that are left."""
-    cells = [question.item(line.result.item).cell or question.id for line in lines]
+    cells = [question.get_item(line.result.item).cell or question.id for line in lines]
     left = list(points.comments)
-    found = list(items)
+    commented = list(items)
     about = {(cell.name, item): text for cell in points.cells for item, text in cell.remarks.items()}
-    for at, (cell_name, line) in enumerate(zip(cells, lines, strict=True)):
+    for position, (cell_name, line) in enumerate(zip(cells, lines, strict=True)):
         if text := about.get((cell_name, line.result.item)):
-            found[at] = replace(found[at], comments=(with_formulas(text, _MOST_COMMENT),))
+            commented[position] = replace(commented[position], comments=(with_formulas(text, _MOST_COMMENT),))
     for cell in points.cells:
         # A comment on a cell with one line is about this line.
         if cell.comment in left and cells.count(cell.name) == 1:
             left.remove(cell.comment)
-            at = cells.index(cell.name)
+            position = cells.index(cell.name)
             whole = with_formulas(cell.comment, _MOST_COMMENT)
-            found[at] = replace(found[at], comments=(*found[at].comments, whole))
-    return found, tuple(with_formulas(comment, _MOST_COMMENT) for comment in left)
+            commented[position] = replace(
+                commented[position], comments=(*commented[position].comments, whole)
+            )
+    return commented, tuple(with_formulas(comment, _MOST_COMMENT) for comment in left)
 
 
-def _worth(result: ItemResult, labels: Labels) -> str:
+def _format_worth(result: ItemResult, labels: Labels) -> str:
     """Return the text of the points column."""
     if result.status is Status.NEEDS_REVIEW:
         return labels("open", points=labels.number(result.possible))
     if result.possible < 0:
         return labels.number(result.points)
-    return _of(result.points, result.possible, labels)
+    return _format_share(result.points, result.possible, labels)
 
 
-def _of(points: Decimal, possible: Decimal, labels: Labels) -> str:
+def _format_share(points: Decimal, possible: Decimal, labels: Labels) -> str:
     """Return "3 of 5" in the page's language."""
     return f"{labels.number(points)} {labels('of')} {labels.number(possible)}"
 
 
-def _question_status(points: QuestionPoints, found: Sequence[RubricLine]) -> str:
+def _determine_status(points: QuestionPoints, lines: Sequence[RubricLine]) -> str:
     """Return the status of a question."""
     if points.pending:
         return "needs-review"
     # Before the points are looked at: an unanswered question must not appear as failed.
-    if {line.result.status for line in found} == {Status.NO_ANSWER}:
+    if {line.result.status for line in lines} == {Status.NO_ANSWER}:
         return "no-answer"
     if points.points >= points.possible:
         return "passed"
     return "partly" if points.points > 0 else "failed"
 
 
-def percent(part: Decimal, whole: Decimal) -> int:
+def compute_percent(part: Decimal, whole: Decimal) -> int:
     """Return a share in whole percent, from 0 to 100."""
     # A question may have no points, and bonus points may exceed the whole.
     return 0 if whole <= 0 else max(0, min(100, round(100 * part / whole)))
 
 
-def _extra_sentence(question: QuestionPoints, labels: Labels) -> str:
+def _describe_extra(question: QuestionPoints, labels: Labels) -> str:
     """Return a sentence about points that a marker added or deducted; empty for none."""
     if not question.extra:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from autograder.feedback.render import filled
+from autograder.feedback.render import fill_template
 from autograder.feedback.sanitise import POLICY
 
 
@@ -52,4 +52,4 @@ class RegradeView(Struct, frozen=True):
 
 def render_regrade(view: RegradeView) -> str:
     """Render the page as HTML; whatever its content, it fetches nothing and runs nothing."""
-    return filled("regrade.html", view=view, policy=POLICY)
+    return fill_template("regrade.html", view=view, policy=POLICY)

@@ -11,22 +11,22 @@ from typing import Any
 import jinja2
 
 from autograder import messages
-from autograder.feedback.answers import cells_about
-from autograder.feedback.cells import CellView, notebook_view
+from autograder.feedback.answers import find_cells_about
+from autograder.feedback.cells import CellView, build_notebook_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import POLICY, sentence
-from autograder.feedback.view import SubmittedView, page_view
-from autograder.grades import MarkChange, Standing, standing
+from autograder.feedback.sanitise import POLICY, render_sentence
+from autograder.feedback.view import SubmittedView, build_page_view
+from autograder.grades import MarkChange, Standing, compute_standing
 from autograder.notebook.release import Release
-from autograder.records import Graded, Message
+from autograder.records import GradingResult, Message
 from autograder.rubric import Rubric
-from autograder.timestamps import Timing, by_clock, format_moment
+from autograder.timestamps import Timing, format_moment, to_window_zone
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(
-    graded: Graded,
+def render_page(
+    graded: GradingResult,
     rubric: Rubric,
     *,
     language: str = "en",
@@ -56,9 +56,9 @@ def render(
         name: name of the student in the class list.
     """
     labels = Labels(language)
-    handed_in = _submitted(submitted_at, timing, reasons, labels)
-    stands = stands or standing(graded.score, rubric)
-    page = page_view(
+    handed_in = _describe_submission(submitted_at, timing, reasons, labels)
+    stands = stands or compute_standing(graded.score, rubric)
+    page = build_page_view(
         graded,
         rubric,
         labels,
@@ -68,10 +68,12 @@ def render(
         releases=releases,
         name=name,
     )
-    return filled("student.html", page=page, label=labels, policy=POLICY)
+    return fill_template("student.html", page=page, label=labels, policy=POLICY)
 
 
-def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collection[str], language: str) -> str:
+def render_cells(
+    graded: GradingResult, rubric: Rubric, notebook: str, names: Collection[str], language: str
+) -> str:
     """Render the cells of an answer as HTML, with their output and that of neighbours, as safe as the page.
 
     Args:
@@ -83,34 +85,34 @@ def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collectio
     """
     labels, limits = Labels(language), rubric.assignment.limits
     views = []
-    for place, one in enumerate(graded.notebooks, 1):
-        if one.name == notebook:
-            parts = {position for name in names for position in one.positions(name)}
-            about = cells_about(one, names)
-            cells = _within(notebook_view(one, place, labels, limits).cells, about)
+    for number, executed in enumerate(graded.notebooks, 1):
+        if executed.name == notebook:
+            parts = {position for name in names for position in executed.find_positions(name)}
+            about = find_cells_about(executed, names)
+            cells = _select_cells(build_notebook_view(executed, number, labels, limits).cells, about)
             views += [
                 cell
                 for position, cell in zip(about, cells, strict=True)
                 # Neighbouring cells are only shown if they have something to show.
                 if position in parts or cell.outputs or cell.has_problem
             ]
-    return filled("outputs.html", cells=views, label=labels, policy=POLICY)
+    return fill_template("outputs.html", cells=views, label=labels, policy=POLICY)
 
 
-def _within(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
+def _select_cells(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
     """Return the cells at some positions."""
     return cells[places.start : places.stop]
 
 
-def filled(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
+def fill_template(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
     """Fill a template; lone surrogates, which UTF-8 cannot encode, become question marks."""
-    text = _environment(folder).get_template(template).render(**values)
+    text = _load_environment(folder).get_template(template).render(**values)
     # Names of files and students' texts can contain lone surrogates.
     return text.encode("utf-8", "replace").decode()
 
 
 @functools.cache
-def _environment(folder: Path) -> jinja2.Environment:
+def _load_environment(folder: Path) -> jinja2.Environment:
     """Return the templates of a folder, compiled once: compiling costs more than rendering."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -131,20 +133,21 @@ def capitalise_sentence(text: str) -> str:
     return text if "/" in first or "." in first.rstrip(".") else text[:1].upper() + text[1:]
 
 
-def _submitted(
+def _describe_submission(
     moment: datetime.datetime | None, timing: Timing | None, reasons: Sequence[Message], labels: Labels
 ) -> SubmittedView:
     """Return the submission time, by the clock at the place of the exam, or else in UTC."""
-    found = (*(timing.messages(labels.language) if timing else ()), *reasons)
-    said = " ".join(sentence(message, labels.language) for message in found)
+    statements = (*(timing.list_messages(labels.language) if timing else ()), *reasons)
+    said = " ".join(render_sentence(message, labels.language) for message in statements)
     bad = timing is not None and timing.costly
     if moment is None:
         return SubmittedView("", said, bad)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     if timing is None:
         return SubmittedView(
-            messages.sentence("moment.utc", labels.language, moment=aware.astimezone(datetime.UTC)), said
+            messages.format_sentence("moment.utc", labels.language, moment=aware.astimezone(datetime.UTC)),
+            said,
         )
     return SubmittedView(
-        format_moment(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
+        format_moment(to_window_zone(aware, timing.window), timing.window.zone, labels.language), said, bad
     )

@@ -47,18 +47,18 @@ _MARK = "\ue000"
 """Private-use character, which occurs in no sentence."""
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-_TAGS = _words(
+_TAGS = _split_words(
     "table thead tbody tfoot tr th td caption p div span br hr b strong i em u s del sub sup small code pre "
     "kbd samp ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"
 )
-HEADINGS = _words("h1 h2 h3 h4 h5 h6")
-_DROPPED_WITH_CONTENT = _words("script style template noscript iframe object svg math title textarea")
-_MATH_TAGS = _words(
+HEADINGS = _split_words("h1 h2 h3 h4 h5 h6")
+_DROPPED_WITH_CONTENT = _split_words("script style template noscript iframe object svg math title textarea")
+_MATH_TAGS = _split_words(
     "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr "
     "mtd mstyle mpadded mphantom semantics annotation"
 )
@@ -104,7 +104,7 @@ _LONG_TAG = re.compile(rf"<[^<>]{{{MOST_IN_TAG}}}")
 _ATTRIBUTE = r"""\s++[A-Za-z][\w:-]*+\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>=`]++)"""
 _TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*+)((?:{_ATTRIBUTE})*+)\s*+/?>")
 """Complete tag with values for all attributes, unlike the comparison ``a <b and c> d``."""
-_PAIRED = _words("b strong i em u del sub sup small code kbd samp span")
+_PAIRED = _split_words("b strong i em u del sub sup small code kbd samp span")
 """Tags that have no effect without their end: ``x<b>c`` is a comparison."""
 _SHOWN_AS_TEXT = frozenset({"s"})
 """Allowed in output, but in most texts about language models the start of a sequence."""
@@ -118,7 +118,7 @@ class Frame(Struct, frozen=True):
     height: int
 
 
-def printable_text(text: str, most: int = MOST_CHARACTERS) -> str:
+def to_printable_text(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return text without terminal codes; characters that hide or reorder others are spelled out.
 
     Always encodes to UTF-8. Text longer than ``most`` characters is cut and marked with ``…``.
@@ -126,30 +126,30 @@ def printable_text(text: str, most: int = MOST_CHARACTERS) -> str:
     # Cut roughly first, because cleaning a huge text takes time; codes may take up part of it.
     cut = text[: 4 * most]
     # Progress bars overwrite a line many times; only its last state is visible in a terminal.
-    lines = (_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
-    shown = _readable("\n".join(lines))
+    lines = (_keep_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
+    shown = _make_readable("\n".join(lines))
     return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
 
 
 def escape_markup(text: str, most: int = 8_000) -> str:
     """Return text without effect in Markdown, HTML and MathJax."""
-    shown = printable_text(text, most).translate(_LOOKALIKES)
+    shown = to_printable_text(text, most).translate(_LOOKALIKES)
     return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
 
 
-def sentence(message: Message, language: str, most: int = 2_000) -> str:
+def render_sentence(message: Message, language: str, most: int = 2_000) -> str:
     """Return a message in words, or its code if the catalogue has no valid text, so that no page crashes."""
     try:
-        text = messages.render(message, language)
+        text = messages.render_message(message, language)
     except (KeyError, IndexError, ValueError, AttributeError):
         text = message.text.get(language) or message.text.get("en") or message.code
-    return printable_text(text, most)
+    return to_printable_text(text, most)
 
 
-def kept_text(text: str) -> str:
+def clean_input(text: str) -> str:
     """Return typed text for storage: printable, one character per line end, no surrounding space."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    return printable_text(plain, 12 * len(plain))  # a hidden character is spelled out with up to ten
+    return to_printable_text(plain, 12 * len(plain))  # a hidden character is spelled out with up to ten
 
 
 def is_quoting(message: Message) -> bool:
@@ -157,19 +157,21 @@ def is_quoting(message: Message) -> bool:
     return message.code.startswith(_QUOTING) and not message.text
 
 
-def quoting_sentence(message: Message, language: str) -> Markup:
+def render_quoting_sentence(message: Message, language: str) -> Markup:
     """Return a message as markup, with quoted formulas of the student set as code."""
     if not is_quoting(message):
-        return escape(sentence(message, language))
+        return escape(render_sentence(message, language))
     # Marks are inserted first and replaced after escaping, so that no formula can forge markup.
     marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
-    marked = escape(sentence(Message(message.code, marks), language))
-    for mark, value in zip(marks.values(), messages.filled(message, language).values(), strict=True):
-        marked = marked.replace(mark, Markup("<code>{}</code>").format(printable_text(value)))
+    marked = escape(render_sentence(Message(message.code, marks), language))
+    for mark, value in zip(
+        marks.values(), messages.fill_placeholders(message, language).values(), strict=True
+    ):
+        marked = marked.replace(mark, Markup("<code>{}</code>").format(to_printable_text(value)))
     return marked
 
 
-def image_uri(mime: str, data: str) -> str | None:
+def build_image_uri(mime: str, data: str) -> str | None:
     """Return a data URI for a PNG, JPEG, GIF or WebP that is what it claims, or None.
 
     The bytes are checked (strict base64, signature, size, number of pixels) and encoded anew.
@@ -190,7 +192,7 @@ def image_uri(mime: str, data: str) -> str | None:
     return f"data:{mime};base64,{base64.b64encode(content).decode()}"
 
 
-def _quickly_cleaned(fragment: str) -> bool:
+def _is_cheap_to_clean(fragment: str) -> bool:
     """Decide whether the cleaner's time is proportional to the length."""
     inside = 0
     for tag in _OPENING.finditer(fragment):
@@ -203,14 +205,14 @@ def _quickly_cleaned(fragment: str) -> bool:
 
 def clean_html(fragment: str) -> str | None:
     """Return tables and text formatting of an HTML fragment, without links and styles; None if too long."""
-    if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS or not _quickly_cleaned(fragment):
+    if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS or not _is_cheap_to_clean(fragment):
         return None
     return nh3.clean(
-        _readable(fragment),
+        _make_readable(fragment),
         tags=set(_TAGS),
         clean_content_tags=set(_DROPPED_WITH_CONTENT),
         attributes={"td": _SPANS, "th": _SPANS},
-        attribute_filter=_small_span,
+        attribute_filter=_filter_span,
         # No scheme at all: output has no reason to link or load anything.
         url_schemes=set(),
         link_rel=None,
@@ -224,10 +226,10 @@ def escape_other_tags(fragment: str, tags: frozenset[str]) -> str:
     A student who writes about ``<mask>`` or that ``a<b and c>d`` must not lose these words to the cleaner.
     Takes linear time: a tag ends before the next ``<``.
     """
-    found = [match for match in _TAG.finditer(fragment) if match[2].casefold() in tags]
-    kept = {match.start() for match in found}
+    tag_matches = [match for match in _TAG.finditer(fragment) if match[2].casefold() in tags]
+    kept = {match.start() for match in tag_matches}
     opened: dict[str, list[int]] = {}
-    for match in found:
+    for match in tag_matches:
         name = match[2].casefold()
         if name not in _PAIRED:
             continue
@@ -242,7 +244,7 @@ def escape_other_tags(fragment: str, tags: frozenset[str]) -> str:
     return _LESS.sub(lambda less: "<" if less.start() in kept else "&lt;", fragment)
 
 
-def table_document(fragment: str) -> Frame | None:
+def build_table_document(fragment: str) -> Frame | None:
     """Return the cleaned fragment as a separate document for a sandboxed frame; None if it is empty."""
     cleaned = clean_html(fragment)
     if cleaned is None or not cleaned.strip():
@@ -279,37 +281,37 @@ def clean_prose(
     if hostile:
         # Before cleaning, because the cleaner deletes everything that looks like an unknown tag.
         fragment = escape_other_tags(fragment, (_TAGS | _MATH_TAGS | {"img"}) - _SHOWN_AS_TEXT)
-        if not _quickly_cleaned(fragment):
+        if not _is_cheap_to_clean(fragment):
             return None
 
     left = MOST_PROSE  # one picture may be shown thousands of times
 
-    def own_attribute(tag: str, attribute: str, value: str) -> str | None:
+    def filter_attribute(tag: str, attribute: str, value: str) -> str | None:
         """Return an attribute's value, or None to drop it; pictures are replaced by their data URI."""
         nonlocal left
         if tag != "img" or attribute != "src":
-            return _prose_attribute(tag, attribute, value)
+            return _filter_prose_attribute(tag, attribute, value)
         uri = (pictures or {}).get(value) or (pictures or {}).get(unquote(value)) or ""
         left -= len(uri)
         return uri if uri and left >= 0 else None
 
     cleaned = nh3.clean(
-        _readable(fragment),
+        _make_readable(fragment),
         tags=set(_TAGS | _MATH_TAGS | {"img"}) - without,
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
         attributes={**_MATH_ATTRIBUTES, "td": _SPANS, "th": _SPANS, "ol": {"start"}, "img": {"src", "alt"}},
-        attribute_filter=own_attribute if hostile else _prose_attribute,
+        attribute_filter=filter_attribute if hostile else _filter_prose_attribute,
         url_schemes={"data", "attachment"} if hostile else {"data"},
         link_rel=None,
         strip_comments=True,
     )
-    return _WITHOUT_SOURCE.sub(lambda found: f"<em>[{found[1] or '–'}]</em>", cleaned) if hostile else cleaned
+    return _WITHOUT_SOURCE.sub(lambda match: f"<em>[{match[1] or '–'}]</em>", cleaned) if hostile else cleaned
 
 
 def clean_mathml(markup: str) -> str:
     """Return presentation MathML without active attributes; our own output, checked once more."""
     return nh3.clean(
-        _readable(markup),
+        _make_readable(markup),
         tags=set(_MATH_TAGS),
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
         attributes={"math": _MATH_ATTRIBUTES["math"]},
@@ -318,17 +320,17 @@ def clean_mathml(markup: str) -> str:
     )
 
 
-def _readable(text: str) -> str:
+def _make_readable(text: str) -> str:
     """Return a text with hidden characters spelled out, stacked accents cut, broken characters replaced."""
-    return _BROKEN.sub("\ufffd", _STACKED.sub(r"\1", _CONTROL.sub(_name, text)))
+    return _BROKEN.sub("\ufffd", _STACKED.sub(r"\1", _CONTROL.sub(_name_character, text)))
 
 
-def _last_written(line: str) -> str:
+def _keep_last_written(line: str) -> str:
     """Return the visible part of a line that was overwritten (progress bars)."""
     return line.rstrip("\r").rpartition("\r")[2]
 
 
-def _name(match: re.Match[str]) -> str:
+def _name_character(match: re.Match[str]) -> str:
     """Return a visible form of a control character."""
     code = ord(match[0])
     # Unicode has symbols for control characters.
@@ -337,7 +339,7 @@ def _name(match: re.Match[str]) -> str:
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
-def _small_span(tag: str, attribute: str, value: str) -> str | None:
+def _filter_span(tag: str, attribute: str, value: str) -> str | None:
     """Return the value of a small row or column span; None otherwise."""
     return (
         # A span of thousands of cells would freeze the browser.
@@ -345,49 +347,51 @@ def _small_span(tag: str, attribute: str, value: str) -> str | None:
     )
 
 
-def _prose_attribute(tag: str, attribute: str, value: str) -> str | None:
+def _filter_prose_attribute(tag: str, attribute: str, value: str) -> str | None:
     """Return the value of a permitted attribute; None otherwise."""
     if tag == "img" and attribute == "src":
         return value if value.startswith(tuple(f"data:{mime};base64," for mime in PICTURES)) else None
-    return _small_span(tag, attribute, value) if attribute in _SPANS else value
+    return _filter_span(tag, attribute, value) if attribute in _SPANS else value
 
 
-def _png_size(content: bytes) -> tuple[int, int] | None:
+def _read_png_size(content: bytes) -> tuple[int, int] | None:
     """Return width and height from the header."""
     if not content.startswith(_PNG) or content[12:16] != b"IHDR" or len(content) < 24:
         return None
     return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
 
 
-def _jpeg_size(content: bytes) -> tuple[int, int] | None:
+def _read_jpeg_size(content: bytes) -> tuple[int, int] | None:
     """Return width and height from the first frame header, found by walking the segments."""
     if not content.startswith(_JPEG):
         return None
-    place = 2
-    while place + 9 <= len(content) and content[place] == 0xFF:
-        marker, length = content[place + 1], int.from_bytes(content[place + 2 : place + 4])
+    offset = 2
+    while offset + 9 <= len(content) and content[offset] == 0xFF:
+        marker, length = content[offset + 1], int.from_bytes(content[offset + 2 : offset + 4])
         # These three markers in the range are no frame headers.
         if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
-            return int.from_bytes(content[place + 7 : place + 9]), int.from_bytes(
-                content[place + 5 : place + 7]
+            return int.from_bytes(content[offset + 7 : offset + 9]), int.from_bytes(
+                content[offset + 5 : offset + 7]
             )
-        place += 2 + length
+        offset += 2 + length
     return None
 
 
-def _gif_size(content: bytes) -> tuple[int, int] | None:
+def _read_gif_size(content: bytes) -> tuple[int, int] | None:
     """Return width and height from the header."""
     if not content.startswith((b"GIF87a", b"GIF89a")) or len(content) < 13:
         return None
     return int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little")
 
 
-def _webp_size(content: bytes) -> tuple[int, int] | None:
+def _read_webp_size(content: bytes) -> tuple[int, int] | None:
     """Return width and height from the first chunk: lossy, lossless or extended."""
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or len(content) < 30:
         return None
     if content[12:16] == b"VP8 " and content[23:26] == b"\x9d\x01\x2a":
-        width, height = (int.from_bytes(content[at : at + 2], "little") & 0x3FFF for at in (26, 28))
+        width, height = (
+            int.from_bytes(content[offset : offset + 2], "little") & 0x3FFF for offset in (26, 28)
+        )
         return width, height
     # Lossless: 14 bits each, stored minus one.
     if content[12:16] == b"VP8L" and content[20] == 0x2F:
@@ -398,4 +402,9 @@ def _webp_size(content: bytes) -> tuple[int, int] | None:
     return None
 
 
-_SIZES = {"image/png": _png_size, "image/jpeg": _jpeg_size, "image/gif": _gif_size, "image/webp": _webp_size}
+_SIZES = {
+    "image/png": _read_png_size,
+    "image/jpeg": _read_jpeg_size,
+    "image/gif": _read_gif_size,
+    "image/webp": _read_webp_size,
+}

@@ -11,14 +11,14 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.feedback.grade import grade_range, rules
+from autograder.feedback.grade import describe_rules, format_grade_range
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import filled
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.render import fill_template
+from autograder.feedback.sanitise import to_printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
-from autograder.feedback.waiting import waiting_items
-from autograder.grades import Standing, standing
-from autograder.records import Graded, ItemResult, Note, Score, Status
+from autograder.feedback.waiting import list_waiting_items
+from autograder.grades import Standing, compute_standing
+from autograder.records import GradingResult, ItemResult, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
@@ -67,7 +67,7 @@ class _StudentRow(Struct, frozen=True):
 
 
 def render_summary(
-    results: Iterable[Graded],
+    results: Iterable[GradingResult],
     rubric: Rubric,
     standings: Mapping[str, Standing] | None = None,
     remarks: Sequence[str] = (),
@@ -90,13 +90,15 @@ def render_summary(
     """
     labels = Labels("en")
     graded = list(results)
-    known = standings or {}
-    stands = [known.get(one.score.student) or standing(one.score, rubric) for one in graded]
-    rows, shared = _rows(graded, stands, rubric, names or {}, pages or {})
-    points = [one.total for one in stands]
+    marked_standings = standings or {}
+    stands = [
+        marked_standings.get(item.score.student) or compute_standing(item.score, rubric) for item in graded
+    ]
+    rows, shared = _build_rows(graded, stands, rubric, names or {}, pages or {})
+    points = [item.total for item in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
-    return filled(
+    return fill_template(
         "summary.html",
         title=labels.pick(rubric.assignment.title, rubric.assignment.name),
         version=rubric.version,
@@ -104,26 +106,26 @@ def render_summary(
         mean=labels.number(mean),
         rows=rows,
         shared=shared,
-        remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
-        grades=distribution(stands, scale, labels) if scale else None,
+        remarks=[to_printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
+        grades=compute_distribution(stands, scale, labels) if scale else None,
         label=labels,
         script=SCRIPT,
         policy=POLICY_WITH_SORTING,
     )
 
 
-def _shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str, _Remark]:
+def _collect_shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str, _Remark]:
     """Return the notes about several students, by their text."""
-    of: dict[str, list[str]] = {}
+    students_by_text: dict[str, list[str]] = {}
     for student, notes in zip(students, noted, strict=True):
         for text in notes:
-            of.setdefault(text, []).append(printable_text(student, 200))
-    several = {text: who for text, who in of.items() if len(who) > 1}
+            students_by_text.setdefault(text, []).append(to_printable_text(student, 200))
+    several = {text: who for text, who in students_by_text.items() if len(who) > 1}
     return {text: _Remark(number, text, tuple(who)) for number, (text, who) in enumerate(several.items(), 1)}
 
 
-def _rows(
-    results: Sequence[Graded],
+def _build_rows(
+    results: Sequence[GradingResult],
     standings: Sequence[Standing],
     rubric: Rubric,
     names: Mapping[str, str],
@@ -131,20 +133,26 @@ def _rows(
 ) -> tuple[list[_StudentRow], tuple[_Remark, ...]]:
     """Return a row for each student, and the notes about several."""
     labels = Labels("en")
-    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
+    by_cell = {
+        (question.id, item.id): item.cell or question.id
+        for question in rubric.questions
+        for item in question.items
+    }
     noted = [
         (
-            *_notes([*_flags(stands), *_reasons(graded, stands, rubric), *_remarks(graded)]),
-            *_notes_by_kind(graded.score.notes),
+            *_join_notes(
+                [*_list_flags(stands), *_list_reasons(graded, stands, rubric), *_list_remarks(graded)]
+            ),
+            *_join_notes_by_kind(graded.score.notes),
         )
         for graded, stands in zip(results, standings, strict=True)
     ]
     # A note about several students is written out once, and referred to by number in the rows.
-    shared = _shared([graded.score.student for graded in results], noted)
+    shared = _collect_shared([graded.score.student for graded in results], noted)
     rows = [
         replace(
-            _row(graded, stands, by_cell, labels),
-            name=printable_text(names.get(graded.score.student, ""), 200),
+            _build_row(graded, stands, by_cell, labels),
+            name=to_printable_text(names.get(graded.score.student, ""), 200),
             page=pages.get(graded.score.student, ""),
             notes=tuple(text for text in notes if text not in shared),
             remarks=tuple(shared[text] for text in notes if text in shared),
@@ -154,8 +162,8 @@ def _rows(
     return rows, tuple(shared.values())
 
 
-def _row(
-    graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels
+def _build_row(
+    graded: GradingResult, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels
 ) -> _StudentRow:
     """Return the row of one student, without name, page and notes."""
     score = graded.score
@@ -170,37 +178,37 @@ def _row(
         run.ending.value for notebook in graded.notebooks for run in notebook.runs if run and run.ending
     ]
     return _StudentRow(
-        student=printable_text(score.student, 200),
+        student=to_printable_text(score.student, 200),
         name="",
         page="",
-        stated=printable_text(", ".join(graded.stated.values()), 500),
-        group=_group(score),
+        stated=to_printable_text(", ".join(graded.stated.values()), 500),
+        group=_format_group(score),
         late=labels.number(-stands.late) if stands.late else "",
         points=labels.number(stands.total),
         exact=stands.total,
         pending=labels.number(stands.pending) if stands.pending else "",
         open=stands.pending,
-        grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
-        rank=_rank(stands),
+        grade=format_grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
+        rank=_compute_rank(stands),
         provisional=not stands.final,
         counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
         # Full isolation is the rule, so only weaker isolation is shown.
-        isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
+        isolation="" if score.isolation == "namespaces" else to_printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
         notes=(),
         remarks=(),
     )
 
 
-def _group(score: Score) -> str:
+def _format_group(score: Score) -> str:
     """Return the group with its members; empty if there is none."""
     if score.group is None:
         return ""
-    return printable_text(f"{score.group.name} ({', '.join(score.group.members)})", 500)
+    return to_printable_text(f"{score.group.name} ({', '.join(score.group.members)})", 500)
 
 
-def _flags(stands: Standing) -> list[Note]:
+def _list_flags(stands: Standing) -> list[Note]:
     """Return a note for each cell that markers flagged."""
     return [
         Note("flagged", "flagged: somebody should look at this one", cell.name)
@@ -210,20 +218,20 @@ def _flags(stands: Standing) -> list[Note]:
     ]
 
 
-def _reasons(graded: Graded, stands: Standing, rubric: Rubric) -> list[Note]:
+def _list_reasons(graded: GradingResult, stands: Standing, rubric: Rubric) -> list[Note]:
     """Return a note for each item that needs manual review."""
-    waiting = waiting_items(graded, stands, rubric)
-    return [Note("waits", f"needs manual review: {one.why}", one.place) for one in waiting]
+    waiting = list_waiting_items(graded, stands, rubric)
+    return [Note("waits", f"needs manual review: {item.why}", item.place) for item in waiting]
 
 
-def _remarks(graded: Graded) -> list[Note]:
+def _list_remarks(graded: GradingResult) -> list[Note]:
     """Return the remarks on verdicts; items that need manual review state them in their reason."""
-    decided = (one for one in graded.score.items if one.status is not Status.NEEDS_REVIEW)
-    told = dict.fromkeys((one.remark, one.question) for one in decided if one.remark)
-    return [Note("remark", f"remark: {text}", question) for text, question in told]
+    decided = (item for item in graded.score.items if item.status is not Status.NEEDS_REVIEW)
+    distinct = dict.fromkeys((item.remark, item.question) for item in decided if item.remark)
+    return [Note("remark", f"remark: {text}", question) for text, question in distinct]
 
 
-def _rank(stands: Standing) -> int:
+def _compute_rank(stands: Standing) -> int:
     """Return the rank of the certain grade, from the best; on the percent scale, smaller is better."""
     if stands.scale is None or stands.worst is None:
         return 0
@@ -241,16 +249,18 @@ def _is_marked(
     return items is not None and (not items or item.item in items)
 
 
-def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
+def _join_notes(notes: Iterable[Note]) -> tuple[str, ...]:
     """Return the texts of notes; the same about several places in one line."""
     places: dict[str, list[str]] = {}
     for note in notes:
         # A dictionary keeps the order in which the notes were made.
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
-    return tuple(printable_text(_note(text, found), _MOST_NOTE) for text, found in places.items())
+    return tuple(
+        to_printable_text(_format_note(text, note_places), _MOST_NOTE) for text, note_places in places.items()
+    )
 
 
-def _notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
+def _join_notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
     """Return notes on reading and running; a kind with many notes becomes one line after all others.
 
     A program that removed all metadata causes a note for every cell, which would hide the important ones.
@@ -258,17 +268,17 @@ def _notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
     texts: dict[str, dict[str, None]] = {}
     for note in notes:
         texts.setdefault(note.code, {})[note.text] = None
-    frequent = {code for code, found in texts.items() if len(found) > _MOST_OF_A_KIND}
-    told = _notes(note for note in notes if note.code not in frequent)
+    frequent = {code for code, kind_texts in texts.items() if len(kind_texts) > _MOST_OF_A_KIND}
+    single_notes = _join_notes(note for note in notes if note.code not in frequent)
     counted = [
         f"{next(iter(texts[code]))} ({len(texts[code])} remarks of this kind: {code})"
         for code in texts
         if code in frequent
     ]
-    return (*told, *(printable_text(text, _MOST_NOTE) for text in counted))
+    return (*single_notes, *(to_printable_text(text, _MOST_NOTE) for text in counted))
 
 
-def _note(text: str, places: Sequence[str]) -> str:
+def _format_note(text: str, places: Sequence[str]) -> str:
     """Return a note with its places."""
     if len(places) > 1:
         return f"{text} ({len(places)} places: {', '.join(places)})"
@@ -302,9 +312,9 @@ class Distribution(Struct, frozen=True):
     rules: tuple[str, ...]
 
 
-def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) -> Distribution:
+def compute_distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) -> Distribution:
     """Return the distribution of grades; open points count as not earned, and are shown as such."""
-    names = [_name(standing.worst, scale) for standing in standings]
+    names = [_find_bar(standing.worst, scale) for standing in standings]
     final = [name for name, standing in zip(names, standings, strict=True) if standing.final]
     # At least 1, to avoid a division by zero without students.
     most = max((names.count(name) for name in names), default=1)
@@ -329,11 +339,11 @@ def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) ->
         passed=sum(standing.passed is True for standing in standings),
         may_pass=sum(bool(standing.best and standing.best.passed) for standing in standings),
         provisional=len(names) - len(final),
-        rules=rules(scale, labels, bonus=any(standing.bonus for standing in standings)),
+        rules=describe_rules(scale, labels, bonus=any(standing.bonus for standing in standings)),
     )
 
 
-def _name(grade: Grade | None, scale: Scale) -> str:
+def _find_bar(grade: Grade | None, scale: Scale) -> str:
     """Return the bar of a grade: on the percent scale, its ten."""
     if grade is None or scale.steps:
         return grade.name if grade else ""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
-from autograder.feedback.sanitise import clean_mathml, printable_text
+from autograder.feedback.sanitise import clean_mathml, to_printable_text
 from autograder.formulas import FormulaError, Vocabulary, parse, to_mathml
 from autograder.formulas.nodes import Tree
 from autograder.rubric import RubricSymbol
@@ -32,16 +32,16 @@ class Typesetter:
         with contextlib.suppress(FormulaError):
             self._vocabulary = Vocabulary(symbols)
 
-    def markup(self, reading: str) -> Markup | None:
+    def render_formula(self, reading: str) -> Markup | None:
         """Return MathML of a canonical formula, or its text if it cannot be typeset; None for no formula."""
         if not reading:
             return None
-        tree = self._tree(reading)
+        tree = self._parse_tree(reading)
         if tree is None:
-            return Markup("<code>{}</code>").format(printable_text(reading, MOST_READING))
+            return Markup("<code>{}</code>").format(to_printable_text(reading, MOST_READING))
         return Markup(clean_mathml(to_mathml(tree)))  # noqa: S704 - through the allow-list
 
-    def _tree(self, reading: str) -> Tree | None:
+    def _parse_tree(self, reading: str) -> Tree | None:
         """Return the tree of a formula of any form; None if it cannot be parsed."""
         if self._vocabulary is None or len(reading) > MOST_READING:
             return None
@@ -52,7 +52,7 @@ class Typesetter:
         return None
 
 
-def caret(params: Mapping[str, Phrase]) -> str:
+def render_caret(params: Mapping[str, Phrase]) -> str:
     """Return two lines, the text and a caret below the position ``offset``; empty without a position.
 
     A long text is cut around the position. Both come from a message's ``text`` and ``offset``.
@@ -62,18 +62,18 @@ def caret(params: Mapping[str, Phrase]) -> str:
         return ""
     place = int(offset)
     # Control characters are spelled out, which changes the length, so the caret is placed afterwards.
-    before = printable_text(_line(text[max(0, place - _AROUND) : place]))
-    after = printable_text(_line(text[place : place + _AROUND]))
+    before = to_printable_text(_join_lines(text[max(0, place - _AROUND) : place]))
+    after = to_printable_text(_join_lines(text[place : place + _AROUND]))
     left, right = "…" * (place > _AROUND), "…" * (place + _AROUND < len(text))
     return f"{left}{before}{after}{right}\n{' ' * len(left + before)}^"
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return a text on one line."""
     return " ".join(text.splitlines()) if text.strip() else text
 
 
-def mathml(tex: str, display: str = "inline") -> str:
+def render_tex(tex: str, display: str = "inline") -> str:
     """Return MathML of a formula, still to be sanitised; empty if it cannot be read.
 
     Args:
@@ -96,10 +96,10 @@ def with_formulas(text: str, most: int) -> Markup:
         most: most characters that are shown.
     """
     parts, end = [], 0
-    shown = printable_text(text, most)
-    for found in _FORMULA.finditer(shown):
-        set_ = mathml(found[1].strip())
+    shown = to_printable_text(text, most)
+    for match in _FORMULA.finditer(shown):
+        set_ = render_tex(match[1].strip())
         if set_:
-            parts += [escape(shown[end : found.start()]), Markup(clean_mathml(set_))]  # noqa: S704 - cleaned
-            end = found.end()
+            parts += [escape(shown[end : match.start()]), Markup(clean_mathml(set_))]  # noqa: S704 - cleaned
+            end = match.end()
     return Markup("").join([*parts, escape(shown[end:])])

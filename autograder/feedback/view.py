@@ -11,16 +11,16 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder import messages
-from autograder.feedback.cells import NotebookView, notebook_view
-from autograder.feedback.files import FileView, file_views
-from autograder.feedback.grade import GradeView, grade_view
+from autograder.feedback.cells import NotebookView, build_notebook_view
+from autograder.feedback.files import FileView, build_file_views
+from autograder.feedback.grade import GradeView, build_grade_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.lines import rubric_lines
-from autograder.feedback.questions import QuestionView, QuestionWriter, percent
-from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.lines import list_rubric_lines
+from autograder.feedback.questions import QuestionView, QuestionWriter, compute_percent
+from autograder.feedback.sanitise import render_sentence, to_printable_text
 from autograder.grades import NOTHING, MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.records import Graded, Limits, Score
+from autograder.records import GradingResult, Limits, Score
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -42,27 +42,32 @@ class TaskView(Struct, frozen=True):
     """Points that are still being graded; empty if there are none."""
 
 
-def _task_views(
+def _build_task_views(
     tasks: Sequence[Task], questions: Sequence[Question], standing: Standing, labels: Labels
 ) -> tuple[TaskView, ...]:
     """Return a line for each task; none if the rubric has no tasks. Bonus points appear below the sum."""
-    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
-    counted = [one for one in questions if not one.bonus]
+    points = {
+        question.id: (question.points, question.most - question.least) for question in standing.questions
+    }
+    counted = [question for question in questions if not question.bonus]
     return tuple(
-        _task_view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
+        _build_task_view(
+            task, [question.id for question in counted if question.task == task.id], points, labels
+        )
+        for task in tasks
     )
 
 
-def _task_view(task: Task, questions: Sequence[str], points: Points, labels: Labels) -> TaskView:
+def _build_task_view(task: Task, questions: Sequence[str], points: Points, labels: Labels) -> TaskView:
     """Return the line of one task."""
     # A variant need not contain all questions of a task.
-    known = [points[question] for question in questions if question in points]
-    pending = sum((waits for _, waits in known), Decimal(0))
+    known_points = [points[question] for question in questions if question in points]
+    pending = sum((waits for _, waits in known_points), Decimal(0))
     return TaskView(
         name=task.id,
         text=labels.pick(task.text, task.id),
         possible=labels.number(task.points),
-        points=labels.number(sum((earned for earned, _ in known), Decimal(0))),
+        points=labels.number(sum((earned for earned, _ in known_points), Decimal(0))),
         pending=labels("open", points=labels.number(pending)) if pending else "",
     )
 
@@ -130,8 +135,8 @@ class PageView(Struct, frozen=True):
         return tuple(question for question in self.questions if question.lost)
 
 
-def page_view(
-    graded: Graded,
+def build_page_view(
+    graded: GradingResult,
     rubric: Rubric,
     labels: Labels,
     submitted: SubmittedView,
@@ -155,31 +160,31 @@ def page_view(
         name: name of the student in the class list.
     """
     score, assignment = graded.score, rubric.assignment
-    given, files = releases or {}, file_views(graded.files, labels)
-    notebooks = _notebook_views(graded, labels, assignment.limits, given)
+    release_by_name, files = releases or {}, build_file_views(graded.files, labels)
+    notebooks = _build_notebook_views(graded, labels, assignment.limits, release_by_name)
     writer = QuestionWriter(
-        labels, notebooks, given, files=files, assignment=assignment, final=standing.final
+        labels, notebooks, release_by_name, files=files, assignment=assignment, final=standing.final
     )
-    questions = _questions(writer, score, rubric, standing)
+    questions = _build_questions(writer, score, rubric, standing)
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
-        student=printable_text(score.student, 200),
-        name=printable_text(name, 200),
-        stated=printable_text(", ".join(graded.stated.values()), 500),
-        group=_group(score, labels),
+        student=to_printable_text(score.student, 200),
+        name=to_printable_text(name, 200),
+        stated=to_printable_text(", ".join(graded.stated.values()), 500),
+        group=_describe_group(score, labels),
         submitted=submitted,
         total=labels.number(standing.total),
         possible=labels.number(assignment.points),
-        pending=labels.pending(standing.pending) if standing.pending else "",
-        earned_percent=percent(standing.total, assignment.points),
-        pending_percent=percent(standing.pending, assignment.points),
-        grade=grade_view(standing, labels),
-        sum_lines=_sum_lines(standing, labels),
-        changes=tuple(change_text(one, labels) for one in reversed(changes)),
-        sum_sentences=_sum_sentences(standing, labels),
-        isolation=_stamp(score.isolation, labels),
-        refusal=_refusal(graded, labels),
-        tasks=_task_views(assignment.tasks, rubric.questions, standing, labels),
+        pending=labels.describe_pending(standing.pending) if standing.pending else "",
+        earned_percent=compute_percent(standing.total, assignment.points),
+        pending_percent=compute_percent(standing.pending, assignment.points),
+        grade=build_grade_view(standing, labels),
+        sum_lines=_list_sum_lines(standing, labels),
+        changes=tuple(describe_change(change, labels) for change in reversed(changes)),
+        sum_sentences=_list_sum_sentences(standing, labels),
+        isolation=_describe_isolation(score.isolation, labels),
+        refusal=_describe_refusal(graded, labels),
+        tasks=_build_task_views(assignment.tasks, rubric.questions, standing, labels),
         questions=questions,
         notebooks=notebooks,
         files=files,
@@ -187,81 +192,81 @@ def page_view(
     )
 
 
-def _questions(
+def _build_questions(
     writer: QuestionWriter, score: Score, rubric: Rubric, standing: Standing
 ) -> tuple[QuestionView, ...]:
     """Return all questions with their points."""
-    lines = rubric_lines(score, rubric, standing)
+    lines = list_rubric_lines(score, rubric, standing)
     return tuple(
-        writer.question(
-            question, points, lines[question.id], rubric.symbols(question) if question.symbols else None
+        writer.write_question(
+            question, points, lines[question.id], rubric.list_symbols(question) if question.symbols else None
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
 
 
-def _notebook_views(
-    graded: Graded, labels: Labels, limits: Limits, releases: Mapping[str, Release]
+def _build_notebook_views(
+    graded: GradingResult, labels: Labels, limits: Limits, releases: Mapping[str, Release]
 ) -> tuple[NotebookView, ...]:
     """Return all notebooks with their cells."""
     return tuple(
-        notebook_view(notebook, position, labels, limits, releases.get(notebook.name))
+        build_notebook_view(notebook, position, labels, limits, releases.get(notebook.name))
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
 
 
-def change_text(change: MarkChange, labels: Labels) -> str:
+def describe_change(change: MarkChange, labels: Labels) -> str:
     """Return the student's sentence about a mark that has changed since it was shown."""
-    moment = messages.sentence("moment.utc", labels.language, moment=change.at)
+    moment = messages.format_sentence("moment.utc", labels.language, moment=change.at)
     points = {"before": labels.number(change.before), "after": labels.number(change.after)}
     code = "changed" if change.before != change.after else "changed-parts"
     said = labels(code, moment=moment, **points)
-    reason = printable_text(change.reason, _MOST_REASON)
+    reason = to_printable_text(change.reason, _MOST_REASON)
     return f"{said} {labels('changed-why', reason=reason)}" if reason else said
 
 
-def _stamp(isolation: str, labels: Labels) -> str:
+def _describe_isolation(isolation: str, labels: Labels) -> str:
     """Return the sentence about the isolation; empty for full isolation."""
     if isolation == "namespaces":
         return ""
-    return labels("isolation", isolation=printable_text(isolation, 40))
+    return labels("isolation", isolation=to_printable_text(isolation, 40))
 
 
-def _group(score: Score, labels: Labels) -> str:
+def _describe_group(score: Score, labels: Labels) -> str:
     """Return the group, its members, and who submitted for it."""
     if score.group is None:
         return ""
     members = ", ".join(score.group.members)
     said = labels("group-of", name=score.group.name, members=members, by=score.asked)
-    return printable_text(said, 500)
+    return to_printable_text(said, 500)
 
 
-def _refusal(graded: Graded, labels: Labels) -> str:
+def _describe_refusal(graded: GradingResult, labels: Labels) -> str:
     """Return why a submission could not be read: all its items give the same reason."""
     items = graded.score.items
-    said = {(item.student.code, sentence(item.student, labels.language)) for item in items}
+    said = {(item.student.code, render_sentence(item.student, labels.language)) for item in items}
     # Different sentences mean that each item has its own reason.
     return "" if graded.notebooks or len(said) != 1 else said.pop()[1]
 
 
-def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
+def _list_sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
     """Return the lines between the tasks and the sum, with points; none if nothing was added or deducted."""
     if not (standing.bonus or standing.taken or standing.late):
         return ()
-    found = [(labels("task-points"), labels.number(standing.earned))]
+    lines = [(labels("task-points"), labels.number(standing.earned))]
     # No more can be deducted than was earned.
     if standing.taken:
-        found.append((labels("taken-line"), labels.number(-min(standing.taken, standing.earned))))
+        lines.append((labels("taken-line"), labels.number(-min(standing.taken, standing.earned))))
     if standing.late:
-        found.append((labels("late-line"), labels.number(-standing.late)))
+        lines.append((labels("late-line"), labels.number(-standing.late)))
     if standing.bonus:
-        sign = "+" if _counted(standing) else ""
-        key = "bonus-line" if _counted(standing) else "bonus-line-out"
-        found.append((labels(key), sign + labels.number(standing.bonus)))
-    return tuple(found)
+        sign = "+" if _is_bonus_counted(standing) else ""
+        key = "bonus-line" if _is_bonus_counted(standing) else "bonus-line-out"
+        lines.append((labels(key), sign + labels.number(standing.bonus)))
+    return tuple(lines)
 
 
-def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
+def _list_sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
     """Return the same in words, with the reasons; none if the sum is that of the questions."""
     said = []
     if standing.taken:
@@ -274,10 +279,12 @@ def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
         late = {"late": standing.late, "before": before, "points": points}
         said.append(labels("late", **{name: labels.number(value) for name, value in late.items()}))
     if standing.bonus:
-        key = "bonus" if _counted(standing) else "bonus-out"
-        said.append(labels(key, points=labels.number(standing.bonus), sources=_sources(standing, labels)))
+        key = "bonus" if _is_bonus_counted(standing) else "bonus-out"
+        said.append(
+            labels(key, points=labels.number(standing.bonus), sources=_describe_sources(standing, labels))
+        )
     scale = standing.scale
-    possible = sum((one.possible for one in standing.questions if not one.bonus), NOTHING)
+    possible = sum((question.possible for question in standing.questions if not question.bonus), NOTHING)
     if standing.total > possible:
         said.append(labels("above-possible", possible=labels.number(possible)))
         if scale and scale.steps:
@@ -285,20 +292,20 @@ def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _counted(standing: Standing) -> bool:
+def _is_bonus_counted(standing: Standing) -> bool:
     """Decide whether bonus points count."""
     # Some scales count bonus points only for students who pass without them.
     return standing.total == standing.points + standing.bonus
 
 
-def _sources(standing: Standing, labels: Labels) -> str:
+def _describe_sources(standing: Standing, labels: Labels) -> str:
     """Return the sources of bonus points; with the numbers if there are several."""
     sources = {
         "bonus-from.questions": standing.by_bonus_questions,
         "bonus-from.people": standing.extra,
         "bonus-from.course": standing.given,
     }
-    found = {key: points for key, points in sources.items() if points}
-    if len(found) == 1:
-        return labels(next(iter(found)))
-    return ", ".join(f"{labels.number(points)} {labels(key)}" for key, points in found.items())
+    counted_sources = {key: points for key, points in sources.items() if points}
+    if len(counted_sources) == 1:
+        return labels(next(iter(counted_sources)))
+    return ", ".join(f"{labels.number(points)} {labels(key)}" for key, points in counted_sources.items())

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import to_printable_text
 from autograder.grades import Standing
-from autograder.records import Graded, Status
+from autograder.records import GradingResult, Status
 from autograder.rubric import Rubric
 
 _MOST_REASON = 1000
@@ -23,7 +23,7 @@ class WaitingItem(Struct, frozen=True):
     why: str
 
 
-def waiting_items(graded: Graded, stands: Standing, rubric: Rubric) -> Iterator[WaitingItem]:
+def list_waiting_items(graded: GradingResult, stands: Standing, rubric: Rubric) -> Iterator[WaitingItem]:
     """Yield a student's items in manual review with cells not marked yet; items marked by hand are left out.
 
     Args:
@@ -31,7 +31,7 @@ def waiting_items(graded: Graded, stands: Standing, rubric: Rubric) -> Iterator[
         stands: the student's marks, including manual ones.
         rubric: the common rubric.
     """
-    pending = {(one.id, cell.name) for one in stands.questions for cell in one.cells if cell.pending}
+    pending = {(entry.id, cell.name) for entry in stands.questions for cell in entry.cells if cell.pending}
     # Items marked by hand always wait, which needs no explanation.
     cells = {
         (question.id, item.id): item.cell or question.id
@@ -39,11 +39,11 @@ def waiting_items(graded: Graded, stands: Standing, rubric: Rubric) -> Iterator[
         for item in question.items
         if not item.manual
     }
-    for one in graded.score.items:
-        cell = cells.get((one.question, one.item))
-        if one.status is Status.NEEDS_REVIEW and (one.question, cell) in pending:
+    for entry in graded.score.items:
+        cell = cells.get((entry.question, entry.item))
+        if entry.status is Status.NEEDS_REVIEW and (entry.question, cell) in pending:
             yield WaitingItem(
-                printable_text(graded.score.student, 200),
-                f"{one.question}, {one.item}",
-                printable_text(one.staff or "no reason is known", _MOST_REASON),
+                to_printable_text(graded.score.student, 200),
+                f"{entry.question}, {entry.item}",
+                to_printable_text(entry.staff or "no reason is known", _MOST_REASON),
             )

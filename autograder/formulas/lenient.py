@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import FUNCTIONS, Tree
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import changes_value, numbers_in_words
+from autograder.formulas.notation.wrapping import find_spelt_numbers, may_change_value
 from autograder.formulas.reading import read_text
 
 _BRACKETED = re.compile(
@@ -62,57 +62,59 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
     try:
         return read_text(text, form, vocabulary)
     except Unreadable as error:
-        parts = next(_remarks(text), None)
+        parts = next(_split_remarks(text), None)
         if parts is None:
             raise
         head, remark = parts
         trees = read_text(head, form, vocabulary)
-        said = _AGAIN.sub("", remark, count=1)
-        if _is_harmless(said, head, vocabulary):
+        content = _AGAIN.sub("", remark, count=1)
+        if _is_harmless(content, head, vocabulary):
             return trees
-        if form == "tuple" or (form == "formula" and said == remark):
+        if form == "tuple" or (form == "formula" and content == remark):
             # Report the fault of the whole text, not one of its head.
             raise Unreadable(error.code, error.offset, **error.params) from None
-        return (*read_text(said, form, vocabulary), *trees)
+        return (*read_text(content, form, vocabulary), *trees)
 
 
-def without_float_noise(text: str) -> str:
+def remove_float_noise(text: str) -> str:
     """Return the text with ``0.3`` for ``0.30000000000000004``, a result of floating-point arithmetic."""
-    return _DECIMALS.sub(_denoised, text)
+    return _DECIMALS.sub(_round_noise, text)
 
 
-def _denoised(found: re.Match[str]) -> str:
-    number = Decimal(found.group())
+def _round_noise(match: re.Match[str]) -> str:
+    number = Decimal(match.group())
     rounded = _KEPT.create_decimal(number).normalize()
     is_noise = len(number.as_tuple().digits) >= _NOISY and len(rounded.as_tuple().digits) <= _PLAIN
-    return f"{rounded:f}" if is_noise else found.group()
+    return f"{rounded:f}" if is_noise else match.group()
 
 
-def _remarks(text: str) -> Iterator[tuple[str, str]]:
+def _split_remarks(text: str) -> Iterator[tuple[str, str]]:
     """Yield ways to split a text into a formula and the remark behind it."""
-    found = _BRACKETED.search(text)
-    if found is not None and found.start() > 0:
-        yield text[: found.start()], found["remark"]
+    match = _BRACKETED.search(text)
+    if match is not None and match.start() > 0:
+        yield text[: match.start()], match["remark"]
     depth, start = 0, 0
-    for found in _BEHIND.finditer(text):
-        between = text[start : found.start()]
+    for match in _BEHIND.finditer(text):
+        between = text[start : match.start()]
         # A separator inside brackets belongs to the formula, not to a remark.
         depth += sum(map(between.count, "([{")) - sum(map(between.count, ")]}"))
-        start = found.start()
+        start = match.start()
         if depth == 0 and text[:start].strip():
-            yield text[:start], text[found.end() :]
+            yield text[:start], text[match.end() :]
 
 
 def _is_harmless(remark: str, head: str, vocabulary: Vocabulary) -> bool:
     """Return whether a remark adds nothing to the formula before it."""
     words = _WORD.findall(remark)
-    if not words or changes_value(remark):
+    if not words or may_change_value(remark):
         return False
     # A symbol, a function or a misspelt name may change the meaning.
-    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
+    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.find_misspelt(word) for word in words):
         return False
     if re.search(r"[=<>^*/]|\d[.,]\d", remark):
         return False
-    numbers = [*map(int, _WHOLE.findall(remark)), *numbers_in_words(remark)]
-    known = set(map(int, _WHOLE.findall(re.sub(r"[A-Za-z(]", " ", _EXPONENT.sub(" ", head)))))
-    return known.issuperset(numbers) or sum(numbers) in known or math.prod(numbers) in known
+    numbers = [*map(int, _WHOLE.findall(remark)), *find_spelt_numbers(remark)]
+    head_numbers = set(map(int, _WHOLE.findall(re.sub(r"[A-Za-z(]", " ", _EXPONENT.sub(" ", head)))))
+    return (
+        head_numbers.issuperset(numbers) or sum(numbers) in head_numbers or math.prod(numbers) in head_numbers
+    )

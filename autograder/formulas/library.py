@@ -73,7 +73,7 @@ def equal(
     Raises:
         Undecided: it could be neither proven nor refuted.
     """
-    return _comparer(vocabulary, assume, secret).accepts(answer, right)
+    return _make_comparer(vocabulary, assume, secret).is_accepted(answer, right)
 
 
 def diagnose(
@@ -97,17 +97,17 @@ def diagnose(
         secret: see `equal`.
     """
     # The reading without assumptions comes first: its explanations hold unconditionally.
-    readings = [_comparer(vocabulary, (), secret)]
+    readings = [_make_comparer(vocabulary, (), secret)]
     if assumptions := list(assume):
-        readings.append(readings[0].under(assumptions))
+        readings.append(readings[0].with_assumptions(assumptions))
     if isinstance(right, Relation) or isinstance(answer, Relation):
         if not (isinstance(right, Relation) and isinstance(answer, Relation)):
             return None
-        return RelationDiagnosis(right, readings[0]).difference(answer)
+        return RelationDiagnosis(right, readings[0]).find_difference(answer)
     if isinstance(right, Tuple) or isinstance(answer, Tuple):
         return None
-    return Diagnosis([right], readings).difference(answer)
+    return Diagnosis([right], readings).find_difference(answer)
 
 
-def _comparer(vocabulary: Vocabulary, assume: Iterable[Relation], secret: bytes) -> Comparer:
+def _make_comparer(vocabulary: Vocabulary, assume: Iterable[Relation], secret: bytes) -> Comparer:
     return Comparer(Points(vocabulary.domains, secret), assume)

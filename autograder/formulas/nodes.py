@@ -129,52 +129,52 @@ _PARTS: Mapping[type, Callable[[Any], tuple[Node, ...]]] = {
 """Type → its parts. A lookup by type is five times as fast as matching one pattern after the other."""
 
 
-def children(tree: Tree) -> tuple[Node, ...]:
+def get_children(tree: Tree) -> tuple[Node, ...]:
     """Return the parts directly below the root of a tree, in the order they were written."""
     return _PARTS[type(tree)](tree)
 
 
-def walk(tree: Tree) -> Iterator[Tree]:
+def walk_tree(tree: Tree) -> Iterator[Tree]:
     """Yield the tree and all its parts, each part before the parts below it, in the order written."""
-    waiting = [tree]
+    pending = [tree]
     # An explicit stack instead of recursion: generators would be nested once per level.
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         yield node
-        waiting.extend(reversed(_PARTS[type(node)](node)))
+        pending.extend(reversed(_PARTS[type(node)](node)))
 
 
-def symbols(tree: Tree) -> frozenset[str]:
+def collect_symbols(tree: Tree) -> frozenset[str]:
     """Return the names of the symbols that occur in a tree."""
-    found: set[str] = set()
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
+    names: set[str] = set()
+    pending = [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, Sym):
-            found.add(node.name)
+            names.add(node.name)
         # A short cut for the most frequent nodes: this function runs for every answer.
         elif isinstance(node, Mul):
-            waiting.extend(node.factors)
+            pending.extend(node.factors)
         elif not isinstance(node, Num):
-            waiting.extend(children(node))
-    return frozenset(found)
+            pending.extend(get_children(node))
+    return frozenset(names)
 
 
-def substitute(node: Node, name: str, by: Node) -> Node:
+def substitute_symbol(node: Node, name: str, replacement: Node) -> Node:
     """Replace a symbol by a formula."""
     if isinstance(node, Sym):
-        return by if node.name == name else node
+        return replacement if node.name == name else node
     # Constants and numbers are shared: trees are immutable.
     if isinstance(node, (Num, Const)):
         return node
-    return rebuilt(node, [substitute(part, name, by) for part in children(node)])
+    return rebuild_node(node, [substitute_symbol(part, name, replacement) for part in get_children(node)])
 
 
-def rebuilt(node: Node, below: Sequence[Node]) -> Node:
+def rebuild_node(node: Node, parts: Sequence[Node]) -> Node:
     """Return a node of the same kind with other parts."""
     if isinstance(node, (Num, Const, Sym)):
         return node
     if isinstance(node, Fn):
-        return Fn(node.name, tuple(below))
+        return Fn(node.name, tuple(parts))
     # Sums and products have one field with all parts; the other nodes have one field per part.
-    return type(node)(tuple(below)) if isinstance(node, (Add, Mul)) else type(node)(*below)
+    return type(node)(tuple(parts)) if isinstance(node, (Add, Mul)) else type(node)(*parts)

@@ -9,7 +9,7 @@ from autograder.formulas.notation.landau import parse_statements
 from autograder.formulas.notation.parse import parse_sides, parse_tuple
 from autograder.formulas.notation.several import parse_chain, parse_list
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import inside_space, without_name, without_remark, without_unit
+from autograder.formulas.notation.wrapping import extract_sizes, remove_name, remove_remark, remove_unit
 
 
 def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
@@ -22,8 +22,8 @@ def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
         Unreadable: it is not in the grammar.
     """
     # The unit is removed last, because a remark in brackets may follow it.
-    bare = without_remark(without_name(text, vocabulary), vocabulary)
-    return parse_sides(without_unit(bare, vocabulary), vocabulary)
+    bare = remove_remark(remove_name(text, vocabulary), vocabulary)
+    return parse_sides(remove_unit(bare, vocabulary), vocabulary)
 
 
 def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
@@ -32,7 +32,7 @@ def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     Raises:
         Unreadable: it is not in the grammar.
     """
-    return parse_tuple(inside_space(without_name(text, vocabulary), vocabulary), vocabulary)
+    return parse_tuple(extract_sizes(remove_name(text, vocabulary), vocabulary), vocabulary)
 
 
 _READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {

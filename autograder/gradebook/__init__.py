@@ -5,15 +5,19 @@ imports ``nbgrader.api``, which takes a third of a second to import; only `autog
 package.
 """
 
-from autograder.gradebook.autograded import autograded_files, autograded_notebook, write_autograded
+from autograder.gradebook.autograded import (
+    build_autograded_files,
+    build_autograded_notebook,
+    write_autograded,
+)
 from autograder.gradebook.book import Gradebook
-from autograder.gradebook.marks import CellScore, cell_scores
+from autograder.gradebook.marks import CellScore, compute_cell_scores
 
 __all__ = [
     "CellScore",
     "Gradebook",
-    "autograded_files",
-    "autograded_notebook",
-    "cell_scores",
+    "build_autograded_files",
+    "build_autograded_notebook",
+    "compute_cell_scores",
     "write_autograded",
 ]

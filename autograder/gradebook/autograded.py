@@ -18,8 +18,8 @@ import msgspec
 
 from autograder import atomic
 from autograder.errors import GradebookError
-from autograder.feedback.sanitise import image_uri, printable_text
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, LimitKind, Markdown
+from autograder.feedback.sanitise import build_image_uri, to_printable_text
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, GradingResult, LimitKind, Markdown
 
 MOST_SOURCE = 200_000
 
@@ -37,7 +37,9 @@ _RISKY = re.compile(
 _FENCE = re.compile(r"`{3,}|~{3,}")
 
 
-def autograded_files(course: Path, graded: Graded, releases: Mapping[str, bytes]) -> dict[Path, bytes]:
+def build_autograded_files(
+    course: Path, graded: GradingResult, releases: Mapping[str, bytes]
+) -> dict[Path, bytes]:
     """Return the files ``autograded/<student>/<assignment>/<notebook>.ipynb``, one per released notebook.
 
     A notebook that could not be read is returned as it was released.
@@ -54,7 +56,7 @@ def autograded_files(course: Path, graded: Graded, releases: Mapping[str, bytes]
     executed = {notebook.name: notebook for notebook in graded.notebooks}
     try:
         return {
-            folder / f"{name}.ipynb": autograded_notebook(executed.get(name), release)
+            folder / f"{name}.ipynb": build_autograded_notebook(executed.get(name), release)
             for name, release in releases.items()
         }
     except UnicodeEncodeError as error:
@@ -70,13 +72,13 @@ def write_autograded(files: Mapping[Path, bytes]) -> None:
     for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, content)
+            _write_changed(path, content)
         except (OSError, UnicodeEncodeError) as error:
             text = f"{path.parent}: the autograded notebook could not be written: {error}"
             raise GradebookError(text) from error
 
 
-def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> bytes:
+def build_autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> bytes:
     """Return the executed cells with the release's nbgrader metadata, as .ipynb.
 
     Args:
@@ -92,7 +94,7 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
         if cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
     }
     notebook = {
-        "cells": list(_cells(executed, by_id)),
+        "cells": list(_build_cells(executed, by_id)),
         "metadata": {
             key: value
             for key, value in released["metadata"].items()
@@ -104,9 +106,9 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
     return msgspec.json.format(msgspec.json.encode(notebook), indent=1) + b"\n"
 
 
-def harmless_markdown(source: str) -> str:
+def sanitise_markdown(source: str) -> str:
     """Return Markdown that renders without raw HTML, script links or TeX that reaches outside of maths."""
-    shown = printable_text(source, MOST_SOURCE)
+    shown = to_printable_text(source, MOST_SOURCE)
     if not _RISKY.search(shown):
         return shown
     # A fence longer than any fence in the text cannot be closed by the text.
@@ -115,7 +117,7 @@ def harmless_markdown(source: str) -> str:
     return f"{fence}text\n{shown}\n{fence}"
 
 
-def _cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _build_cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the cells, showing an answer that spans several cells where formgrader has its box for marks.
 
     A written answer is shown whole there, and its other cells are left out. If the cell with the box is
@@ -142,19 +144,19 @@ def _cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dic
     }
     for position, (cell, run) in enumerate(zip(executed.cells, executed.runs, strict=True)):
         if cell.grade_id in whole:
-            text, pictures = executed.text(cell.grade_id), executed.pictures(cell.grade_id)
+            text, pictures = executed.get_text(cell.grade_id), executed.get_pictures(cell.grade_id)
             joined = Markdown(text, cell.grade_id, pictures=pictures)
-            yield _cell(position + 1, joined, run, by_id.get(cell.grade_id))
+            yield _build_cell(position + 1, joined, run, by_id.get(cell.grade_id))
         elif position not in shown_there:
-            yield _cell(position + 1, cell, run, by_id.get(cell.grade_id))
+            yield _build_cell(position + 1, cell, run, by_id.get(cell.grade_id))
         if position in missing:
-            name, text = missing[position], executed.text(missing[position])
+            name, text = missing[position], executed.get_text(missing[position])
             code = by_id[name]["cell_type"] == "code"
-            box = Cell(text, name) if code else Markdown(text, name, pictures=executed.pictures(name))
-            yield _cell(len(executed.cells) + position + 1, box, None, by_id[name])
+            box = Cell(text, name) if code else Markdown(text, name, pictures=executed.get_pictures(name))
+            yield _build_cell(len(executed.cells) + position + 1, box, None, by_id[name])
 
 
-def _cell(
+def _build_cell(
     number: int, cell: Cell | Markdown, run: CellRun | None, released: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     marks = (released or {}).get("metadata", {}).get("nbgrader")
@@ -162,14 +164,14 @@ def _cell(
     # nbformat 4.5 requires an id for each cell.
     identifier = str((released or {}).get("id") or f"cell-{number}")
     if isinstance(cell, Cell):
-        outputs = [] if run is None else _outputs(number, run)
+        outputs = [] if run is None else _build_outputs(number, run)
         return {
             "cell_type": "code",
             "execution_count": None if run is None else number,
             "id": identifier,
             "metadata": metadata,
             "outputs": outputs,
-            "source": printable_text(cell.source, MOST_SOURCE),
+            "source": to_printable_text(cell.source, MOST_SOURCE),
         }
     ours = marks is not None and not marks.get("solution")
     text: dict[str, Any] = {"cell_type": "markdown", "id": identifier, "metadata": metadata}
@@ -177,41 +179,45 @@ def _cell(
         return {**text, "source": cell.source}
     attachments: dict[str, dict[str, str]] = {}
     for picture in cell.pictures:
-        if uri := image_uri(picture.mime, picture.data):
+        if uri := build_image_uri(picture.mime, picture.data):
             attachments[f"picture-{len(attachments) + 1}"] = {picture.mime: uri.partition(",")[2]}
     # Pictures get names of our own below the text, because references that a student wrote are shown as text.
-    shown = [harmless_markdown(cell.source), *(f"![{name}](attachment:{name})" for name in attachments)]
+    shown = [sanitise_markdown(cell.source), *(f"![{name}](attachment:{name})" for name in attachments)]
     return {**text, "source": "\n\n".join(shown), **({"attachments": attachments} if attachments else {})}
 
 
-def _outputs(number: int, run: CellRun) -> list[dict[str, Any]]:
-    outputs = [_output(number, output, run.error) for output in run.outputs]
+def _build_outputs(number: int, run: CellRun) -> list[dict[str, Any]]:
+    outputs = [_build_output(number, output, run.error) for output in run.outputs]
     notices = []
     if run.truncated:
         notices.append("[some output was over the limit and is not kept]")
     notices += [
-        f"[this cell met a limit: {one.met.value}]" for one in run.met if one.met is not LimitKind.OUTPUT
+        f"[this cell met a limit: {limit_hit.met.value}]"
+        for limit_hit in run.met
+        if limit_hit.met is not LimitKind.OUTPUT
     ]
     if run.ending is not None:
         notices.append(f"[this cell ended the run: {run.ending.value}; the rest was run without it]")
-    return outputs + [_stream(notice + "\n") for notice in notices]
+    return outputs + [_build_stream(notice + "\n") for notice in notices]
 
 
-def _output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
-    text = printable_text(output.data.get("text/plain", ""))
+def _build_output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
+    text = to_printable_text(output.data.get("text/plain", ""))
     if output.kind == "stream":
-        return _stream(text)
+        return _build_stream(text)
     if output.kind == "error":
         last = text.rstrip().rpartition("\n")[2]
-        name = printable_text(error or "Error", 200)
+        name = to_printable_text(error or "Error", 200)
         return {"output_type": "error", "ename": name, "evalue": last, "traceback": text.split("\n")}
     data: dict[str, str] = {}
     for mime in ("image/png", "image/jpeg"):
-        uri = image_uri(mime, output.data.get(mime, ""))
+        uri = build_image_uri(mime, output.data.get(mime, ""))
         if uri is not None:
             data[mime] = uri.partition(",")[2]
     if text or not data:
-        data["text/plain"] = text or f"[output of type {printable_text(', '.join(sorted(output.data)), 200)}]"
+        data["text/plain"] = (
+            text or f"[output of type {to_printable_text(', '.join(sorted(output.data)), 200)}]"
+        )
     shown: dict[str, Any] = {"output_type": "display_data", "data": data, "metadata": {}}
     return (
         shown
@@ -220,13 +226,13 @@ def _output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
     )
 
 
-def _stream(text: str) -> dict[str, Any]:
+def _build_stream(text: str) -> dict[str, Any]:
     return {"output_type": "stream", "name": "stdout", "text": text}
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _write_changed(path: Path, content: bytes) -> None:
     """Write a file in one step, unless it already has this content."""
     with contextlib.suppress(OSError):  # missing, or not a regular file
-        if atomic.read(path) == content:
+        if atomic.read_bytes(path) == content:
             return
-    atomic.write(path, content)
+    atomic.write_bytes(path, content)

@@ -35,7 +35,7 @@ class GradebookCell(Struct, frozen=True):
     notebook_id: str
 
 
-def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
+def collect_wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
     """Return the cells that the release notebooks and the rubric require.
 
     Raises:
@@ -49,17 +49,17 @@ def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
             cell: float(worth)
             for question in rubric.questions
             if question.notebook == notebook.name
-            for cell, worth in question.cells().items()
+            for cell, worth in question.list_cells().items()
         }
-        for cell in _parsed(releases[notebook.name], notebook.name).get("cells", ()):
-            wanted |= _wanted_rows(cell, notebook.name, points)
+        for cell in _parse_release(releases[notebook.name], notebook.name).get("cells", ()):
+            wanted |= _build_rows(cell, notebook.name, points)
         for cell in points:
             if not any((notebook.name, cell, kind) in wanted for kind in GRADED):
                 raise GradebookError(f"notebook {notebook.name!r} has no cell {cell!r} marked as graded")
     return wanted
 
 
-def create(
+def create_cells(
     book: Any,
     assignment: str,
     wanted: Wanted,
@@ -84,26 +84,26 @@ def create(
         _SOURCE: book.update_or_create_source_cell,
     }
     for notebook in dict.fromkeys(key[0] for key in wanted):
-        kernelspec = _parsed(releases[notebook], notebook).get("metadata", {}).get("kernelspec", {})
+        kernelspec = _parse_release(releases[notebook], notebook).get("metadata", {}).get("kernelspec", {})
         stored = book.update_or_create_notebook(notebook, assignment, kernelspec=json.dumps(kernelspec))
-        known = {
+        stored_cells = {
             **{
                 (cell.name, cell.type): cell
                 for cell in (*stored.grade_cells, *stored.solution_cells, *stored.task_cells)
             },
             **{(cell.name, _SOURCE): cell for cell in stored.source_cells},
         }
-        for (place, cell, kind), values in wanted.items():
-            present = known.get((cell, kind))
+        for (notebook_name, cell, kind), values in wanted.items():
+            present = stored_cells.get((cell, kind))
             if kind == _SOURCE and keep_sources and present is not None:
                 continue  # the existing source has the hidden tests
-            if place == notebook and not _agrees(present, values):
+            if notebook_name == notebook and not _has_values(present, values):
                 update[kind](cell, notebook, assignment, **values)
     # Ends the ORM session: the statements that follow use connections of their own.
     book.db.remove()
 
 
-def load(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...]:
+def load_cells(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...]:
     """Load the cells of an assignment that have marks or comments."""
     query = (
         sa.select(
@@ -121,12 +121,12 @@ def load(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...
     return tuple(GradebookCell(*row) for row in connection.execute(query))
 
 
-def commented(places: Collection[GradebookCell]) -> frozenset[tuple[str, str]]:
+def list_commented_cells(places: Collection[GradebookCell]) -> frozenset[tuple[str, str]]:
     """Return the (notebook, cell) pairs that have a comment in nbgrader."""
     return frozenset((place.notebook, place.name) for place in places if place.type in COMMENTED)
 
 
-def remove_others(
+def remove_obsolete_cells(
     connection: sa.Connection, assignment: str, wanted: Collection[tuple[str, str, str]]
 ) -> None:
     """Remove cells that the release no longer has, with their automatic marks.
@@ -134,10 +134,10 @@ def remove_others(
     Raises:
         GradebookError: a person entered a mark or comment on one of them.
     """
-    places = load(connection, assignment)
+    places = load_cells(connection, assignment)
     gone = [place for place in places if (place.notebook, place.name, place.type) not in wanted]
     for place in gone:
-        if _touched_by_a_human(connection, place.id):
+        if _has_human_marks(connection, place.id):
             raise GradebookError(
                 f"cell {place.name!r} is no longer in the release, but carries marks or comments of a human; "
                 "put the cell back, or export the marks and remove them in formgrader first"
@@ -157,7 +157,7 @@ def remove_others(
         )
 
 
-def _touched_by_a_human(connection: sa.Connection, cell_id: str) -> bool:
+def _has_human_marks(connection: sa.Connection, cell_id: str) -> bool:
     grade, comment = tables.GRADE, tables.COMMENT
     marked = sa.exists().where(
         grade.c.cell_id == cell_id, grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
@@ -166,7 +166,7 @@ def _touched_by_a_human(connection: sa.Connection, cell_id: str) -> bool:
     return bool(connection.execute(sa.select(marked | commented)).scalar_one())
 
 
-def _parsed(release: bytes, notebook: str) -> dict[str, Any]:
+def _parse_release(release: bytes, notebook: str) -> dict[str, Any]:
     try:
         parsed = json.loads(release)
     except ValueError as error:
@@ -176,7 +176,7 @@ def _parsed(release: bytes, notebook: str) -> dict[str, Any]:
     return parsed
 
 
-def _wanted_rows(cell: Mapping[str, Any], notebook: str, points: Mapping[str, float]) -> Wanted:
+def _build_rows(cell: Mapping[str, Any], notebook: str, points: Mapping[str, float]) -> Wanted:
     marks = cell.get("metadata", {}).get("nbgrader", {})
     grade_id, kind = marks.get("grade_id"), cell.get("cell_type")
     if not grade_id:
@@ -201,5 +201,5 @@ def _wanted_rows(cell: Mapping[str, Any], notebook: str, points: Mapping[str, fl
     return rows
 
 
-def _agrees(stored: object | None, values: Mapping[str, Any]) -> bool:
+def _has_values(stored: object | None, values: Mapping[str, Any]) -> bool:
     return stored is not None and all(getattr(stored, name) == value for name, value in values.items())

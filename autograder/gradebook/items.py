@@ -17,7 +17,7 @@ from autograder.grades import CellName, PersonMark
 from autograder.store import AnswerName
 
 
-def _place() -> Iterator[sa.Column[str]]:
+def _make_key_columns() -> Iterator[sa.Column[str]]:
     for name in ("assignment", "student", "notebook", "cell"):
         yield sa.Column(name, sa.String(128), primary_key=True)
 
@@ -25,7 +25,7 @@ def _place() -> Iterator[sa.Column[str]]:
 _ITEM = sa.Table(
     "autograder_item_mark",
     tables.RECORDED.metadata,
-    *_place(),
+    *_make_key_columns(),
     sa.Column("item", sa.String(128), primary_key=True),
     sa.Column("points", sa.String(40), nullable=False),
     sa.Column("worth", sa.String(40)),
@@ -35,28 +35,30 @@ _ITEM = sa.Table(
 _REMARK = sa.Table(
     "autograder_item_remark",
     tables.RECORDED.metadata,
-    *_place(),
+    *_make_key_columns(),
     sa.Column("item", sa.String(128), primary_key=True),
     sa.Column("text", sa.Text, nullable=False),
 )
 """Remarks of people on single items."""
-_FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_place())
+_FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_make_key_columns())
 
 
-def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
+def write_items(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
     """Store a mark's item points, remarks and flag, replacing the earlier ones."""
-    place = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
+    key_values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
     for table in (_ITEM, _REMARK, _FLAG):
-        connection.execute(sa.delete(table).where(*(table.c[name] == one for name, one in place.items())))
+        connection.execute(
+            sa.delete(table).where(*(table.c[name] == value for name, value in key_values.items()))
+        )
     if mark.flagged:
-        connection.execute(sa.insert(_FLAG).values(place))
+        connection.execute(sa.insert(_FLAG).values(key_values))
     if mark.remarks:
-        said = [{**place, "item": item, "text": text} for item, text in mark.remarks.items()]
+        said = [{**key_values, "item": item, "text": text} for item, text in mark.remarks.items()]
         connection.execute(sa.insert(_REMARK), said)
     if mark.items and mark.points is not None:
         rows = [
             {
-                **place,
+                **key_values,
                 "item": item,
                 "points": str(points),
                 "worth": str(mark.worth[item]) if item in mark.worth else None,
@@ -67,7 +69,7 @@ def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: 
         connection.execute(sa.insert(_ITEM), rows)
 
 
-def complete(
+def complete_marks(
     connection: sa.Connection, assignment: str, marks: dict[str, dict[CellName, PersonMark]]
 ) -> dict[str, dict[CellName, PersonMark]]:
     """Add item points, remarks and flags to the marks read from nbgrader's tables."""

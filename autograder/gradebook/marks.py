@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from autograder.errors import GradebookError
 from autograder.gradebook import tables
-from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell, load
+from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell, load_cells
 from autograder.gradebook.nbgrader_api import api
-from autograder.grades import CellName, PersonMark, automatic_points
-from autograder.records import Graded, Score
+from autograder.grades import CellName, PersonMark, compute_automatic_points
+from autograder.records import GradingResult, Score
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, EnteredMarks, Student, settle
+from autograder.store import AnswerName, Decision, EnteredMarks, Student, apply_decision
 
 
 class CellScore(Struct, frozen=True):
@@ -34,16 +34,16 @@ class CellScore(Struct, frozen=True):
     """An item of the cell waits for manual review."""
 
 
-def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
+def compute_cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
     """Return the automatic marks by (notebook, grade cell), each between zero and the cell's points."""
     return {
         name: CellScore(float(cell.points) if cell.settled else None, cell.pending)
-        for name, cell in automatic_points(score, rubric).items()
+        for name, cell in compute_automatic_points(score, rubric).items()
     }
 
 
-def class_scores(
-    results: Mapping[str, Graded], rubrics: Mapping[str, Rubric]
+def compute_class_scores(
+    results: Mapping[str, GradingResult], rubrics: Mapping[str, Rubric]
 ) -> dict[str, dict[CellName, CellScore]]:
     """Return `compute_cell_scores` by student; outlines that share their items are computed once.
 
@@ -51,15 +51,15 @@ def class_scores(
         results: results of a class.
         rubrics: each student's rubric.
     """
-    known: dict[tuple[int, int], dict[CellName, CellScore]] = {}
-    found = {}
+    cached_scores: dict[tuple[int, int], dict[CellName, CellScore]] = {}
+    scores_by_student = {}
     for student, graded in results.items():
         # The results stay referenced by the caller, so the ids remain unique during the loop.
         alike = id(graded.score.items), id(rubrics[student])
-        if alike not in known:
-            known[alike] = cell_scores(graded.score, rubrics[student])
-        found[student] = known[alike]
-    return found
+        if alike not in cached_scores:
+            cached_scores[alike] = compute_cell_scores(graded.score, rubrics[student])
+        scores_by_student[student] = cached_scores[alike]
+    return scores_by_student
 
 
 def enter_students(connection: sa.Connection, students: Sequence[Student]) -> None:
@@ -68,8 +68,8 @@ def enter_students(connection: sa.Connection, students: Sequence[Student]) -> No
     fields = ("first_name", "last_name", "email")
     columns = (table.c.id, *(table.c[field] for field in fields))
     stored: dict[str, sa.Row[Any]] = {}
-    for some in tables.batched([one.id for one in students]):
-        rows = connection.execute(sa.select(*columns).where(table.c.id.in_(some)))
+    for batch in tables.split_batches([member.id for member in students]):
+        rows = connection.execute(sa.select(*columns).where(table.c.id.in_(batch)))
         stored |= {row.id: row for row in rows}
     for student in students:
         values = {field: getattr(student, field) for field in fields if getattr(student, field)}
@@ -80,7 +80,7 @@ def enter_students(connection: sa.Connection, students: Sequence[Student]) -> No
             connection.execute(sa.update(table).where(table.c.id == student.id).values(values))
 
 
-def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
+def list_submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
     """Return student → row id of the submission, for every student that nbgrader lists."""
     query = (
         sa.select(tables.SUBMISSION.c.student_id, tables.SUBMISSION.c.id)
@@ -95,25 +95,30 @@ def enter_submissions(
 ) -> dict[str, str]:
     """Return student → row id of the submission; missing rows are created. A time of None changes nothing."""
     table = tables.SUBMISSION
-    known = sa.select(tables.ASSIGNMENT.c.id).where(tables.ASSIGNMENT.c.name == assignment)
-    assignment_id = connection.execute(known).scalar_one()
+    assignment_query = sa.select(tables.ASSIGNMENT.c.id).where(tables.ASSIGNMENT.c.name == assignment)
+    assignment_id = connection.execute(assignment_query).scalar_one()
     query = sa.select(table.c.student_id, table.c.id, table.c.timestamp).where(
         table.c.assignment_id == assignment_id, table.c.student_id.in_(list(submitted_at))
     )
     stored = {row.student_id: row for row in connection.execute(query)}
     new = [
-        {"id": str(api.new_uuid()), "assignment_id": assignment_id, "student_id": one, "timestamp": moment}
-        for one, moment in submitted_at.items()
-        if one not in stored
+        {
+            "id": str(api.new_uuid()),
+            "assignment_id": assignment_id,
+            "student_id": student,
+            "timestamp": moment,
+        }
+        for student, moment in submitted_at.items()
+        if student not in stored
     ]
     if new:
         connection.execute(sa.insert(table), new)
-    for one, row in stored.items():
-        moment = submitted_at[one]
+    for student, row in stored.items():
+        moment = submitted_at[student]
         if moment is not None and row.timestamp != moment:
             connection.execute(sa.update(table).where(table.c.id == row.id).values(timestamp=moment))
-    made = {str(row["student_id"]): str(row["id"]) for row in new}
-    return {**{one: str(row.id) for one, row in stored.items()}, **made}
+    inserted = {str(row["student_id"]): str(row["id"]) for row in new}
+    return {**{student: str(row.id) for student, row in stored.items()}, **inserted}
 
 
 def are_complete(connection: sa.Connection, listed: Collection[str], places: Sequence[GradebookCell]) -> bool:
@@ -138,9 +143,11 @@ def complete_rows(
 ) -> None:
     """Create the notebook, grade and comment rows that submissions lack."""
     every = dict.fromkeys(place.notebook_id for place in places)
-    for some in tables.batched(submitted):
-        wanted = [(one, notebook) for one in some for notebook in every]
-        rows = _completed(connection, tables.SUBMITTED_NOTEBOOK, ("assignment_id", "notebook_id"), wanted)
+    for batch in tables.split_batches(submitted):
+        wanted = [(submission_id, notebook) for submission_id in batch for notebook in every]
+        rows = _insert_missing_rows(
+            connection, tables.SUBMITTED_NOTEBOOK, ("assignment_id", "notebook_id"), wanted
+        )
         for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
             cells = {
                 notebook: dict.fromkeys(
@@ -149,7 +156,7 @@ def complete_rows(
                 for notebook in every
             }
             inner = [(row, cell) for (_, notebook), row in rows.items() for cell in cells.get(notebook, ())]
-            _completed(connection, table, ("notebook_id", "cell_id"), inner)
+            _insert_missing_rows(connection, table, ("notebook_id", "cell_id"), inner)
 
 
 def note_digests(connection: sa.Connection, assignment: str, digests: Mapping[str, str]) -> frozenset[str]:
@@ -159,17 +166,17 @@ def note_digests(connection: sa.Connection, assignment: str, digests: Mapping[st
         table.c.assignment == assignment, table.c.student.in_(list(digests))
     )
     before = {row.student: row.digest for row in connection.execute(query)}
-    changed = {one: digest for one, digest in digests.items() if before.get(one) != digest}
+    changed = {student: digest for student, digest in digests.items() if before.get(student) != digest}
     new = [
-        {"assignment": assignment, "student": one, "digest": digest}
-        for one, digest in changed.items()
-        if one not in before
+        {"assignment": assignment, "student": student, "digest": digest}
+        for student, digest in changed.items()
+        if student not in before
     ]
     if new:
         connection.execute(sa.insert(table), new)
-    for one in changed.keys() & before.keys():
-        place = (table.c.assignment == assignment, table.c.student == one)
-        connection.execute(sa.update(table).where(*place).values(digest=changed[one]))
+    for student in changed.keys() & before.keys():
+        place = (table.c.assignment == assignment, table.c.student == student)
+        connection.execute(sa.update(table).where(*place).values(digest=changed[student]))
     return frozenset(changed)
 
 
@@ -189,7 +196,7 @@ def write_grades(
     """
     grade = tables.GRADE
     columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
-    query = _rows(grade, *columns).where(tables.SUBMISSION.c.id.in_(list(submitted.values())))
+    query = _select_rows(grade, *columns).where(tables.SUBMISSION.c.id.in_(list(submitted.values())))
     changes = []
     for student, notebook, cell, row, auto, manual, again in connection.execute(query):
         score = scores[student].get((notebook, cell))
@@ -200,10 +207,10 @@ def write_grades(
         pending = score.pending if manual is None else changed
         if (auto, again) != (score.auto, pending):
             changes.append({"row": row, "auto": score.auto, "pending": pending})
-    put_back(connection, changes)
+    write_scores(connection, changes)
 
 
-def overwritten(
+def find_overwritten_rows(
     connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return, by student, the rows with an automatic score that is not ours, and the values to restore.
@@ -217,21 +224,25 @@ def overwritten(
         scores: the recorded scores, by student.
     """
     grade = tables.GRADE
-    found: dict[str, list[dict[str, Any]]] = {}
-    others = _with_other_scores(connection, assignment, scores)
+    overwritten_rows: dict[str, list[dict[str, Any]]] = {}
+    students = _find_overwritten_students(connection, assignment, scores)
     columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
-    for some in tables.batched(others):
-        query = _of_class(grade, assignment, *columns).where(tables.SUBMISSION.c.student_id.in_(some))
+    for batch in tables.split_batches(students):
+        query = _select_class_rows(grade, assignment, *columns).where(
+            tables.SUBMISSION.c.student_id.in_(batch)
+        )
         for student, notebook, cell, row, auto, manual, again in connection.execute(query):
             ours = scores[student].get((notebook, cell))
             if ours is not None and ours.auto != auto:
                 # For a manual mark the flag asks for another look, and belongs to people.
                 pending = ours.pending if manual is None else bool(again)
-                found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
-    return found
+                overwritten_rows.setdefault(student, []).append(
+                    {"row": row, "auto": ours.auto, "pending": pending}
+                )
+    return overwritten_rows
 
 
-def _with_other_scores(
+def _find_overwritten_students(
     connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
 ) -> list[str]:
     """Return the students with an automatic score that is not ours.
@@ -239,7 +250,7 @@ def _with_other_scores(
     This query compares whole classes cheaply; most classes have no such student.
     """
     grade, submitted, submission = tables.GRADE, tables.SUBMITTED_NOTEBOOK, tables.SUBMISSION
-    names = {cell.id: (cell.notebook, cell.name) for cell in load(connection, assignment)}
+    names = {cell.id: (cell.notebook, cell.name) for cell in load_cells(connection, assignment)}
     query = (
         sa.select(submission.c.student_id, grade.c.cell_id, grade.c.auto_score)
         .join_from(grade, submitted, submitted.c.id == grade.c.notebook_id)
@@ -247,17 +258,17 @@ def _with_other_scores(
         .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
         .where(tables.ASSIGNMENT.c.name == assignment)
     )
-    found = {
+    students = {
         student: None
         for student, cell, auto in connection.execute(query).all()
         if student in scores
         and (ours := scores[student].get(names.get(cell, ("", "")))) is not None
         and ours.auto != auto
     }
-    return list(found)
+    return list(students)
 
 
-def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
+def write_scores(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
     """Write automatic scores, by row."""
     grade = tables.GRADE
     values: dict[str, Any] = {
@@ -269,7 +280,7 @@ def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) ->
         connection.execute(update, list(changes))
 
 
-def other_penalties(
+def find_changed_penalties(
     connection: sa.Connection, assignment: str, taken: Mapping[str, Decimal]
 ) -> list[dict[str, Any]]:
     """Return the notebook rows with an outdated late penalty; a student's first notebook carries all of it.
@@ -314,8 +325,10 @@ def write_comments(
     """
     comment = tables.COMMENT
     changes = []
-    for some in tables.batched(list(submitted.values())):
-        query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id.in_(some))
+    for batch in tables.split_batches(list(submitted.values())):
+        query = _select_rows(comment, comment.c.id, comment.c.auto_comment).where(
+            tables.SUBMISSION.c.id.in_(batch)
+        )
         for student, notebook, cell, row, before in connection.execute(query):
             text = texts[student].get((notebook, cell)) or None
             if before != text:
@@ -330,21 +343,23 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
     grade = tables.GRADE
     columns = (grade.c.manual_score, grade.c.extra_credit, grade.c.needs_manual_grade)
     touched = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
-    graded = connection.execute(_of_class(grade, assignment, *columns).where(touched))
-    found: dict[str, dict[CellName, PersonMark]] = {}
+    graded = connection.execute(_select_class_rows(grade, assignment, *columns).where(touched))
+    marks: dict[str, dict[CellName, PersonMark]] = {}
     for student, notebook, cell, manual, extra, again in graded:
-        mark = PersonMark(_exact(manual), _exact(extra) or Decimal(0), bool(again))
-        found.setdefault(student, {})[notebook, cell] = mark
+        mark = PersonMark(_to_decimal(manual), _to_decimal(extra) or Decimal(0), bool(again))
+        marks.setdefault(student, {})[notebook, cell] = mark
     comment = tables.COMMENT.c.manual_comment
-    commented = _of_class(tables.COMMENT, assignment, comment).where(comment.is_not(None), comment != "")
+    commented = _select_class_rows(tables.COMMENT, assignment, comment).where(
+        comment.is_not(None), comment != ""
+    )
     for student, notebook, cell, text in connection.execute(commented):
-        cells = found.setdefault(student, {})
+        cells = marks.setdefault(student, {})
         mark = cells.get((notebook, cell), PersonMark())
         cells[notebook, cell] = PersonMark(mark.points, mark.extra, mark.again, text)
-    return found
+    return marks
 
 
-def give(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
+def write_mark(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
     """Write the mark that a person gave one cell.
 
     Raises:
@@ -353,12 +368,12 @@ def give(connection: sa.Connection, assignment: str, answer: AnswerName, mark: P
     points: dict[str, Any] = {"manual_score": None, "extra_credit": float(mark.extra) or None}
     if mark.points is not None:  # otherwise the cell waits for manual review as before
         points |= {"manual_score": float(mark.points), "needs_manual_grade": mark.again}
-    _set(connection, assignment, answer, tables.GRADE, points)
+    _update_row(connection, assignment, answer, tables.GRADE, points)
     comment = {"manual_comment": mark.comment or None}
-    _set(connection, assignment, answer, tables.COMMENT, comment, needed=bool(mark.comment))
+    _update_row(connection, assignment, answer, tables.COMMENT, comment, needed=bool(mark.comment))
 
 
-def _set(
+def _update_row(
     connection: sa.Connection,
     assignment: str,
     answer: AnswerName,
@@ -373,7 +388,7 @@ def _set(
         GradebookError: there is none, and it is needed.
     """
     student, notebook, cell = answer
-    query = _of_class(table, assignment, table.c.id).where(
+    query = _select_class_rows(table, assignment, table.c.id).where(
         tables.SUBMISSION.c.student_id == student,
         tables.NOTEBOOK.c.name == notebook,
         tables.CELL.c.name == cell,
@@ -386,41 +401,47 @@ def _set(
     connection.execute(sa.update(table).where(table.c.id == row.id).values(values))
 
 
-def decided(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
+def load_decided_points(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
     """Return the points that came from decisions, by answer."""
     table = tables.DECIDED
     columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
     rows = connection.execute(sa.select(*columns).where(table.c.assignment == assignment))
-    found = {(row[0], row[1], row[2]): _exact(row[3]) for row in rows}
-    return {answer: points for answer, points in found.items() if points is not None}
+    points_by_answer = {(row[0], row[1], row[2]): _to_decimal(row[3]) for row in rows}
+    return {answer: points for answer, points in points_by_answer.items() if points is not None}
 
 
-def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+def enter_decisions(
+    connection: sa.Connection, assignment: str, decisions: Mapping[AnswerName, Decision]
+) -> EnteredMarks:
     """Write decisions as manual marks, unless a person entered a different one directly."""
     grade = tables.GRADE
-    query = _of_class(grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade)
+    query = _select_class_rows(
+        grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade
+    )
     rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
-    before = decided(connection, assignment)
+    before = load_decided_points(connection, assignment)
     written, kept = 0, []
-    for key, decision in given.items():
+    for key, decision in decisions.items():
         if key not in rows:
             continue
         identifier, manual, pending = rows[key]
-        found = settle(PersonMark(_exact(manual), again=bool(pending)), decision, before.get(key))
-        if found.kept:
+        applied = apply_decision(
+            PersonMark(_to_decimal(manual), again=bool(pending)), decision, before.get(key)
+        )
+        if applied.kept:
             kept.append(key)
-        elif found.written:
+        elif applied.written:
             values = {"manual_score": float(decision.points), "needs_manual_grade": False}
             connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
-            remember(connection, assignment, key, float(decision.points))
+            record_decision(connection, assignment, key, float(decision.points))
             written += 1
     # Answers that keep their mark keep their comment too.
-    theirs = {key: one.comment for key, one in given.items() if one.comment and key not in kept}
-    _comment(connection, assignment, theirs)
+    theirs = {key: entry.comment for key, entry in decisions.items() if entry.comment and key not in kept}
+    _write_missing_comments(connection, assignment, theirs)
     return EnteredMarks(written, tuple(kept))
 
 
-def remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
+def record_decision(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
     """Record that a mark came from the list of decisions, so that it follows later changes of the list."""
     table = tables.DECIDED
     values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))
@@ -428,19 +449,21 @@ def remember(connection: sa.Connection, assignment: str, key: AnswerName, points
     connection.execute(sa.insert(table).values(**values, points=points))
 
 
-def _comment(connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]) -> None:
+def _write_missing_comments(
+    connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]
+) -> None:
     """Write comments for cells without a manual comment."""
     comment = tables.COMMENT
-    query = _of_class(comment, assignment, comment.c.id, comment.c.manual_comment)
-    for student, notebook, cell, identifier, stands in connection.execute(query).all():
+    query = _select_class_rows(comment, assignment, comment.c.id, comment.c.manual_comment)
+    for student, notebook, cell, identifier, existing in connection.execute(query).all():
         text = texts.get((student, notebook, cell))
-        if text and not stands:
+        if text and not existing:
             connection.execute(
                 sa.update(comment).where(comment.c.id == identifier).values(manual_comment=text)
             )
 
 
-def _rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
+def _select_rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
     """Build a query for grade or comment rows of all students: student, notebook, cell and these columns."""
     submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     notebook, cell = tables.NOTEBOOK, tables.CELL
@@ -454,16 +477,16 @@ def _rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
     )
 
 
-def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    return _rows(table, *columns).where(tables.ASSIGNMENT.c.name == assignment)
+def _select_class_rows(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    return _select_rows(table, *columns).where(tables.ASSIGNMENT.c.name == assignment)
 
 
-def _exact(value: float | None) -> Decimal | None:
+def _to_decimal(value: float | None) -> Decimal | None:
     """Return the number as it was typed: the shortest decimal that the database's float represents."""
     return Decimal(repr(float(value))) if value is not None and math.isfinite(value) else None
 
 
-def _completed(
+def _insert_missing_rows(
     connection: sa.Connection, table: sa.Table, names: tuple[str, str], wanted: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Return row ids by the values of two columns, parent and child; missing rows are inserted.
@@ -477,11 +500,15 @@ def _completed(
     parent, child = (table.c[name] for name in names)
     query = sa.select(parent, child, table.c.id)
     present: dict[tuple[str, str], str] = {}
-    for some in tables.batched(list(dict.fromkeys(one for one, _ in wanted))):
-        found = connection.execute(query.where(parent.in_(some)))
-        present |= {(str(one), str(other)): str(identifier) for one, other, identifier in found}
-    new = {place: str(api.new_uuid()) for place in wanted if place not in present}
+    for batch in tables.split_batches(list(dict.fromkeys(parent_id for parent_id, _ in wanted))):
+        selected = connection.execute(query.where(parent.in_(batch)))
+        present |= {
+            (str(parent_id), str(child_id)): str(identifier) for parent_id, child_id, identifier in selected
+        }
+    new = {pair: str(api.new_uuid()) for pair in wanted if pair not in present}
     if new:
-        rows = [{"id": row, names[0]: one, names[1]: other} for (one, other), row in new.items()]
+        rows = [
+            {"id": row, names[0]: parent_id, names[1]: child_id} for (parent_id, child_id), row in new.items()
+        ]
         connection.execute(sa.insert(table), rows)
     return {**present, **new}

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 
-def _load() -> Any:
+def _load_api() -> Any:
     """Return ``nbgrader.api``; if nbgrader is not imported yet, skip its own ``__init__``."""
     spec = importlib.util.find_spec("nbgrader")
     if spec is not None and "nbgrader" not in sys.modules:
@@ -27,4 +27,4 @@ def _load() -> Any:
     return nbgrader.api
 
 
-api = _load()
+api = _load_api()

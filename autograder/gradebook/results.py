@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from autograder.gradebook import tables
-from autograder.limits import Budgets, budgets
-from autograder.records import Graded
+from autograder.limits import Budgets, compute_budgets
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
-from autograder.store import GradedEntry, Key, Outlines, bounded, decode, encode
+from autograder.store import GradedEntry, Key, OutlineReader, decode_result, encode_bounded, encode_result
 
 METADATA = sa.MetaData()
 
@@ -30,7 +30,7 @@ _WHO = ("student", "assignment")
 _ON_WHAT = ("rubric_version", "rubric", "environment")
 
 
-def _names(*names: str, key: bool = False) -> Iterator[sa.Column[Any]]:
+def _make_columns(*names: str, key: bool = False) -> Iterator[sa.Column[Any]]:
     """Yield the columns for names, digests and the rubric's version."""
     for name in names:
         kind = sa.Integer() if name == "rubric_version" else sa.String(128 if name in _WHO else 64)
@@ -41,7 +41,7 @@ _RUN = sa.Table(
     "autograder_run",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    *_names("assignment", *_ON_WHAT),
+    *_make_columns("assignment", *_ON_WHAT),
     sa.Column("isolation", sa.String(32), nullable=False),
     sa.Column("started_at", sa.DateTime, nullable=False),
     sa.Column("finished_at", sa.DateTime),
@@ -50,7 +50,7 @@ _ATTEMPT = sa.Table(
     "autograder_attempt",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    *_names(*_WHO, "submission"),
+    *_make_columns(*_WHO, "submission"),
     sa.Column("submitted_at", sa.DateTime),
     sa.Column("first_graded_at", sa.DateTime, nullable=False),
     sa.UniqueConstraint(*_WHO, "submission"),
@@ -60,7 +60,7 @@ _RESULT = sa.Table(
     "autograder_result",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    *_names(*_WHO, "submission", *_ON_WHAT),
+    *_make_columns(*_WHO, "submission", *_ON_WHAT),
     sa.Column("run", sa.Integer),
     sa.Column("recorded_at", sa.DateTime, nullable=False),
     sa.Column("graded", sa.LargeBinary, nullable=False),
@@ -69,7 +69,7 @@ _RESULT = sa.Table(
 _CURRENT = sa.Table(
     "autograder_current",
     METADATA,
-    *_names(*_WHO, key=True),
+    *_make_columns(*_WHO, key=True),
     sa.Column("result", sa.Integer, nullable=False),
 )
 
@@ -80,7 +80,7 @@ _OF_KEY = sa.select(_RESULT.c.graded).where(
 """Query for the result of a key. Built once, because building it takes longer than running it."""
 
 
-def find(connection: sa.Connection, key: Key) -> Graded | None:
+def find_result(connection: sa.Connection, key: Key) -> GradingResult | None:
     """Return the result recorded for this key, or None.
 
     A row that no longer decodes (written by another version) counts as missing and is replaced as soon as the
@@ -88,44 +88,48 @@ def find(connection: sa.Connection, key: Key) -> Graded | None:
     """
     stored = connection.execute(_OF_KEY, msgspec.structs.asdict(key)).scalar()
     # A pruned row starts with `_PRUNED`, which is not JSON, and so decodes to None.
-    return None if stored is None else decode(stored)
+    return None if stored is None else decode_result(stored)
 
 
-def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEntry], run: int | None) -> None:
+def keep_results(
+    connection: sa.Connection, assignment: str, entries: Sequence[GradedEntry], run: int | None
+) -> None:
     """Store results of different students and make them current. Storing the same again changes nothing.
 
     All but a student's latest few results lose their notebooks (`Budgets.attempts`).
     """
     students = [entry.key.student for entry in entries]
-    rows = _written(connection, entries, run)
-    current = [{"student": one, "assignment": assignment, "result": rows[one]} for one in students]
-    tables.upsert(connection, _CURRENT, current, _WHO)
-    _prune(connection, assignment, rows)
-    now = _now()
+    rows = _write_results(connection, entries, run)
+    current = [
+        {"student": student, "assignment": assignment, "result": rows[student]} for student in students
+    ]
+    tables.insert_or_update(connection, _CURRENT, current, _WHO)
+    _prune_results(connection, assignment, rows)
+    now = _get_now()
     attempts = [
         {
             **{name: getattr(entry.key, name) for name in (*_WHO, "submission")},
-            "submitted_at": utc(entry.submitted_at),
+            "submitted_at": to_utc(entry.submitted_at),
             "first_graded_at": now,
         }
         for entry in entries
     ]
     # Existing rows are kept: the time of the first grading never changes.
-    tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
+    tables.insert_or_update(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
-class OutlinesRead:
+class OutlineCache:
     """Cache of result outlines, so that each result is decoded once."""
 
     def __init__(self) -> None:
-        self.read = Outlines().read
-        self.by_row: dict[int, tuple[datetime.datetime, Graded | None]] = {}
+        self.read = OutlineReader().read_outline
+        self.by_row: dict[int, tuple[datetime.datetime, GradingResult | None]] = {}
         """Outline by row id, with the time the result was recorded."""
 
 
-def current(
-    connection: sa.Connection, assignment: str, rubric: str, outlines: OutlinesRead | None
-) -> dict[str, Graded]:
+def load_current_results(
+    connection: sa.Connection, assignment: str, rubric: str, outlines: OutlineCache | None
+) -> dict[str, GradingResult]:
     """Return the current result of every student; see `autograder.store.Store.load_results`.
 
     Args:
@@ -134,7 +138,7 @@ def current(
         rubric: digest of the rubric, as there.
         outlines: cache for outlines, which are returned; None: return whole results.
     """
-    read = decode if outlines is None else outlines.read
+    read = decode_result if outlines is None else outlines.read
     decoded = {} if outlines is None else outlines.by_row
     query = (
         sa.select(_CURRENT.c.student, _RESULT.c.id, _RESULT.c.recorded_at)
@@ -147,17 +151,17 @@ def current(
     rows = connection.execute(query).all()
     # A row can be rewritten under the same id, so a cached outline is valid only for its recording time.
     new = [row.id for row in rows if decoded.get(row.id, (None,))[0] != row.recorded_at]
-    for some in tables.batched(new):
+    for batch in tables.split_batches(new):
         stored = sa.select(_RESULT.c.id, _RESULT.c.recorded_at, _RESULT.c.graded).where(
-            _RESULT.c.id.in_(some)
+            _RESULT.c.id.in_(batch)
         )
         for row, moment, graded in connection.execute(stored):
             decoded[row] = moment, read(graded)
-    found = {student: decoded[row][1] for student, row, _ in rows}
-    return {student: graded for student, graded in found.items() if graded is not None}
+    results = {student: decoded[row][1] for student, row, _ in rows}
+    return {student: graded for student, graded in results.items() if graded is not None}
 
 
-def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
+def load_keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
     """Return the key of every student's current result."""
     query = (
         sa.select(*(_RESULT.c[field] for field in Key.__struct_fields__))
@@ -168,7 +172,7 @@ def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
     return {row[0]: Key(*row) for row in connection.execute(query).all()}
 
 
-def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:
+def start_run(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:
     """Record the start of a run and return its number."""
     values = {
         "assignment": rubric.assignment.name,
@@ -176,24 +180,26 @@ def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation
         "rubric": rubric.digest,
         "environment": environment,
         "isolation": isolation,
-        "started_at": _now(),
+        "started_at": _get_now(),
     }
     return int(connection.execute(sa.insert(_RUN).values(values).returning(_RUN.c.id)).scalar_one())
 
 
-def finish(connection: sa.Connection, run: int) -> None:
+def finish_run(connection: sa.Connection, run: int) -> None:
     """Record the end of a run; a run without an end was interrupted."""
-    connection.execute(sa.update(_RUN).where(_RUN.c.id == run).values(finished_at=_now()))
+    connection.execute(sa.update(_RUN).where(_RUN.c.id == run).values(finished_at=_get_now()))
 
 
-def utc(moment: datetime.datetime | None) -> datetime.datetime | None:
+def to_utc(moment: datetime.datetime | None) -> datetime.datetime | None:
     """Convert a time to the form that the database stores: UTC without a zone, as in nbgrader."""
     if moment is None or moment.tzinfo is None:
         return moment
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int | None) -> dict[str, int]:
+def _write_results(
+    connection: sa.Connection, entries: Sequence[GradedEntry], run: int | None
+) -> dict[str, int]:
     """Write the result rows that are new or differ; return their ids by student."""
     names = Key.__struct_fields__
     query = sa.select(_RESULT.c.id, _RESULT.c.graded, *(_RESULT.c[name] for name in names)).where(
@@ -202,22 +208,22 @@ def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int
         _RESULT.c.submission.in_([entry.key.submission for entry in entries]),
     )
     stored = {
-        entry.key: bounded(entry.graded, budgets(entry.rubric.assignment.limits).stored_mb)
+        entry.key: encode_bounded(entry.graded, compute_budgets(entry.rubric.assignment.limits).stored_mb)
         for entry in entries
     }
     before = {Key(*row[2:]): row.graded for row in connection.execute(query)}
     changed = [
-        {**msgspec.structs.asdict(key), "graded": content, "recorded_at": _now(), "run": run}
+        {**msgspec.structs.asdict(key), "graded": content, "recorded_at": _get_now(), "run": run}
         for key, content in stored.items()
         if before.get(key) != content
     ]
-    tables.upsert(connection, _RESULT, changed, names)
+    tables.insert_or_update(connection, _RESULT, changed, names)
     # The upsert returns no ids, so they are read afterwards.
-    found = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
-    return {key.student: found[key] for key in stored}
+    row_ids = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
+    return {key.student: row_ids[key] for key in stored}
 
 
-def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int]) -> None:
+def _prune_results(connection: sa.Connection, assignment: str, current: Mapping[str, int]) -> None:
     """Remove the notebooks from older results of the students with these current results."""
     rows = connection.execute(
         sa.select(_RESULT.c.student, _RESULT.c.id)
@@ -228,17 +234,17 @@ def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int
         )
         .order_by(_RESULT.c.recorded_at.desc(), _RESULT.c.id.desc())
     )
-    others: dict[str, list[int]] = {}
+    older_rows: dict[str, list[int]] = {}
     for student, row in rows:
         if row != current[student]:
-            others.setdefault(student, []).append(row)
+            older_rows.setdefault(student, []).append(row)
     # The current result is not in the lists, but is one of the attempts to keep.
-    for one in (row for found in others.values() for row in found[Budgets().attempts - 1 :]):
-        stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == one)).scalar_one()
-        graded = decode(stored)
-        slim = encode(replace(graded, notebooks=())) if graded is not None else b""
-        connection.execute(sa.update(_RESULT).where(_RESULT.c.id == one).values(graded=_PRUNED + slim))
+    for row_id in (row for row_ids in older_rows.values() for row in row_ids[Budgets().attempts - 1 :]):
+        stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == row_id)).scalar_one()
+        graded = decode_result(stored)
+        slim = encode_result(replace(graded, notebooks=())) if graded is not None else b""
+        connection.execute(sa.update(_RESULT).where(_RESULT.c.id == row_id).values(graded=_PRUNED + slim))
 
 
-def _now() -> datetime.datetime:
+def _get_now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None)

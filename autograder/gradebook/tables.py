@@ -13,7 +13,7 @@ from sqlalchemy.dialects import sqlite
 
 from autograder.errors import GradebookError
 from autograder.gradebook.nbgrader_api import api
-from autograder.tables import name_list
+from autograder.tables import join_names
 
 STUDENT: sa.Table = api.Student.__table__
 ASSIGNMENT: sa.Table = api.Assignment.__table__
@@ -69,7 +69,7 @@ _ADVICE = (
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 
 
-def connect(database: Path | str) -> Any:
+def open_gradebook(database: Path | str) -> Any:
     """Open nbgrader's gradebook, an ``api.Gradebook``; create it if it is new.
 
     nbgrader itself stamps a new database by starting ``alembic`` from PATH after it has created the tables,
@@ -78,11 +78,11 @@ def connect(database: Path | str) -> Any:
     Raises:
         GradebookError: the database cannot be opened, or has another nbgrader version.
     """
-    url = url_of(database)
-    with refusals(f"the gradebook {database} cannot be opened"):
+    url = build_url(database)
+    with convert_errors(f"the gradebook {database} cannot be opened"):
         engine = sa.create_engine(url)
         try:
-            _create(engine, str(database))
+            _create_tables(engine, str(database))
             RECORDED.metadata.create_all(engine)
         finally:
             engine.dispose()
@@ -91,7 +91,7 @@ def connect(database: Path | str) -> Any:
     return opened
 
 
-def url_of(database: Path | str) -> str:
+def build_url(database: Path | str) -> str:
     """Return the database URL of a path; a URL is returned unchanged.
 
     Raises:
@@ -107,7 +107,7 @@ def url_of(database: Path | str) -> str:
 
 
 @contextlib.contextmanager
-def refusals(action: str) -> Iterator[None]:
+def convert_errors(action: str) -> Iterator[None]:
     """Turn errors of the database or nbgrader into a GradebookError that begins with ``action``.
 
     Its message gives the cause and the remedy, without the failed statement.
@@ -122,13 +122,13 @@ def refusals(action: str) -> Iterator[None]:
         raise GradebookError(f"{action}: {error}") from error
 
 
-def batched(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
+def split_batches(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
     """Yield the values in batches that are small enough for one statement."""
     for start in range(0, len(values), _NAMED_AT_ONCE):
         yield values[start : start + _NAMED_AT_ONCE]
 
 
-def upsert(
+def insert_or_update(
     connection: sa.Connection,
     table: sa.Table,
     rows: Sequence[Mapping[str, Any]],
@@ -161,7 +161,7 @@ def upsert(
     connection.execute(statement, list(rows))
 
 
-def newest_revision(versions: Path) -> str:
+def find_newest_revision(versions: Path) -> str:
     """Return the newest revision: the one that no other follows. Importing alembic for this would be slow.
 
     Args:
@@ -170,19 +170,21 @@ def newest_revision(versions: Path) -> str:
     Raises:
         GradebookError: there is not exactly one.
     """
-    stated: list[dict[str, str]] = [
+    revisions: list[dict[str, str]] = [
         dict(_REVISION.findall(path.read_text("utf-8"))) for path in versions.glob("*.py")
     ]
-    newest = {one.get("revision", "") for one in stated} - {one.get("down_revision", "") for one in stated}
+    newest = {revision.get("revision", "") for revision in revisions} - {
+        revision.get("down_revision", "") for revision in revisions
+    }
     if len(newest) != 1:
-        told = name_list(sorted(newest)) or "none"
-        raise GradebookError(f"{versions}: expected one newest revision of nbgrader's tables, found {told}")
+        names = join_names(sorted(newest)) or "none"
+        raise GradebookError(f"{versions}: expected one newest revision of nbgrader's tables, found {names}")
     return newest.pop()
 
 
-def _create(engine: sa.Engine, name: str) -> None:
+def _create_tables(engine: sa.Engine, name: str) -> None:
     """Create and stamp the tables of a new database; stamp a database that nbgrader left unstamped."""
-    newest = newest_revision(Path(api.__file__).parent / "alembic" / "versions")
+    newest = find_newest_revision(Path(api.__file__).parent / "alembic" / "versions")
     ours: sa.MetaData = api.Base.metadata
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, astuple, replace
 
 from autograder.gradebook import tables
-from autograder.store import GradedEntry, encode
+from autograder.store import GradedEntry, encode_result
 
 _WRITTEN = sa.Table(
     "autograder_written",
@@ -38,7 +38,7 @@ class WrittenMarks(Struct, frozen=True):
     bytes: int
     """Total size of the copies below ``autograded/``."""
 
-    def stands(self, signature: str, copies: Iterable[str]) -> bool:
+    def is_current(self, signature: str, copies: Iterable[str]) -> bool:
         """Decide whether exactly this was written, and the copies still have their size."""
         if self.signature != signature:
             return False
@@ -49,16 +49,16 @@ class WrittenMarks(Struct, frozen=True):
             return False
 
 
-def digest(releases: Mapping[str, bytes]) -> str:
+def hash_releases(releases: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of an assignment's releases, with their names."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name, release in sorted(releases.items()):
         # Digests have a fixed length, so that one release cannot run into the name of the next.
-        found.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
-    return found.hexdigest()
+        hasher.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
+    return hasher.hexdigest()
 
 
-def signature(entry: GradedEntry, released: str, language: str) -> str:
+def compute_signature(entry: GradedEntry, released: str, language: str) -> str:
     """Return the SHA-256 of everything that the marks, comments and copies of an entry are made of.
 
     Cell outputs and extra files follow from the key, unless a submission is graded again.
@@ -69,12 +69,14 @@ def signature(entry: GradedEntry, released: str, language: str) -> str:
         language: language of the comments.
     """
     parts = (*astuple(entry.key), language, str(entry.submitted_at), released)
-    found = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
-    found.update(encode(replace(entry.graded, notebooks=(), files=())))
-    return found.hexdigest()
+    hasher = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
+    hasher.update(encode_result(replace(entry.graded, notebooks=(), files=())))
+    return hasher.hexdigest()
 
 
-def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) -> dict[str, WrittenMarks]:
+def load_written(
+    connection: sa.Connection, assignment: str, listed: Iterable[str]
+) -> dict[str, WrittenMarks]:
     """Return the last written record of listed students, if all their comments still have that length."""
     submission, comment, notebook = tables.SUBMISSION, tables.COMMENT, tables.SUBMITTED_NOTEBOOK
     counted = (  # joined upwards from comments: nbgrader has no index the other way
@@ -90,14 +92,18 @@ def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) 
     table = _WRITTEN
     query = sa.select(table.c.student, table.c.signature, table.c.characters, table.c.bytes)
     rows = connection.execute(query.where(table.c.assignment == assignment))
-    found = {str(student): WrittenMarks(*values) for student, *values in rows}
-    return {one: written for one, written in found.items() if characters.get(one) == written.characters}
+    last_written = {str(student): WrittenMarks(*values) for student, *values in rows}
+    return {
+        student_id: written
+        for student_id, written in last_written.items()
+        if characters.get(student_id) == written.characters
+    }
 
 
-def note(connection: sa.Connection, assignment: str, written: Mapping[str, WrittenMarks]) -> None:
+def record_written(connection: sa.Connection, assignment: str, written: Mapping[str, WrittenMarks]) -> None:
     """Store the record of the written data, by student."""
     rows = [
-        {"assignment": assignment, "student": one, **asdict(of_student)}
-        for one, of_student in written.items()
+        {"assignment": assignment, "student": student, **asdict(of_student)}
+        for student, of_student in written.items()
     ]
-    tables.upsert(connection, _WRITTEN, rows, ("assignment", "student"))
+    tables.insert_or_update(connection, _WRITTEN, rows, ("assignment", "student"))

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import NotebookError
-from autograder.feedback.sanitise import image_uri
-from autograder.notebook.document import joined
+from autograder.feedback.sanitise import build_image_uri
+from autograder.notebook.document import join_source
 from autograder.records import Cell, CellRun, Markdown, Note, Submission
-from autograder.tables import printable_name
+from autograder.tables import escape_name
 
 NOT_SHOWN = "picture-not-shown"
 
@@ -41,18 +41,24 @@ def find_pictures(
         grade_id: of the answer.
         saved: see `read_saved_pictures`.
     """
-    answers = [at for at, cell in enumerate(submission.cells) if cell.grade_id in submission.answers]
-    place = next((at for at in answers if submission.cells[at].grade_id == grade_id), None)
-    if place is None:
+    answers = [
+        position for position, cell in enumerate(submission.cells) if cell.grade_id in submission.answers
+    ]
+    answer_position = next(
+        (position for position in answers if submission.cells[position].grade_id == grade_id), None
+    )
+    if answer_position is None:
         return ()
     # Pictures beyond the neighbouring answers belong to those.
-    start = max((at for at in answers if at < place), default=-1)
-    stop = min((at for at in answers if at > place), default=len(submission.cells))
-    only_texts = isinstance(submission.cells[place], Cell)
+    start = max((position for position in answers if position < answer_position), default=-1)
+    stop = min(
+        (position for position in answers if position > answer_position), default=len(submission.cells)
+    )
+    only_texts = isinstance(submission.cells[answer_position], Cell)
     return tuple(
-        at
-        for at in range(start + 1, stop)
-        if _shows_picture(submission.cells[at], runs[at], saved, only_texts=only_texts)
+        position
+        for position in range(start + 1, stop)
+        if _has_picture(submission.cells[position], runs[position], saved, only_texts=only_texts)
     )
 
 
@@ -60,9 +66,9 @@ def note_unshown_pictures(submission: Submission) -> Iterator[Note]:
     """Yield a note for each text with pictures that no page can show: SVG, HEIC, or too large."""
     for number, cell in enumerate(submission.cells, start=1):
         pictures = cell.pictures if isinstance(cell, Markdown) else ()
-        names = [one.name for one in pictures if image_uri(one.mime, one.data) is None]
+        names = [picture.name for picture in pictures if build_image_uri(picture.mime, picture.data) is None]
         if names:
-            listed = printable_name(", ".join(names))
+            listed = escape_name(", ".join(names))
             text = f"A picture of this text cannot be shown ({listed}): look into the notebook handed in."
             yield Note(NOT_SHOWN, text, cell.grade_id or f"cell {number}")
 
@@ -78,15 +84,15 @@ def read_saved_pictures(data: bytes | NotebookError | None) -> frozenset[str]:
         cells = msgspec.json.decode(data, type=_SavedNotebook).cells
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return frozenset()
-    shown = (one for one in cells if any(_is_picture(output.data) for output in one.outputs))
-    return frozenset((joined(one.source) or "").strip() for one in shown) - {""}
+    shown = (cell for cell in cells if any(_is_picture(output.data) for output in cell.outputs))
+    return frozenset((join_source(cell.source) or "").strip() for cell in shown) - {""}
 
 
 def _is_picture(data: Mapping[str, object]) -> bool:
     return any(mime.startswith("image/") for mime in data)
 
 
-def _shows_picture(
+def _has_picture(
     cell: Cell | Markdown, run: CellRun | None, saved: frozenset[str], *, only_texts: bool
 ) -> bool:
     """Return whether a cell is the student's own and shows a picture.

@@ -20,15 +20,15 @@ from autograder.course import COUNTING_NOTES, Handin
 from autograder.course.submission_folder import is_absent, read_folder
 from autograder.errors import GradebookError, NotebookError, describe_error
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.scoring import FAULTS, LATE, refused_results
-from autograder.records import Graded, Limits
+from autograder.grading.scoring import FAULTS, LATE, refuse_questions
+from autograder.records import GradingResult, Limits
 from autograder.rubric import Rubric
-from autograder.sandbox.levels import Isolation, at_least, environment_digest
+from autograder.sandbox.levels import Isolation, compute_environment_digest, list_levels_at_least
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 from autograder.stopwatch import Stopwatch
-from autograder.store import GradedEntry, Key, Outlines, Store
+from autograder.store import GradedEntry, Key, OutlineReader, Store
 from autograder.timestamps import Timing
 
 MOST_TOGETHER = 50
@@ -48,8 +48,8 @@ class Outcome(Struct, frozen=True):
     """The result of one submission of a batch."""
 
     student: str
-    graded: Graded
-    """Without the contents of notebooks and files (`store.Outlines`); the store has them."""
+    graded: GradingResult
+    """Without the contents of notebooks and files (`store.OutlineReader`); the store has them."""
     submitted_at: datetime | None
     fresh: bool
     """False if the store already held the result."""
@@ -62,8 +62,8 @@ class Outcome(Struct, frozen=True):
     def faults(self) -> tuple[str, ...]:
         """Errors of ours, for staff: while it was graded, and while it was recorded."""
         notes = (note for note in self.graded.score.notes if note.code in FAULTS)
-        told = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
-        return (*told, self.problem) if self.problem else tuple(told)
+        texts = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
+        return (*texts, self.problem) if self.problem else tuple(texts)
 
 
 def grade_class(
@@ -100,35 +100,35 @@ def grade_class(
     # Boxes of an earlier run that was killed would still use processors and memory.
     orphans.sweep_groups()
     stopwatch = stopwatch or Stopwatch()
-    recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
-    together = _together(assignment.rubric, handins)
-    kept = _KnownResults(assignment, store, environment, pool.isolation)
-    found = [(members, None if again else kept.of_one(members)) for members in together]
-    waiting = [members[0] for members, one in found if one is None]
-    known = [(members, *one) for members, one in found if one is not None]
+    recorder, environment = _Recorder(assignment, store, stopwatch), assignment.compute_digest()
+    together = _group_by_submission(assignment.rubric, handins)
+    stored_results = _KnownResults(assignment, store, environment, pool.isolation)
+    lookups = [(members, None if again else stored_results.find_shared(members)) for members in together]
+    waiting = [members[0] for members, result in lookups if result is None]
+    known_results = [(members, *result) for members, result in lookups if result is not None]
     # Start the sandboxes before writing the first row: if they do not hold here, nothing is recorded.
-    with stopwatch.step("start"):
+    with stopwatch.measure_step("start"):
         grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
-    if known or not waiting:
-        store.prepare(assignment.rubric, assignment.release_bytes)
-    for start in range(0, len(known), MOST_TOGETHER):
-        yield from recorder.keep_known(known[start : start + MOST_TOGETHER], waiting)
+    if known_results or not waiting:
+        store.prepare_assignment(assignment.rubric, assignment.release_bytes)
+    for start in range(0, len(known_results), MOST_TOGETHER):
+        yield from recorder.record_known(known_results[start : start + MOST_TOGETHER], waiting)
     if not waiting:
         return
     # Recording known results may have added to `waiting`, if the store lost one.
     grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
-    environment = environment_digest(environment, pool.isolation)
+    environment = compute_environment_digest(environment, pool.isolation)
     members_of = {members[0].student: members for members in together}
-    begin = partial(recorder.begin, environment, pool.isolation.value, prepare=not known)
-    workers = workers or _enough(assignment.rubric.assignment.limits)
-    timeouts = kept.timeouts if not again else {}
-    for done in _in_parallel(grader, waiting, workers, begin, timeouts):
-        shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
-        yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
-    recorder.finish()
+    begin = partial(recorder.begin_run, environment, pool.isolation.value, prepare=not known_results)
+    workers = workers or _count_workers(assignment.rubric.assignment.limits)
+    timeouts = stored_results.timeouts if not again else {}
+    for done in _grade_in_parallel(grader, waiting, workers, begin, timeouts):
+        shared = [(result, graded) for first, graded in done for result in members_of[first.student]]
+        yield from recorder.record_group(_add_keys(assignment.rubric, environment, shared))
+    recorder.finish_run()
 
 
-def _enough(limits: Limits) -> int:
+def _count_workers(limits: Limits) -> int:
     """Return the number of workers: one and a half per core, because boxes also sleep, start and end.
 
     Machines with few cores get some more, if memory has room for all their boxes.
@@ -138,40 +138,46 @@ def _enough(limits: Limits) -> int:
     return max(cores + cores // 2, min(cores + _MORE, memory // (limits.memory_mb << 20)))
 
 
-_Known = tuple[Sequence[Handin], Key, Graded]
+_Known = tuple[Sequence[Handin], Key, GradingResult]
 """All students that share a submission, the key of its result, and the result's outline."""
 
 
-def _of_members(members: Iterable[Handin], key: Key, graded: Graded) -> list[tuple[Handin, Key, Graded]]:
+def _list_member_results(
+    members: Iterable[Handin], key: Key, graded: GradingResult
+) -> list[tuple[Handin, Key, GradingResult]]:
     """Return a known result once for every student that shares the submission."""
-    return [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
+    return [(handin, replace(key, student=handin.student), as_member(graded, handin)) for handin in members]
 
 
-def _keyed(
-    rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, Graded]]
-) -> list[tuple[Handin, Key, Graded]]:
+def _add_keys(
+    rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, GradingResult]]
+) -> list[tuple[Handin, Key, GradingResult]]:
     """Return results with their keys, each converted to that of its student."""
     return [
-        (one, Key.of(one.student, graded.digest, rubric, environment), as_member(graded, one))
-        for one, graded in shared
+        (
+            handin,
+            Key.from_submission(handin.student, graded.digest, rubric, environment),
+            as_member(graded, handin),
+        )
+        for handin, graded in shared
     ]
 
 
-def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
+def _group_by_submission(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
     """Group the students by submission.
 
     Members of a group share one submission, unless it is too late for some of them, or the assignment has
     individual notebooks.
     """
     apart = bool(rubric.assignment.individual)
-    found: dict[tuple[object, ...], list[Handin]] = {}
-    for one in handins:
-        shared = one.group is not None and not apart and not (one.timing and one.timing.refused)
-        found.setdefault((one.owner, one.folder) if shared else (one.student,), []).append(one)
-    return list(found.values())
+    groups: dict[tuple[object, ...], list[Handin]] = {}
+    for handin in handins:
+        shared = handin.group is not None and not apart and not (handin.timing and handin.timing.refused)
+        groups.setdefault((handin.owner, handin.folder) if shared else (handin.student,), []).append(handin)
+    return list(groups.values())
 
 
-def as_member(graded: Graded, handin: Handin) -> Graded:
+def as_member(graded: GradingResult, handin: Handin) -> GradingResult:
     """Return the result of a shared submission as that of one student."""
     score = replace(graded.score, student=handin.student, group=handin.group, by=handin.by)
     return replace(graded, score=score)
@@ -184,47 +190,49 @@ class _KnownResults:
         self._assignment = assignment
         self._store = store
         # A result from a stronger isolation is as good as one from the wanted level.
-        self._environments = [environment_digest(environment, level) for level in at_least(isolation)]
-        self._keys = store.keys(assignment.name)
+        self._environments = [
+            compute_environment_digest(environment, level) for level in list_levels_at_least(isolation)
+        ]
+        self._keys = store.load_keys(assignment.name)
         # Outlines are enough here, and keep the memory of a large class small.
-        self._current = store.results(assignment.name, whole=False)
-        self._outlines = Outlines()
+        self._current = store.load_results(assignment.name, whole=False)
+        self._outlines = OutlineReader()
 
     @property
     def timeouts(self) -> Mapping[str, Mapping[str, int]]:
         """By student, the time-outs of the current result; see `Graded.timeouts`."""
         return {student: graded.timeouts for student, graded in self._current.items() if graded.timeouts}
 
-    def of_one(self, members: Sequence[Handin]) -> tuple[Key, Graded] | None:
+    def find_shared(self, members: Sequence[Handin]) -> tuple[Key, GradingResult] | None:
         """Return the known result of a submission, from any of its students who got the same questions."""
-        for one in members:
-            found = self._of(one)
-            if found is not None and found[1].score.asked == one.owner:
-                return found
+        for handin in members:
+            match = self._find_current(handin)
+            if match is not None and match[1].score.asked == handin.owner:
+                return match
         return None
 
-    def _of(self, handin: Handin) -> tuple[Key, Graded] | None:
+    def _find_current(self, handin: Handin) -> tuple[Key, GradingResult] | None:
         """Return the result of the strongest level of isolation that suffices, and its key.
 
         None if a fault of ours left something open, or if the submission cannot be read: then it is graded.
         """
         try:
-            digest = collect(self._assignment, handin).digest()
+            digest = read_handin(self._assignment, handin).compute_digest()
             for environment in self._environments:
-                key = Key.of(handin.student, digest, self._assignment.rubric, environment)
-                found = self._find(key)
-                if found is not None and not any(note.code in FAULTS for note in found.score.notes):
-                    return key, found
+                key = Key.from_submission(handin.student, digest, self._assignment.rubric, environment)
+                result = self._find_by_key(key)
+                if result is not None and not any(note.code in FAULTS for note in result.score.notes):
+                    return key, result
         except Exception:  # noqa: BLE001 - grading it meets the same, and says it
             return None
         return None
 
-    def _find(self, key: Key) -> Graded | None:
+    def _find_by_key(self, key: Key) -> GradingResult | None:
         """Return a stored result; most are the current ones, which were read all at once."""
         if key == self._keys.get(key.student):
             return self._current.get(key.student)
-        found = self._store.find(key)
-        return None if found is None else self._outlines.of(found)
+        result = self._store.find_result(key)
+        return None if result is None else self._outlines.make_outline(result)
 
 
 class _BatchGrader:
@@ -243,29 +251,29 @@ class _BatchGrader:
         self._stop_at_timeouts = stop_at_timeouts
         self._stopped: set[str] = set()
 
-    def grade(self, handin: Handin) -> Graded | None:
+    def grade(self, handin: Handin) -> GradingResult | None:
         """Return a result; None if the submission was stopped and has to be graded again."""
         try:
-            handed = collect(self._grader.assignment, handin)
+            submitted = read_handin(self._grader.assignment, handin)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            return self._grader.left_open(handin.owner, error)
+            return self._grader.leave_open(handin.owner, error)
         stop = self._stop_at_timeouts and handin.student not in self._stopped
         timeouts = SubmissionTimeouts(self._known.get(handin.student), stop_at_new=stop)
         try:
-            return self._grader.grade(handed, timeouts=timeouts)
+            return self._grader.grade(submitted, timeouts=timeouts)
         except NewTimeout:
             self._stopped.add(handin.student)
             self._known[handin.student] = {**timeouts.known, **timeouts.met}
             return None
 
 
-def _in_parallel(
+def _grade_in_parallel(
     grader: Grader,
     waiting: Sequence[Handin],
     workers: int,
     begin: Callable[[], None],
     timeouts: Mapping[str, Mapping[str, int]],
-) -> Iterator[list[tuple[Handin, Graded]]]:
+) -> Iterator[list[tuple[Handin, GradingResult]]]:
     """Grade with several threads and yield all finished results in groups.
 
     ``begin`` is called once while the first ones run. Files are read again here, so that only a few are in
@@ -275,13 +283,13 @@ def _in_parallel(
     batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
     queue, stopped = iter(waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
-        running: dict[Future[Graded | None], Handin] = {}
-        graded: list[tuple[Handin, Graded]] = []
+        running: dict[Future[GradingResult | None], Handin] = {}
+        graded: list[tuple[Handin, GradingResult]] = []
         until = 0.0
         begun = False
         try:
             while True:
-                for handin in chain(queue, _emptied(stopped)):
+                for handin in chain(queue, _drain_queue(stopped)):
                     running[threads.submit(batch.grade, handin)] = handin
                     # Enough that no worker idles, few enough that only their files are in memory.
                     if len(running) >= AHEAD * workers:
@@ -292,8 +300,8 @@ def _in_parallel(
                 if not running and not graded:
                     return
                 # None waits without limit: with nothing gathered there is nothing to record.
-                left = max(0.0, until - time.monotonic()) if graded else None
-                done, _ = wait(running, left, FIRST_COMPLETED)
+                timeout = max(0.0, until - time.monotonic()) if graded else None
+                done, _ = wait(running, timeout, FIRST_COMPLETED)
                 if not graded:
                     until = time.monotonic() + GATHERED_SECONDS
                 for future in done:
@@ -310,7 +318,7 @@ def _in_parallel(
             threads.shutdown(cancel_futures=True)
 
 
-def _emptied(queue: deque[Handin]) -> Iterator[Handin]:
+def _drain_queue(queue: deque[Handin]) -> Iterator[Handin]:
     while queue:
         yield queue.popleft()
 
@@ -324,44 +332,54 @@ class _Recorder:
         self._stopwatch = stopwatch
         self._language = assignment.language
         self._refused = 0
-        self._outlines = Outlines()
+        self._outlines = OutlineReader()
         self.run: int | None = None
         """The run that computes the current results; None for results that were known."""
 
-    def begin(self, environment: str, isolation: str, *, prepare: bool) -> None:
+    def begin_run(self, environment: str, isolation: str, *, prepare: bool) -> None:
         """Begin the run; with ``prepare``, prepare the store for the assignment first."""
         if prepare:
-            self._store.prepare(self._assignment.rubric, self._assignment.release_bytes)
-        self.run = self._store.begin(self._assignment.rubric, environment, isolation)
+            self._store.prepare_assignment(self._assignment.rubric, self._assignment.release_bytes)
+        self.run = self._store.start_run(self._assignment.rubric, environment, isolation)
 
-    def finish(self) -> None:
+    def finish_run(self) -> None:
         """End the run, if one began."""
         if self.run is not None:
-            self._store.finish(self.run)
+            self._store.finish_run(self.run)
 
-    def keep_known(self, some: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
+    def record_known(self, known_results: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
         """Record stored results again if something about them has changed; see `record_group`.
 
         Args:
             known_results: the stored results.
             waiting: receives submissions that the store no longer has in full.
         """
-        listed = [one for members, key, outline in some for one in _of_members(members, key, outline)]
-        entries = self._entries([(one, key, with_handin(graded, one)) for one, key, graded in listed])
-        standing = self._store.standing(entries, self._language)
-        stands = {entry.key.student: entry.graded for entry in entries if entry.key.student in standing}
-        others: list[tuple[Handin, Key, Graded]] = []
-        for members, key, _ in some:
-            if all(one.student in stands for one in members):
-                yield from (self._outcome(one, stands[one.student]) for one in members)
-            elif (found := self._store.find(key)) is not None:
-                others += _of_members(members, key, found)
+        listed = [
+            member
+            for members, key, outline in known_results
+            for member in _list_member_results(members, key, outline)
+        ]
+        entries = self._build_entries(
+            [(member, key, with_handin(graded, member)) for member, key, graded in listed]
+        )
+        standing = self._store.find_unchanged_students(entries, self._language)
+        unchanged_results = {
+            entry.key.student: entry.graded for entry in entries if entry.key.student in standing
+        }
+        changed: list[tuple[Handin, Key, GradingResult]] = []
+        for members, key, _ in known_results:
+            if all(member.student in unchanged_results for member in members):
+                yield from (
+                    self._build_outcome(member, unchanged_results[member.student]) for member in members
+                )
+            elif (result := self._store.find_result(key)) is not None:
+                changed += _list_member_results(members, key, result)
             else:
                 waiting.append(members[0])
-        if others:
-            yield from self.keep(others)
+        if changed:
+            yield from self.record_group(changed)
 
-    def keep(self, group: Sequence[tuple[Handin, Key, Graded]]) -> Iterator[Outcome]:
+    def record_group(self, group: Sequence[tuple[Handin, Key, GradingResult]]) -> Iterator[Outcome]:
         """Record results together; if that fails, one by one, so that one's error does not affect the others.
 
         Remarks about the submission time are not part of the key of a result, and are written anew.
@@ -371,14 +389,14 @@ class _Recorder:
         """
         group = [(handin, key, with_handin(graded, handin)) for handin, key, graded in group]
         try:
-            entries = self._entries(group)
-            with self._stopwatch.step("record"):
-                problems = self._store.record(entries, run=self.run, language=self._language)
+            entries = self._build_entries(group)
+            with self._stopwatch.measure_step("record"):
+                problems = self._store.record_results(entries, run=self.run, language=self._language)
         except Exception as error:
             # Find the one result that the store refuses.
             if len(group) > 1:
-                for one in group:
-                    yield from self.keep([one])
+                for result in group:
+                    yield from self.record_group([result])
                 return
             self._refused += 1
             if self._refused == MOST_REFUSED:  # each may have waited a minute: the store itself fails
@@ -388,35 +406,40 @@ class _Recorder:
         else:
             self._refused = 0
         for handin, _, graded in group:
-            yield self._outcome(handin, self._outlines.of(graded), problems.get(handin.student, ""))
+            yield self._build_outcome(
+                handin, self._outlines.make_outline(graded), problems.get(handin.student, "")
+            )
 
-    def _entries(self, group: Iterable[tuple[Handin, Key, Graded]]) -> list[GradedEntry]:
-        rubrics = self._assignment.rubric_of
-        return [GradedEntry(key, graded, rubrics(one.owner), one.submitted_at) for one, key, graded in group]
+    def _build_entries(self, group: Iterable[tuple[Handin, Key, GradingResult]]) -> list[GradedEntry]:
+        rubrics = self._assignment.get_rubric
+        return [
+            GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)
+            for handin, key, graded in group
+        ]
 
-    def _outcome(self, handin: Handin, outline: Graded, problem: str = "") -> Outcome:
+    def _build_outcome(self, handin: Handin, outline: GradingResult, problem: str = "") -> Outcome:
         fresh = self.run is not None
         return Outcome(handin.student, outline, handin.submitted_at, fresh, handin.timing, problem)
 
 
-def with_handin(graded: Graded, handin: Handin) -> Graded:
+def with_handin(graded: GradingResult, handin: Handin) -> GradingResult:
     """Return the result with remarks about the attempt that counts, its time, and the late penalty.
 
     They replace the previous remarks of this kind.
     """
     timing = handin.timing
-    others = [note for note in graded.score.notes if note.code not in timestamps.NOTES | COUNTING_NOTES]
-    notes = (*(timing.notes() if timing else ()), *handin.notes(), *others)
+    remaining = [note for note in graded.score.notes if note.code not in timestamps.NOTES | COUNTING_NOTES]
+    notes = (*(timing.list_notes() if timing else ()), *handin.list_notes(), *remaining)
     deduction = timing.deduction if timing else None
     return replace(graded, score=replace(graded.score, notes=notes, deduction=deduction))
 
 
-def was_refused(graded: Graded) -> bool:
+def was_refused(graded: GradingResult) -> bool:
     """Decide whether a submission was too late and therefore not graded."""
     return bool(graded.score.items) and all(item.code == LATE for item in graded.score.items)
 
 
-def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
+def refresh_result(graded: GradingResult, handin: Handin) -> GradingResult | None:
     """Return a result with the current submission time, course rules and groups applied.
 
     None if that requires grading: it was refused and is not any more, or vice versa, or another student's
@@ -428,10 +451,10 @@ def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
     return with_handin(as_member(graded, handin), handin)
 
 
-def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
+def read_handin(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read one student's submission; for files that cannot be read, or are not graded, keep the reason."""
     if handin.timing and handin.timing.refused:
-        return refused_files(handin.owner, assignment.rubric)
+        return refuse_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
     # Several notebooks may share a folder, which is read only once.
@@ -440,32 +463,34 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     for notebook in assignment.rubric.assignment.notebooks:
         folder = handin.own if notebook.individual and handin.group else handin.folder
         if folder is None:
-            notebooks[notebook.name] = none_alone(notebook.name, handin.student)
+            notebooks[notebook.name] = report_missing_individual(notebook.name, handin.student)
             continue
         folders.append(folder)
         contents = read(folder).contents
         notebooks[notebook.name] = contents[f"{notebook.name}.ipynb"]
         files |= {path: contents[path] for path in notebook.own if not is_absent(contents[path])}
     unread = dict.fromkeys(name for folder in folders for name in read(folder).unread)
-    beside = dict.fromkeys(name for folder in folders for name in read(folder).beside)
+    minor_files = dict.fromkeys(name for folder in folders for name in read(folder).beside)
     copies = {name: data for folder in folders for name, data in read(folder).copies.items()}
-    taken = {
+    original_paths = {
         path: source
         for folder in folders
         for path, source in read(folder).taken.items()
         if path in files or path.removesuffix(".ipynb") in notebooks
     }
-    return SubmittedFiles(handin.owner, notebooks, files, tuple(unread), taken, tuple(beside), copies)
+    return SubmittedFiles(
+        handin.owner, notebooks, files, tuple(unread), original_paths, tuple(minor_files), copies
+    )
 
 
-def none_alone(notebook: str, student: str) -> NotebookError:
+def report_missing_individual(notebook: str, student: str) -> NotebookError:
     """Return the error that replaces the individual notebook of a group member who submitted none."""
     return NotebookError(
         "missing", f"{notebook}.ipynb is each member's own, and {student} handed in none that counts"
     )
 
 
-def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Graded:
+def remove_individual_work(graded: GradingResult, rubric: Rubric, student: str, digest: str) -> GradingResult:
     """Return a group's result for a member without individual work; no other member's work replaces it.
 
     Args:
@@ -475,48 +500,53 @@ def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Gr
         digest: of the submission that counts for the member.
     """
     alone = rubric.assignment.individual
-    places = alone | {
-        place for one in rubric.questions if one.notebook in alone for place in (one.id, *one.cells())
+    labels = alone | {
+        label
+        for question in rubric.questions
+        if question.notebook in alone
+        for label in (question.id, *question.list_cells())
     }
-    found = {
+    missing_items = {
         (item.question, item.item): item
         for name in alone
-        for items in refused_results(rubric, none_alone(name, student), notebook=name).values()
+        for items in refuse_questions(
+            rubric, report_missing_individual(name, student), notebook=name
+        ).values()
         for item in items
     }
     items = tuple(
-        replace(found.get((item.question, item.item), item), possible=item.possible)
+        replace(missing_items.get((item.question, item.item), item), possible=item.possible)
         for item in graded.score.items
     )
-    notes = tuple(note for note in graded.score.notes if note.place not in places)
+    notes = tuple(note for note in graded.score.notes if note.place not in labels)
     return replace(
         graded,
         score=replace(graded.score, items=items, notes=notes),
         digest=digest,
-        notebooks=tuple(one for one in graded.notebooks if one.name not in alone),
-        files=tuple(one for one in graded.files if one.notebook not in alone),
+        notebooks=tuple(question for question in graded.notebooks if question.name not in alone),
+        files=tuple(question for question in graded.files if question.notebook not in alone),
         stated={},
     )
 
 
-def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
+def refuse_files(student: str, rubric: Rubric) -> SubmittedFiles:
     """Return the replacement for a submission that came too late and is refused."""
-    late = _too_late()
-    return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
+    late = _report_too_late()
+    return SubmittedFiles(student, {notebook.name: late for notebook in rubric.assignment.notebooks})
 
 
-def _too_late() -> NotebookError:
+def _report_too_late() -> NotebookError:
     return NotebookError(LATE, "handed in after the end")
 
 
-def refused(graded: Graded, rubric: Rubric) -> Graded:
+def refuse_result(graded: GradingResult, rubric: Rubric) -> GradingResult:
     """Return the result of a submission that came too late for the student and is not graded."""
-    results = refused_results(rubric, _too_late())
+    results = refuse_questions(rubric, _report_too_late())
     items = tuple(item for question in rubric.questions for item in results[question.id])
     return replace(graded, score=replace(graded.score, items=items), notebooks=())
 
 
-def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
+def check_size(content: bytes, path: str, most: int) -> bytes | NotebookError:
     """Return a submitted file, or an error if it is too large."""
     if len(content) <= most:
         return content

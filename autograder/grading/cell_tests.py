@@ -13,32 +13,32 @@ from msgspec.structs import replace
 from autograder.assignment import Assignment
 from autograder.checks.base import Check, Draw
 from autograder.checks.judging.judgeable import (
-    imports_of,
-    names_bound,
-    names_read_around,
-    names_used,
-    rebinding,
+    explain_rebinding,
+    find_bound_names,
+    find_names_read_around,
+    find_used_names,
+    list_imports,
 )
-from autograder.grading.harmless import cannot_reach
-from autograder.notebook.placeholders import without_skipped_lines
+from autograder.grading.harmless import is_unreachable
+from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 
-def cells_to_run(
+def prepare_cells(
     cells: Sequence[Cell | Markdown], assignment: Assignment, notebook: str
 ) -> Sequence[Cell | Markdown]:
     """Return the cells to run: lines that undo an answer removed, the start line added to plain code."""
-    ran = without_skipped_lines(cells, assignment.releases[notebook])
-    return with_start(ran, assignment.rubric.assignment.cell_start)
+    ran = mask_skipped_lines(cells, assignment.releases[notebook])
+    return with_start_line(ran, assignment.rubric.assignment.cell_start)
 
 
-def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:
+def with_start_line(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:
     """Return the cells with a line added before each one that is code and no cell magic."""
     return [
         replace(cell, source=f"{line}\n{cell.source}")
@@ -48,7 +48,7 @@ def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | M
     ]
 
 
-def _without_program(test: CellTest) -> CellTest:
+def _drop_program(test: CellTest) -> CellTest:
     """Return the test without its packed sources, which are long; the digest identifies them."""
     return replace(test, check=replace(test.check, program="")) if test.check else test
 
@@ -76,7 +76,7 @@ class CellTests:
         sandbox: Sandbox,
         *,
         grader: SeededGrader,
-        own: str,
+        draw_scope: str,
         without: Container[str] = (),
     ) -> None:
         """Find the position of every test.
@@ -87,25 +87,26 @@ class CellTests:
             submission: to the notebook.
             sandbox: of the student.
             grader: provides secret and seed.
-            draw_scope: scope of the hidden inputs of this submission (`autograder.checks.base.draw_scope`).
+            draw_scope: scope of the hidden inputs of this submission; see
+                `autograder.checks.base.find_draw_scope`.
             without: questions with known results: their tests are omitted unless other tests see their
                 definitions.
         """
         self._cells = cells = submission.cells
         self._found: dict[Key, CellOutcome] = {}
         self._tests: dict[int, dict[Key, CellTest]] = {}
-        for question in assignment.questions(notebook.name):
-            answer = assignment.answer(question, submission)
-            draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
-            self._place(
+        for question in assignment.list_questions(notebook.name):
+            answer = assignment.find_answer(question, submission)
+            draw = Draw.from_secret(grader.secret, assignment.rubric, question, draw_scope)
+            self._place_tests(
                 question, assignment.checks[question.id], answer, draw, is_known=question.id in without
             )
-        self._doubt(cells)
+        self._mark_doubtful(cells)
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
         self._release = release = assignment.releases[notebook.name]
         code = [cell.source for cell in release.cells if cell.cell_type == "code"]
-        self._imports = imports_of(code) if self._tests else ()
+        self._imports = list_imports(code) if self._tests else ()
         # A seed other than the student's, so that setting the seed in a test has an effect.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
@@ -115,29 +116,29 @@ class CellTests:
             call_seconds=limits.call_seconds,
         )
 
-    def _place(
+    def _place_tests(
         self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
     ) -> None:
         """Find the position of the tests of one question."""
         if not check.runs_tests or (answer is not None and check.is_unanswered(answer)):
             return
-        tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
+        tests = {(question.id, item): test for item, test in check.make_cell_tests(draw).items()}
         if is_known and not any(test.shared for test in tests.values()):
             return
-        places = {
-            cell.grade_id: place
-            for place, cell in enumerate(self._cells)
+        positions = {
+            cell.grade_id: position
+            for position, cell in enumerate(self._cells)
             if isinstance(cell, Cell) and cell.grade_id
         }
         # Students can delete given cells; the test then has no position to run at.
-        if check.after and check.after not in places:
+        if check.after and check.after not in positions:
             refused = CellOutcome(
                 refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
             )
             self._found |= dict.fromkeys(tests, refused)
         else:
             # Tests that name no cell run after the whole notebook.
-            self._tests.setdefault(places.get(check.after, len(self._cells)), {}).update(tests)
+            self._tests.setdefault(positions.get(check.after, len(self._cells)), {}).update(tests)
 
     def open_session(
         self, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes], timeouts: Timeouts
@@ -159,7 +160,7 @@ class CellTests:
             seed=self._grader.seed,
             files=files,
             stopwatch=self._grader.stopwatch,
-            visits=self.visits(timeouts),
+            visits=self.list_visits(timeouts),
             timeouts=timeouts,
         )
         return self._session
@@ -178,20 +179,24 @@ class CellTests:
         )
         with session:
             session.run()
-            return session.hand_over()
+            return session.take_box()
 
     def _skip_forbidding(self) -> None:
         """Skip the second run of checks if the answer cannot reach a forbidden function; it takes a box."""
         sources = [cell.source for cell in self._cells if isinstance(cell, Cell)]
         # Answer cells of the release do not count: their content is the student's.
-        given = [one.source for one in self._release.cells if one.cell_type == "code" and not one.is_answer]
+        given_sources = [
+            released_cell.source
+            for released_cell in self._release.cells
+            if released_cell.cell_type == "code" and not released_cell.is_answer
+        ]
         for tests in self._tests.values():
             for key, test in tests.items():
-                asked = test.check.forbidden if test.check else ()
-                if asked and cannot_reach(asked, sources, given):
+                forbidden = test.check.forbidden if test.check else ()
+                if forbidden and is_unreachable(forbidden, sources, given_sources):
                     tests[key] = replace(test, check=replace(test.check, forbidden=()))  # type: ignore[type-var]
 
-    def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
+    def _mark_doubtful(self, cells: Sequence[Cell | Markdown]) -> None:
         """Require manual review for tests that bind a name which this student's code reads.
 
         They bind it in another box. Only tests that share a notebook's names (nbgrader's) are meant to change
@@ -201,22 +206,24 @@ class CellTests:
             key: bound
             for tests in self._tests.values()
             for key, test in tests.items()
-            if test.shared and not test.inside and (bound := names_bound(test.code))
+            if test.shared and not test.inside and (bound := find_bound_names(test.code))
         }
-        every = frozenset[str]().union(*binding.values())
-        code = {place: one.source for place, one in enumerate(cells) if isinstance(one, Cell)}
+        all_bound = frozenset[str]().union(*binding.values())
+        code = {position: cell.source for position, cell in enumerate(cells) if isinstance(cell, Cell)}
         uses = {
-            place: names_used(source)
-            for place, source in code.items()
-            if place not in self._tests and any(name in source for name in every)
+            position: find_used_names(source)
+            for position, source in code.items()
+            if position not in self._tests and any(name in source for name in all_bound)
         }
-        for place, tests in self._tests.items():
+        for position, tests in self._tests.items():
             for key in tests.keys() & binding.keys():
-                before = [use for at, use in uses.items() if at < place]
-                shown = code.get(place, "").strip() == tests[key].code.strip()
-                after = [use for at, use in uses.items() if at > place and not shown]
-                read = sorted(binding[key] & names_read_around(before, after))
-                tests[key] = replace(tests[key], doubtful="; ".join(map(rebinding, read[:3])))
+                before = [use for other_position, use in uses.items() if other_position < position]
+                shown = code.get(position, "").strip() == tests[key].code.strip()
+                after = [
+                    use for other_position, use in uses.items() if other_position > position and not shown
+                ]
+                read = sorted(binding[key] & find_names_read_around(before, after))
+                tests[key] = replace(tests[key], doubtful="; ".join(map(explain_rebinding, read[:3])))
 
     def __enter__(self) -> Self:
         return self
@@ -226,40 +233,40 @@ class CellTests:
     ) -> None:
         self._runner.close()
 
-    def visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
+    def list_visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
         """Return the tests that the session runs, by position of the cell.
 
         Args:
             timeouts: of the notebook.
         """
         # The outcome of a test depends on the tests before it, and on their imports.
-        told = [
-            [place, [(key, _without_program(test)) for key, test in tests.items()]]
-            for place, tests in sorted(self._tests.items())
+        described_tests = [
+            [position, [(key, _drop_program(test)) for key, test in tests.items()]]
+            for position, tests in sorted(self._tests.items())
         ]
         # Known time-outs of tests are valid only for the same tests in the same order.
-        basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
+        basis = hashlib.sha256(msgspec.json.encode([described_tests, list(self._imports)])).digest()
         return {
-            place: visit(self._runner, tests, self._found, timeouts, basis)
-            for place, tests in self._tests.items()
+            position: create_visit(self._runner, tests, self._found, timeouts, basis)
+            for position, tests in self._tests.items()
         }
 
     @property
     def stamp(self) -> str:
         """The part of the provenance that the level of isolation does not express."""
-        return INSIDE if any(one.inside for one in self._found.values()) else ""
+        return INSIDE if any(outcome.inside for outcome in self._found.values()) else ""
 
-    def outcomes(self, session: Session) -> dict[str, dict[str, CellOutcome]]:
+    def collect_outcomes(self, session: Session) -> dict[str, dict[str, CellOutcome]]:
         """Return outcomes by question and item.
 
         Tests that were not reached because the student's boxes ended have that ending as their outcome.
         """
         self._runner.close()
-        found: dict[str, dict[str, CellOutcome]] = {}
+        outcomes: dict[str, dict[str, CellOutcome]] = {}
         for question, item in (*self._found, *(key for tests in self._tests.values() for key in tests)):
             outcome = self._found.get((question, item))
             if outcome is None and session.given_up is not None:
                 outcome = CellOutcome(ending=session.given_up)
             if outcome is not None:
-                found.setdefault(question, {})[item] = outcome
-        return found
+                outcomes.setdefault(question, {})[item] = outcome
+        return outcomes

@@ -33,7 +33,7 @@ _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def expected_values(
+def compute_expected_values(
     assignment: Assignment, pool: Pool, variants: Sequence[Assignment] = ()
 ) -> tuple[Expected, ...]:
     """Return the expected observations of every question that has a reference.
@@ -50,12 +50,14 @@ def expected_values(
         CourseError: a reference solution is missing, raises, or ends its box.
     """
     plans: dict[str, _ReferencePlan] = {}
-    names = [_plans(one, assignment, plans) for one in (assignment, *variants)]
-    found = retry_infrastructure(lambda: _compute(assignment, plans, pool)) if plans else {}
-    return tuple({question: found[name] for question, name in own.items()} for own in names)
+    names = [_collect_plans(variant, assignment, plans) for variant in (assignment, *variants)]
+    observations = retry_infrastructure(lambda: _ask_all(assignment, plans, pool)) if plans else {}
+    return tuple(
+        {question: observations[name] for question, name in plan_names.items()} for plan_names in names
+    )
 
 
-def box_seed(secret: bytes, name: str) -> int:
+def derive_box_seed(secret: bytes, name: str) -> int:
     """Return the seed of every box of an assignment: derived from the secret, the same for all students."""
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
@@ -69,7 +71,9 @@ class _ReferencePlan(Struct, frozen=True, eq=False):
     """SHA-256 of the plan, to find equal ones."""
 
 
-def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _ReferencePlan]) -> dict[str, str]:
+def _collect_plans(
+    assignment: Assignment, common: Assignment, plans: dict[str, _ReferencePlan]
+) -> dict[str, str]:
     """Add the plans of an assignment that are not in ``plans`` yet.
 
     Returns:
@@ -81,13 +85,13 @@ def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _Referen
         if check is common.checks[question.id] and question.id in plans:
             names[question.id] = question.id
             continue
-        calls = check.reference_plan()
+        calls = check.plan_reference_calls()
         if calls and not question.reference:
             raise CourseError(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if calls:
-            plan = _ReferencePlan(question, calls, _digest_calls(question, calls))
+            plan = _ReferencePlan(question, calls, _hash_calls(question, calls))
             # Named by the question alone if equal to the common plan, else also by digest.
             of_all = plan if assignment is common else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
@@ -96,38 +100,40 @@ def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _Referen
     return names
 
 
-def _digest_calls(question: Question, calls: Sequence[Call]) -> str:
+def _hash_calls(question: Question, calls: Sequence[Call]) -> str:
     """Return the SHA-256 of all calls to the reference, and of the reference's name."""
     encoder = values.TrustedEncoder()
     # The encoded form covers arrays byte by byte, so equal digests mean equal calls.
-    tree = [values.call_tree(call, encoder) for call in calls]
-    asked = {"reference": question.reference, "answer": question.answer, "asked": tree}
-    return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
+    tree = [values.encode_call(call, encoder) for call in calls]
+    request = {"reference": question.reference, "answer": question.answer, "asked": tree}
+    return hashlib.sha256(b"".join(wire.pack(request, encoder.arrays))).hexdigest()
 
 
-def for_many(limits: Limits, times: int) -> Limits:
+def scale_limits(limits: Limits, times: int) -> Limits:
     """Return the limits of a box that does the work of several; they bound our faults, not student code."""
     seconds = limits.processor_seconds * max(times, 1)
     return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
 
 
-def _compute(
+def _ask_all(
     assignment: Assignment, plans: Mapping[str, _ReferencePlan], pool: Pool
 ) -> dict[str, Sequence[Observation]]:
-    environment = assignment.reference_environment()
-    limits = for_many(assignment.rubric.assignment.limits, len(plans))
-    box = pool.persistent(environment).open(limits)
+    environment = assignment.build_reference_environment()
+    limits = scale_limits(assignment.rubric.assignment.limits, len(plans))
+    box = pool.create_persistent(environment).open(limits)
     try:
-        return {name: _ask(box, plan.question, plan.calls, limits) for name, plan in plans.items()}
+        return {name: _ask_question(box, plan.question, plan.calls, limits) for name, plan in plans.items()}
     finally:
         box.close()
         # The reference's sandbox is not needed again during the run; end it to free memory.
-        pool.end(environment)
+        pool.end_sandbox(environment)
 
 
-def _ask(box: Box, question: Question, plan: Sequence[Call], limits: Limits) -> Sequence[Observation]:
+def _ask_question(
+    box: Box, question: Question, plan: Sequence[Call], limits: Limits
+) -> Sequence[Observation]:
     """Call the reference as the student's function is called, under the name that the student assigns."""
-    return ask_reference(box, reference_of(question), plan, limits)
+    return ask_reference(box, get_reference(question), plan, limits)
 
 
 def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool, seed: int) -> Observation:
@@ -139,14 +145,14 @@ def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool,
     """
     limits = assignment.rubric.assignment.limits
 
-    def once() -> Observation:
-        box = pool.persistent(assignment.reference_environment()).open(limits, seed=seed)
+    def ask_in_box() -> Observation:
+        box = pool.create_persistent(assignment.build_reference_environment()).open(limits, seed=seed)
         try:
-            return _ask(box, question, [call], limits)[0]
+            return _ask_question(box, question, [call], limits)[0]
         finally:
             box.close()
 
-    return retry_infrastructure(once)
+    return retry_infrastructure(ask_in_box)
 
 
 class ReferenceObject(Struct, frozen=True):
@@ -178,7 +184,7 @@ class ReferenceObject(Struct, frozen=True):
         return f"from reference.{match[1]} import {match[2]} as {self.name}"
 
 
-def reference_of(question: Question) -> ReferenceObject:
+def get_reference(question: Question) -> ReferenceObject:
     """Return the reference solution of a question, under the name that the student assigns."""
     return ReferenceObject(f"question {question.id!r}: reference", question.reference, question.answer)
 
@@ -195,16 +201,16 @@ def import_reference(box: Box, named: ReferenceObject, limits: Limits) -> None:
         CourseError: it is missing, raises, or ends its box.
     """
     source = named.import_line
-    where = f"{named.where}: {named.reference!r}"
+    subject = f"{named.where}: {named.reference!r}"
     try:
         run = box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
     except BoxEnded as ended:
-        raise CourseError(f"{where} ended its box: {ended}") from ended
+        raise CourseError(f"{subject} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
         # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
-        why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
-        raise CourseError(f"{where} cannot be imported:{why}")
+        reason = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
+        raise CourseError(f"{subject} cannot be imported:{reason}")
 
 
 def ask_reference(
@@ -222,11 +228,11 @@ def ask_reference(
         CourseError: it is missing, raises, or ends its box.
     """
     import_reference(box, named, limits)
-    where = f"{named.where}: {named.reference!r}"
+    subject = f"{named.where}: {named.reference!r}"
     observed = box.ask(plan, seconds=REFERENCE_TIME_FACTOR * limits.call_seconds)
-    for one in observed:
-        if one.ending:
-            raise CourseError(f"{where} ended its box: {one.ending.value}")
-        if not one.ok:
-            raise CourseError(f"{where} failed: {one.error}: {one.message}")
+    for observation in observed:
+        if observation.ending:
+            raise CourseError(f"{subject} ended its box: {observation.ending.value}")
+        if not observation.ok:
+            raise CourseError(f"{subject} failed: {observation.error}: {observation.message}")
     return observed

@@ -17,10 +17,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from autograder.checks.judging.forbidden import patterns
-from autograder.syntax import UNREADABLE, parsed
+from autograder.checks.judging.forbidden import list_patterns
+from autograder.syntax import UNREADABLE, parse_module
 
-FORBIDDEN = frozenset(patterns(("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")))
+FORBIDDEN = frozenset(list_patterns(("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")))
 """The names for which the proof is possible, and the functions behind them."""
 _SUSPICIOUS = ("attention", "transformer", "sdp", "flex", "mha")
 """Parts of names that torch uses for attention; the answer's own attributes must not contain them."""
@@ -107,11 +107,11 @@ _MODULES = {
 """Module → its names that may be used."""
 
 
-def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequence[str]) -> bool:
+def is_unreachable(forbidden: Sequence[str], sources: Sequence[str], released_sources: Sequence[str]) -> bool:
     """Return whether cells provably cannot reach forbidden functions; False if that is not known.
 
     Args:
-        forbidden: names, or the functions behind them (`forbidden.patterns`).
+        forbidden: names, or the functions behind them (`forbidden.list_patterns`).
         sources: all code cells of the student's notebook.
         released_sources: sources of released code cells; equal ones among ``sources`` are trusted except for
             their imports.
@@ -120,8 +120,8 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
         return False
     try:
         # Released cells are trusted in what they do, but the answer can use the names they import.
-        trees = [parsed(source) for source in sources if source not in given]
-        imports = [parsed(source) for source in sources if source in given]
+        trees = [parse_module(source) for source in sources if source not in released_sources]
+        imports = [parse_module(source) for source in sources if source in released_sources]
     except UNREADABLE:
         return False
     reader = _Reader()
@@ -129,39 +129,41 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     return (
         # Other names of released cells may hold anything, so the answer must not touch them.
         foreign.isdisjoint(_find_names(trees))
-        and reader.know_imports(trees, strictly=True)
-        and reader.know_imports(imports, strictly=False)
+        and reader.record_imports(trees, strictly=True)
+        and reader.record_imports(imports, strictly=False)
         and all(map(reader.is_harmless, trees))
     )
 
 
 def _find_foreign(trees: Sequence[ast.Module]) -> set[str]:
     """Return the notebook's names that cells bind in another way than by a known import."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [*trees]
-    while waiting:
-        node = waiting.pop()
+    names: set[str] = set()
+    pending: list[ast.AST] = [*trees]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            known = _Reader()
-            if not known.know_imports([ast.Module([node], [])], strictly=True):
-                found.update((one.asname or one.name).partition(".")[0] for one in node.names)
+            reader = _Reader()
+            if not reader.record_imports([ast.Module([node], [])], strictly=True):
+                names.update((part.asname or part.name).partition(".")[0] for part in node.names)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.MatchMapping) and node.rest:
-            found.add(node.rest)
+            names.add(node.rest)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-            found.update(name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names)
+            names.add(node.name)
+            names.update(
+                name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
+            )
             continue
-        waiting += ast.iter_child_nodes(node)
-    return found
+        pending += ast.iter_child_nodes(node)
+    return names
 
 
 def _find_names(trees: Sequence[ast.Module]) -> Iterator[str]:
     """Yield every name that cells bind or read."""
-    for node in _nodes(trees):
+    for node in _walk_trees(trees):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.arg):
@@ -181,22 +183,22 @@ class _Reader:
         self._names: set[str] = set()
         self._attributes: set[str] = set()
 
-    def know_imports(self, trees: Sequence[ast.Module], *, strictly: bool) -> bool:
+    def record_imports(self, trees: Sequence[ast.Module], *, strictly: bool) -> bool:
         """Record the names that cells bind; return whether all of them may be used.
 
         Args:
             trees: of cells.
             strictly: the cells are the student's own; in others only harmless imports are recorded.
         """
-        for node in _nodes(trees):
+        for node in _walk_trees(trees):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                if not self._import(node) and strictly:
+                if not self._record_import(node) and strictly:
                     return False
-            elif strictly and not self._bind(node):
+            elif strictly and not self._record_binding(node):
                 return False
         return True
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
+    def _record_import(self, node: ast.Import | ast.ImportFrom) -> bool:
         for alias in node.names:
             name = alias.asname or alias.name
             if isinstance(node, ast.Import):
@@ -218,7 +220,7 @@ class _Reader:
                 return False
         return True
 
-    def _bind(self, node: ast.AST) -> bool:
+    def _record_binding(self, node: ast.AST) -> bool:
         names: list[str] = []
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names = [node.id]
@@ -253,7 +255,7 @@ class _Reader:
         if isinstance(node, ast.Attribute):
             if id(node) in inner:
                 return True
-            module = self._module_of(node.value, inner)
+            module = self._resolve_module(node.value, inner)
             if module:
                 return node.attr in _MODULES[module]
             is_private, is_stored = node.attr.startswith("_"), node.attr in self._attributes
@@ -269,20 +271,20 @@ class _Reader:
             )
         return True
 
-    def _module_of(self, node: ast.expr, inner: set[int]) -> str:
+    def _resolve_module(self, node: ast.expr, inner: set[int]) -> str:
         """Return the module that a dotted name refers to, empty if none; records it in ``inner``."""
-        found = ""
+        module_name = ""
         if isinstance(node, ast.Name):
-            found = self._modules.get(node.id, "")
+            module_name = self._modules.get(node.id, "")
         elif isinstance(node, ast.Attribute):
-            module = self._module_of(node.value, inner)
-            found = f"{module}.{node.attr}" if module and f"{module}.{node.attr}" in _MODULES else ""
-        if found:
+            module = self._resolve_module(node.value, inner)
+            module_name = f"{module}.{node.attr}" if module and f"{module}.{node.attr}" in _MODULES else ""
+        if module_name:
             inner.add(id(node))
-        return found
+        return module_name
 
 
-def _nodes(trees: Sequence[ast.Module]) -> Iterator[ast.AST]:
+def _walk_trees(trees: Sequence[ast.Module]) -> Iterator[ast.AST]:
     for tree in trees:
         yield from ast.walk(tree)
 

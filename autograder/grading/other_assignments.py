@@ -6,7 +6,7 @@ import contextlib
 
 from autograder.course import Course
 from autograder.errors import NotebookError
-from autograder.notebook.document import MAX_BYTES, RawCell, parse
+from autograder.notebook.document import MAX_BYTES, RawCell, parse_notebook
 from autograder.notebook.files import read_below
 from autograder.notebook.release import Release
 
@@ -22,12 +22,12 @@ def refuse_other_assignment(course: Course, assignment: str, release: Release, d
 
     Raises:
         NotebookError: ``other-assignment``, with the name of the notebook's assignment; or see
-            `autograder.notebook.document.parse`.
+            `autograder.notebook.document.parse_notebook`.
     """
-    ids = _answer_ids(parse(data).cells)
+    ids = _list_answer_ids(parse_notebook(data).cells)
     if not ids or ids & {name for name, cell in release.by_id.items() if cell.is_answer}:
         return
-    shared = {other: len(ids & _released_ids(course, other)) for other in course.assignments()}
+    shared = {other: len(ids & _list_released_ids(course, other)) for other in course.list_assignments()}
     shared.pop(assignment, None)
     # The most similar assignment; courses may reuse some ids in several.
     other = max(shared, key=lambda name: shared[name], default="")
@@ -39,16 +39,16 @@ def refuse_other_assignment(course: Course, assignment: str, release: Release, d
         )
 
 
-def _answer_ids(cells: tuple[RawCell, ...]) -> frozenset[str]:
+def _list_answer_ids(cells: tuple[RawCell, ...]) -> frozenset[str]:
     marks = [cell.nbgrader or {} for cell in cells]
     return frozenset(str(mark.get("grade_id")) for mark in marks if mark.get("solution"))
 
 
-def _released_ids(course: Course, assignment: str) -> frozenset[str]:
+def _list_released_ids(course: Course, assignment: str) -> frozenset[str]:
     """Return the answer cells of all notebooks in an assignment's release; none if there is no release."""
-    folder = course.release(assignment)
+    folder = course.locate_release(assignment)
     ids: frozenset[str] = frozenset()
     for path in sorted(folder.glob("*.ipynb")):
         with contextlib.suppress(OSError, NotebookError):  # reported when that assignment is graded
-            ids |= _answer_ids(parse(read_below(folder, path.name, most=MAX_BYTES)).cells)
+            ids |= _list_answer_ids(parse_notebook(read_below(folder, path.name, most=MAX_BYTES)).cells)
     return ids

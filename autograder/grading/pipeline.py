@@ -17,43 +17,43 @@ from autograder.checks.base import (
     Draw,
     Evidence,
 )
-from autograder.checks.judging.results import Finding, review, with_syntax_fault
-from autograder.checks.judging.results import result as item_result
+from autograder.checks.judging.results import Finding, make_review, with_syntax_fault
+from autograder.checks.judging.results import make_result as item_result
 from autograder.checks.values.literal import has_several_formulas
 from autograder.course.submission_folder import ABSENT, name_files
 from autograder.errors import (
     AutograderError,
-    EndedItself,
     NotebookError,
+    RepeatedBoxLoss,
     SandboxError,
     SandboxFault,
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
-from autograder.grading.cell_tests import CellTests, cells_to_run
-from autograder.grading.expected import ask_once, box_seed
+from autograder.grading.cell_tests import CellTests, prepare_cells
+from autograder.grading.expected import ask_once, derive_box_seed
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.other_assignments import refuse_other_assignment
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
-from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
-from autograder.limits import budgets
+from autograder.grading.unread_work import OtherFiles, note_documents, report_other_files, review_unread
+from autograder.limits import compute_budgets
 from autograder.notebook.match import LOST
-from autograder.notebook.read import details
+from autograder.notebook.read import read_details
 from autograder.records import (
     Answer,
     Call,
     Cell,
     CellOutcome,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Markdown,
     Message,
     Note,
     Observation,
-    Spent,
+    ResourceUsage,
     Status,
     Submission,
 )
@@ -65,7 +65,7 @@ from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.sandbox.timeouts import SubmissionTimeouts, Timeouts
 from autograder.stopwatch import Stopwatch
-from autograder.tables import printable_name
+from autograder.tables import escape_name
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged because earlier ones took too long."""
@@ -93,7 +93,7 @@ class SubmittedFiles(Struct, frozen=True):
         """All files that are not graded."""
         return OtherFiles(self.unread, self.beside, self.copies)
 
-    def digest(self) -> str:
+    def compute_digest(self) -> str:
         """Return the SHA-256 over the whole submission, errors of unreadable files included."""
         digest = hashlib.sha256()
         # The prefix keeps a file from replacing a notebook of the same name.
@@ -146,24 +146,24 @@ class Grader:
         self.assignment = assignment
         self.pool = pool
         self.stopwatch = stopwatch or Stopwatch()
-        self.secret = assignment.course.secret()
-        self.seed = box_seed(self.secret, assignment.name)
-        with assignment.preloading(), ThreadPoolExecutor(2) as threads:
+        self.secret = assignment.course.load_secret()
+        self.seed = derive_box_seed(self.secret, assignment.name)
+        with assignment.report_missing_preloads(), ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
-            environments = assignment.environments()
+            environments = assignment.list_environments()
             proving = threads.submit(
                 selftest.ensure,
                 pool.start_apart,
                 assignment.course.private,
                 isolation=pool.isolation.value,
-                packages=[package for one in environments for package in one.packages],
+                packages=[package for environment in environments for package in environment.packages],
             )
-            warming = threads.submit(pool.warm, environments)
+            warming = threads.submit(pool.start_all, environments)
             self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
             warming.result()
             proving.result()
 
-    def judge(
+    def judge_answer(
         self,
         question: Question,
         answer: Answer,
@@ -192,33 +192,35 @@ class Grader:
         """
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
-            draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
-            plan = check.plan(answer, draw)
-            with self.stopwatch.step("calls"):
+            draw = Draw.from_secret(self.secret, personal.rubric, question, sitting.own)
+            plan = check.plan_calls(answer, draw)
+            with self.stopwatch.measure_step("calls"):
                 observed = ask(plan) if plan else ()
             evidence = replace(
                 Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
                 expected=sitting.expected.get(question.id, ()),
-                earlier=_by_item(earlier),
+                earlier=_index_by_item(earlier),
                 tests=tests or {},
                 ask_reference=functools.partial(ask_once, personal, question, pool=self.pool, seed=self.seed),
             )
             return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer, question))
-        except EndedItself:
+        except RepeatedBoxLoss:
             raise
         except SandboxFault as fault:
             code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
-        return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
+        return JudgedAnswer(
+            _apply_to_items(question, make_review(staff)), staff, (Note(code, staff, question.id),)
+        )
 
     def grade(
         self,
-        handed: SubmittedFiles,
-        known: Mapping[str, tuple[ItemResult, ...]] | None = None,
+        submitted: SubmittedFiles,
+        known_results: Mapping[str, tuple[ItemResult, ...]] | None = None,
         timeouts: SubmissionTimeouts | None = None,
-    ) -> Graded:
+    ) -> GradingResult:
         """Grade one student's submission. Whatever it contains, the result is a score.
 
         After an unexpected error all items without a result need manual review, and a note describes the
@@ -235,30 +237,34 @@ class Grader:
         started = time.monotonic()
         digest = ""
         try:
-            digest = handed.digest()
-            sitting = self.sittings.of(handed.student, handed.notebooks, digest)
+            digest = submitted.compute_digest()
+            sitting = self.sittings.get_for_student(submitted.student, submitted.notebooks, digest)
         except AutograderError as error:  # the student's variant is unknown, which is our fault
             note = Note("variant-unknown", str(error))
-            return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
+            return self._require_review(
+                submitted.student, self.assignment.rubric, note, submitted.compute_digest()
+            )
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or SubmissionTimeouts())
+            return self.leave_open(submitted.student, error, digest)
+        run = _SubmissionRun(self, submitted, sitting, known_results or {}, timeouts or SubmissionTimeouts())
         run.notes += [
-            Note("taken-as", f"{printable_name(source)} was read as {path}")
-            for path, source in handed.taken.items()
+            Note("taken-as", f"{escape_name(source)} was read as {path}")
+            for path, source in submitted.taken.items()
         ]
-        refused = {one.code for one in handed.notebooks.values() if isinstance(one, NotebookError)}
-        if handed.unread and "unread-files" not in refused:  # that refusal already names them
-            run.notes.append(Note("unread-files", f"Not graded: {name_files(handed.unread)}"))
+        refused = {
+            content.code for content in submitted.notebooks.values() if isinstance(content, NotebookError)
+        }
+        if submitted.unread and "unread-files" not in refused:  # that refusal already names them
+            run.notes.append(Note("unread-files", f"Not graded: {name_files(submitted.unread)}"))
         for notebook in self.assignment.rubric.assignment.notebooks:
-            run.notebook(notebook)
+            run.grade_notebook(notebook)
         rubric = sitting.assignment.rubric
         try:
-            score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
+            score = scoring.compute_score(submitted.student, rubric, run.results, run.notes, run.isolation)
         except Exception as error:  # noqa: BLE001 - as above
-            left = self.left_open(handed.student, error).score
-            score = replace(left, notes=(*run.notes, *left.notes), isolation=run.isolation)
-        return Graded(
+            open_score = self.leave_open(submitted.student, error).score
+            score = replace(open_score, notes=(*run.notes, *open_score.notes), isolation=run.isolation)
+        return GradingResult(
             score=score,
             notebooks=tuple(run.executed),
             digest=digest,
@@ -266,20 +272,20 @@ class Grader:
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
             stated=run.stated,
-            files=tuple(one for files in run.files.values() for one in files.told),
+            files=tuple(content for files in run.files.values() for content in files.told),
             timeouts=run.timeouts.met,
         )
 
-    def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
+    def leave_open(self, student: str, error: Exception, digest: str = "") -> GradingResult:
         """Return a result that needs manual review as a whole, after an unexpected error."""
-        rubric = self.assignment.rubric_of(student)
-        return self._waits(
+        rubric = self.assignment.get_rubric(student)
+        return self._require_review(
             student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
         )
 
-    def _waits(self, student: str, rubric: Rubric, note: Note, digest: str) -> Graded:
-        score = scoring.left_open(student, rubric, note.text, (note,), self.pool.isolation.value)
-        return Graded(score=score, digest=digest)
+    def _require_review(self, student: str, rubric: Rubric, note: Note, digest: str) -> GradingResult:
+        score = scoring.leave_open(student, rubric, note.text, (note,), self.pool.isolation.value)
+        return GradingResult(score=score, digest=digest)
 
 
 class _SubmissionRun:
@@ -288,15 +294,15 @@ class _SubmissionRun:
     def __init__(
         self,
         grader: Grader,
-        handed: SubmittedFiles,
+        submitted: SubmittedFiles,
         sitting: StudentAssignment,
-        known: Mapping[str, tuple[ItemResult, ...]],
+        known_results: Mapping[str, tuple[ItemResult, ...]],
         timeouts: SubmissionTimeouts,
     ) -> None:
         self._grader = grader
         self.timeouts = timeouts
-        self._known = known
-        self._handed = handed
+        self._known = known_results
+        self._handed = submitted
         self._sitting = sitting
         self.results: dict[str, tuple[ItemResult, ...]] = {}
         self.notes: list[Note] = [*sitting.notes]
@@ -305,7 +311,7 @@ class _SubmissionRun:
         """By notebook."""
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
-        self.spent = Spent()
+        self.spent = ResourceUsage()
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._asked: dict[str, set[str]] = {}
@@ -317,27 +323,29 @@ class _SubmissionRun:
         self._broken = ""
         """Why no more calls are made for the current notebook."""
         # Processor time of this thread: a busy machine must not shorten the judging time.
-        self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
+        self._until = (
+            time.thread_time() + compute_budgets(grader.assignment.rubric.assignment.limits).judging_seconds
+        )
 
-    def notebook(self, notebook: NotebookFile) -> None:
+    def grade_notebook(self, notebook: NotebookFile) -> None:
         """Read and run one notebook and judge its questions; unexpected errors lead to manual review."""
         try:
-            with self._grader.stopwatch.step("read"):
-                submission = self._read(notebook)
+            with self._grader.stopwatch.measure_step("read"):
+                submission = self._read_notebook(notebook)
             if submission is not None:
-                self._judged(notebook, submission)
-                asked = self._sitting.assignment.questions(notebook.name)
+                self._judge_notebook(notebook, submission)
+                questions = self._sitting.assignment.list_questions(notebook.name)
                 release = self._sitting.assignment.releases[notebook.name]
-                other = self._handed.other.without_shown(submission)
-                self.results |= review_unread(asked, self.results, other, submission, release)
+                other_files = self._handed.other.drop_shown(submission)
+                self.results |= review_unread(questions, self.results, other_files, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
-            for question in self._sitting.assignment.questions(notebook.name):
-                found = self.results.get(question.id) or self._known.get(question.id)
-                self.results[question.id] = found or _open(question, review(staff))
+            for question in self._sitting.assignment.list_questions(notebook.name):
+                results = self.results.get(question.id) or self._known.get(question.id)
+                self.results[question.id] = results or _apply_to_items(question, make_review(staff))
 
-    def _read(self, notebook: NotebookFile) -> Submission | None:
+    def _read_notebook(self, notebook: NotebookFile) -> Submission | None:
         """Read the submitted notebook; None if it is refused, in which case the results say so."""
         assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
@@ -352,24 +360,24 @@ class _SubmissionRun:
             # A release that replaces a missing notebook need not be checked.
             if data is self._handed.notebooks.get(notebook.name):
                 refuse_other_assignment(assignment.course, assignment.name, release, data)
-            beside = self._handed.other.pictures
-            submission = assignment.read_submission(notebook.name, data, self._handed.student, beside)
+            pictures = self._handed.other.pictures
+            submission = assignment.read_submission(notebook.name, data, self._handed.student, pictures)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
-            self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
+            self.results.update(scoring.refuse_questions(assignment.rubric, error, notebook=notebook.name))
             return None
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
         self.notes += (*submission.notes, *note_unshown_pictures(submission), *files.notes)
-        other = self._handed.other.without_shown(submission)
+        other_files = self._handed.other.drop_shown(submission)
         name = f"{notebook.name}.ipynb"
         graded = self._handed.taken.get(name, name)
         submission = replace(
             submission,
             answers={**submission.answers, **files.answers},
-            remarks=(*remark_other_files(printable_name(graded), other), *submission.remarks),
+            remarks=(*report_other_files(escape_name(graded), other_files), *submission.remarks),
         )
-        self.notes += note_documents(other)
+        self.notes += note_documents(other_files)
         # Kept before anything runs: whatever happens later, markers see the student's text.
         self.executed.append(
             ExecutedNotebook(
@@ -383,51 +391,56 @@ class _SubmissionRun:
         )
         if assignment.rubric.assignment.exam:
             # Entries of earlier notebooks take precedence.
-            self.stated = {**details(submission.cells), **self.stated}
+            self.stated = {**read_details(submission.cells), **self.stated}
         return submission
 
-    def _judged(self, notebook: NotebookFile, submission: Submission) -> None:
+    def _judge_notebook(self, notebook: NotebookFile, submission: Submission) -> None:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            environment = assignment.environment(notebook)
-            sandbox = self._grader.pool.persistent(environment)
+            environment = assignment.build_environment(notebook)
+            sandbox = self._grader.pool.create_persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
-            self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
+            self.results |= {
+                item.id: _apply_to_items(item, make_review(staff))
+                for item in assignment.list_questions(notebook.name)
+            }
             return
         self.isolation = str(sandbox.isolation)
         files = self.files[notebook.name].contents
-        grader, own, done = self._grader, self._sitting.own, self._known
+        grader, draw_scope, done = self._grader, self._sitting.own, self._known
         cell_tests = CellTests(
-            assignment, notebook, submission, sandbox, grader=grader, own=own, without=done
+            assignment, notebook, submission, sandbox, grader=grader, draw_scope=draw_scope, without=done
         )
-        cells = cells_to_run(submission.cells, assignment, notebook.name)
-        timeouts = self._timeouts_of(environment, cells, files)
+        cells = prepare_cells(submission.cells, assignment, notebook.name)
+        timeouts = self._find_timeouts(environment, cells, files)
         session = cell_tests.open_session(cells, files, timeouts)
         try:
             with session, cell_tests:
                 try:
-                    with self._grader.stopwatch.step("cells"):
+                    with self._grader.stopwatch.measure_step("cells"):
                         session.run()
-                except EndedItself:
+                except RepeatedBoxLoss:
                     raise
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
                 self._saved = read_saved_pictures(self._handed.notebooks.get(notebook.name))
-                beside = self._handed.other.names
-                self._gaps = find_gaps(submission.cells, session.runs, submission.answers, beside)
-                self.notes += (one.note() for one in self._gaps.imports)
-                self._tests = cell_tests.outcomes(session)
+                other_names = self._handed.other.names
+                self._gaps = find_gaps(submission.cells, session.runs, submission.answers, other_names)
+                self.notes += (item.to_note() for item in self._gaps.imports)
+                self._tests = cell_tests.collect_outcomes(session)
                 self.isolation += cell_tests.stamp
-                for question in assignment.questions(notebook.name):
-                    known = self._known.get(question.id)
-                    self.results[question.id] = known or self._question(question, submission, session)
+                for question in assignment.list_questions(notebook.name):
+                    known_results = self._known.get(question.id)
+                    self.results[question.id] = known_results or self._judge_question(
+                        question, submission, session
+                    )
         # The losses may be deliberate, so results judged before them do not count either.
-        except EndedItself as ended:
-            self._waits_as_a_whole(notebook, describe_error(ended))
+        except RepeatedBoxLoss as ended:
+            self._review_notebook(notebook, describe_error(ended))
         finally:
             self._keep_run(notebook, submission, session, timeouts)
 
@@ -441,25 +454,25 @@ class _SubmissionRun:
         ran = replace(self.executed[-1], runs=tuple(session.runs))
         limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
         # The notebooks of a submission share one budget.
-        shown_kb = budgets(limits).shown_kb // len(notebooks)
+        shown_kb = compute_budgets(limits).shown_kb // len(notebooks)
         kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
         if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
-            said = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
-            self.notes.append(Note("pictures-left-out", said, notebook.name))
+            text = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
+            self.notes.append(Note("pictures-left-out", text, notebook.name))
         self.executed[-1] = kept
         self.notes += session.notes
         # Boxes of an ordinary user share quotas, so a neighbour may have caused the time-outs: keep none.
         if limit_notes.SHARED_USER not in {note.code for note in session.notes}:
             self.timeouts.met |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
-        self.spent = _most(self.spent, session.spent())
+        self.spent = _take_maximum(self.spent, session.get_spent())
 
     def _review_losses(self, notebook: NotebookFile) -> None:
         """Require manual review of points that other boxes may have caused to be lost."""
-        for question in self._sitting.assignment.questions(notebook.name):
+        for question in self._sitting.assignment.list_questions(notebook.name):
             if question.id in self._known or question.id not in {*self._asked, *self._tests}:
                 continue
-            finding = review(f"{limit_notes.SHARED_USER}: {limit_notes.CROWDED}")
+            finding = make_review(f"{limit_notes.SHARED_USER}: {limit_notes.CROWDED}")
             items = {item.id: item for item in question.items}
             self.results[question.id] = tuple(
                 item_result(question, items[result.item], finding)
@@ -468,65 +481,74 @@ class _SubmissionRun:
                 for result in self.results.get(question.id, ())
             )
 
-    def _timeouts_of(
+    def _find_timeouts(
         self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
     ) -> Timeouts:
         """Return the known time-outs under a digest of everything that determines the run."""
         assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
 
-        def digest() -> bytes:  # slow, and most submissions never need it
-            box = [isolation, seed, assignment.box_digest(environment), assignment.rubric.assignment.limits]
-            sources = [one.source if isinstance(one, Cell) else None for one in cells]
+        def hash_run() -> bytes:  # slow, and most submissions never need it
+            box = [
+                isolation,
+                seed,
+                assignment.hash_box_contents(environment),
+                assignment.rubric.assignment.limits,
+            ]
+            sources = [cell.source if isinstance(cell, Cell) else None for cell in cells]
             contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
             return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
 
-        return self.timeouts.of_notebook(digest)
+        return self.timeouts.get_notebook_timeouts(hash_run)
 
-    def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
+    def _review_notebook(self, notebook: NotebookFile, staff: str) -> None:
         """Require manual review of all questions of a notebook, including those already judged."""
         self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
-        for question in self._sitting.assignment.questions(notebook.name):
-            waiting = _open(question, review(staff, "review.ended"))
-            self.results[question.id] = self._known.get(question.id) or waiting
+        for question in self._sitting.assignment.list_questions(notebook.name):
+            open_results = _apply_to_items(question, make_review(staff, "review.ended"))
+            self.results[question.id] = self._known.get(question.id) or open_results
 
-    def _question(
+    def _judge_question(
         self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
         """Judge one answer, or require manual review with a reason."""
         assignment = self._sitting.assignment
-        answer = assignment.answer(question, submission)
+        answer = assignment.find_answer(question, submission)
         if answer is None:
-            return self._for_review(question, "the release has no answer cell for this question")
+            return self._review_question(question, "the release has no answer cell for this question")
         lost = {note.place: note.text for note in submission.notes if note.code == LOST}
         if answer.grade_id in lost:
-            return self._for_review(question, lost[answer.grade_id], "review.cells")
+            return self._review_question(question, lost[answer.grade_id], "review.cells")
         if time.thread_time() > self._until:
-            return self._out_of_time(question)
+            return self._report_out_of_time(question)
         files = self.files[question.notebook]
-        parts = self.executed[-1].positions(answer.grade_id)
+        parts = self.executed[-1].find_positions(answer.grade_id)
         # It is ambiguous which formula the student means as the answer.
-        if len(parts) > 1 and has_several_formulas(answer) and not all(one.manual for one in question.items):
+        if (
+            len(parts) > 1
+            and has_several_formulas(answer)
+            and not all(item.manual for item in question.items)
+        ):
             staff = "the answer stands in several text cells with several formulas"
-            return self._for_review(question, staff, "review.cells")
-        with self._grader.stopwatch.step("judge"):
-            judged = self._grader.judge(
+            return self._review_question(question, staff, "review.cells")
+        with self._grader.stopwatch.measure_step("judge"):
+            judged = self._grader.judge_answer(
                 question,
                 answer,
                 answers=submission.answers,
                 earlier=self.results,
-                ask=lambda plan: self._ask(session, plan, question.id),
+                ask=lambda plan: self._ask_session(session, plan, question.id),
                 sitting=self._sitting,
                 cells=[
-                    one.source
-                    for at, one in enumerate(submission.cells)
-                    if isinstance(one, Cell) and not one.locked and at not in parts
+                    item.source
+                    for position, item in enumerate(submission.cells)
+                    if isinstance(item, Cell) and not item.locked and position not in parts
                 ]
-                + files.sources(without=question.file),
+                + files.list_sources(without=question.file),
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
-        results = files.explained(judged.results, question) if question.file else judged.results
-        named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
+        results = files.explain_missing(judged.results, question) if question.file else judged.results
+        named = assignment.list_required_names(question.notebook).get(answer.grade_id, ())
         facts = AnswerFacts(
             question,
             assignment.checks[question.id],
@@ -542,49 +564,51 @@ class _SubmissionRun:
         self.notes += notes
         return results
 
-    def _ask(self, session: Session, plan: tuple[Call, ...], place: str) -> Sequence[Observation]:
+    def _ask_session(
+        self, session: Session, plan: tuple[Call, ...], question_id: str
+    ) -> Sequence[Observation]:
         """Make calls until an unexpected error happens; then no more.
 
         After such an error the box's next reply could belong to another call, and our fault would be mistaken
         for the student's.
         """
-        names = self._asked.setdefault(place, set())
+        names = self._asked.setdefault(question_id, set())
         names.update(call.target for call in plan)
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:
-            return session.ask(plan, place=place)
+            return session.ask(plan, place=question_id)
         except SandboxFault:
             raise
         except Exception as error:
             self._broken = describe_error(error)
             raise
 
-    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
+    def _report_out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
         """Require manual review of a question because the processor time for judging is used up."""
-        most = f"{budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds} s"
+        most = f"{compute_budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds} s"
         staff = f"not judged: the questions before took the {most} of processor time that judging has"
         self.notes.append(Note(JUDGING_TIME, staff, question.id))
-        return _open(
+        return _apply_to_items(
             question, Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": most}), staff)
         )
 
-    def _for_review(
+    def _review_question(
         self, question: Question, staff: str, code: str = "review.fault"
     ) -> tuple[ItemResult, ...]:
         note = "needs-review" if code == "review.fault" else "answer-unclear"
         self.notes.append(Note(note, staff, question.id))
-        return _open(question, review(staff, code))
+        return _apply_to_items(question, make_review(staff, code))
 
 
-def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:
-    return {f"{one.question}.{one.item}": one for results in earlier.values() for one in results}
+def _index_by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:
+    return {f"{result.question}.{result.item}": result for results in earlier.values() for result in results}
 
 
-def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
+def _apply_to_items(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """Return the same finding for every item of a question."""
     return tuple(item_result(question, item, finding) for item in question.items)
 
 
-def _most(one: Spent, other: Spent) -> Spent:
-    return Spent(*(max(pair) for pair in zip(astuple(one), astuple(other), strict=True)))
+def _take_maximum(usage: ResourceUsage, other_usage: ResourceUsage) -> ResourceUsage:
+    return ResourceUsage(*(max(pair) for pair in zip(astuple(usage), astuple(other_usage), strict=True)))

@@ -24,7 +24,7 @@ _NAME = "planted_trials"
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-def planted_trials(
+def load_planted_trials(
     assignment: Assignment, pool: Pool, questions: Iterable[Question] | None = None
 ) -> Mapping[str, tuple[Trial, ...]]:
     """Return the planted answers of every question that names a function for them, by question id.
@@ -40,17 +40,22 @@ def planted_trials(
         CourseError: the function is missing, fails, or does not return trials; names the question.
     """
     rubric = assignment.rubric
-    asking = [one for one in (rubric.questions if questions is None else questions) if one.trials]
+    asking = [
+        question for question in (rubric.questions if questions is None else questions) if question.trials
+    ]
     if not asking:
         return {}
-    answers = retry_infrastructure(lambda: _asked(assignment, asking, pool))
-    own = {one.name: one.own for one in rubric.assignment.notebooks}
-    return {one.id: read_trials(answers[one.id], one, own[one.notebook]) for one in asking}
+    answers = retry_infrastructure(lambda: _call_functions(assignment, asking, pool))
+    files_by_notebook = {question.name: question.own for question in rubric.assignment.notebooks}
+    return {
+        question.id: read_trials(answers[question.id], question, files_by_notebook[question.notebook])
+        for question in asking
+    }
 
 
-def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> dict[str, Any]:
+def _call_functions(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> dict[str, Any]:
     limits = assignment.rubric.assignment.limits
-    box = pool.persistent(assignment.reference_environment()).open(limits)
+    box = pool.create_persistent(assignment.build_reference_environment()).open(limits)
     answers = {}
     try:
         for question in asking:
@@ -61,7 +66,7 @@ def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> di
     return answers
 
 
-def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> tuple[Trial, ...]:
+def read_trials(value: Any, question: Question, submitted_files: Mapping[str, int] = {}) -> tuple[Trial, ...]:
     """Convert the result of a function of the reference folder to trials.
 
     Args:
@@ -72,39 +77,39 @@ def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> 
     Raises:
         CourseError: it is no list of trials, or they do not fit the question; names the trial.
     """
-    where = f"question {question.id!r}: trials: {question.trials!r}"
+    subject = f"question {question.id!r}: trials: {question.trials!r}"
     if not isinstance(value, list | tuple) or not value:
         raise CourseError(
-            f"{where}: expected a list of {{'name', 'source', 'loses'}}, got {type(value).__name__}"
+            f"{subject}: expected a list of {{'name', 'source', 'loses'}}, got {type(value).__name__}"
             + (", an empty one" if isinstance(value, list | tuple) else "")
         )
     if len(value) > MOST_TRIALS:
-        raise CourseError(f"{where}: expected at most {MOST_TRIALS} trials, got {len(value)}")
+        raise CourseError(f"{subject}: expected at most {MOST_TRIALS} trials, got {len(value)}")
     trials = []
     for number, entry in enumerate(value, start=1):
         try:
-            trials.append(msgspec.convert(_plain(entry), Trial, strict=True))
+            trials.append(msgspec.convert(_normalise_entry(entry), Trial, strict=True))
         except (msgspec.ValidationError, ValueError) as error:
-            raise CourseError(f"{where}: entry {number}: {error}") from error
+            raise CourseError(f"{subject}: entry {number}: {error}") from error
         if not {"source", "files"} & entry.keys():
             raise CourseError(
-                f"{where}: entry {number}: source: expected what stands in the answer's place, or files"
+                f"{subject}: entry {number}: source: expected what stands in the answer's place, or files"
             )
         if "loses" not in entry:
             raise CourseError(
-                f"{where}: entry {number}: loses: expected a list of item ids; [] is an accepted answer"
+                f"{subject}: entry {number}: loses: expected a list of item ids; [] is an accepted answer"
             )
-    check_trials(trials, question, where)
+    check_trials(trials, question, subject)
     for trial in trials:
-        if unknown := sorted(trial.files.keys() - own.keys()):
+        if unknown := sorted(trial.files.keys() - submitted_files.keys()):
             raise CourseError(
-                f"{where}: trial {trial.name!r}: files: expected paths that students hand in; known: "
-                f"{', '.join(own) or 'none'}; got {unknown}"
+                f"{subject}: trial {trial.name!r}: files: expected paths that students hand in; known: "
+                f"{', '.join(submitted_files) or 'none'}; got {unknown}"
             )
     return tuple(trials)
 
 
-def check_trials(trials: Iterable[Trial], question: Question, where: str) -> None:
+def check_trials(trials: Iterable[Trial], question: Question, subject: str) -> None:
     """Refuse trials without a unique name, or with items that the question does not have.
 
     Raises:
@@ -113,35 +118,35 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
     possible = {item.id: item.points for item in question.items}
     seen: set[str] = set()
     for trial in trials:
-        at = f"{where}: trial {trial.name!r}"
+        position = f"{subject}: trial {trial.name!r}"
         if not trial.name.strip() or trial.name in seen:
-            raise CourseError(f"{at}: name: each trial needs a name of its own")
+            raise CourseError(f"{position}: name: each trial needs a name of its own")
         seen.add(trial.name)
-        stated = {
+        item_lists = {
             "loses": trial.loses,
             "review": trial.review,
             "unstated": trial.unstated,
             "codes": (*trial.codes,),
         }
-        for name, items in stated.items():
+        for name, items in item_lists.items():
             # Detects unknown ids and duplicates at once.
             if len(set(items) & possible.keys()) < len(items):
-                known = ", ".join(possible)
+                item_names = ", ".join(possible)
                 raise CourseError(
-                    f"{at}: {name}: expected items, each once; known: {known}; got {list(items)}"
+                    f"{position}: {name}: expected items, each once; known: {item_names}; got {list(items)}"
                 )
         for item, points in trial.points.items():
             if item not in trial.loses or not (points.is_finite() and 0 <= points < possible[item]):
                 raise CourseError(
-                    f"{at}: points: expected items that are lost and less than they are worth, "
+                    f"{position}: points: expected items that are lost and less than they are worth, "
                     f"got {item!r}: {points}"
                 )
 
 
-def _plain(entry: Any) -> Any:
+def _normalise_entry(entry: Any) -> Any:
     """Normalise an entry: points may be integers, floats or texts; a file is a text or an array of bytes."""
     if isinstance(entry, dict) and isinstance(entry.get("files"), dict):
-        entry = {**entry, "files": {path: _content(one) for path, one in entry["files"].items()}}
+        entry = {**entry, "files": {path: _to_bytes(content) for path, content in entry["files"].items()}}
     if isinstance(entry, dict) and isinstance(entry.get("points"), dict):
         points = {
             # As text, so that 0.1 becomes the exact decimal and not the binary fraction.
@@ -152,7 +157,7 @@ def _plain(entry: Any) -> Any:
     return entry
 
 
-def _content(value: Any) -> Any:
+def _to_bytes(value: Any) -> Any:
     """Return the content of a file; bytes leave a box as an array."""
     if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
         return value.tobytes()

@@ -30,7 +30,7 @@ _DECIDED = frozenset({LATE, "missing"})
 before the student loses a point."""
 
 
-def score(
+def compute_score(
     student: str,
     rubric: Rubric,
     results: Mapping[str, Sequence[ItemResult]],
@@ -54,13 +54,17 @@ def score(
     faults: list[Note] = []
     items: list[ItemResult] = []
     for question in rubric.questions:
-        found = {one.item: one for one in results.get(question.id, ()) if one.question == question.id}
-        judged = [_checked(question, item, found.get(item.id), faults) for item in question.items]
-        items += _not_below_zero(_with_needs(question, judged))
+        results_by_item = {
+            result.item: result for result in results.get(question.id, ()) if result.question == question.id
+        }
+        judged = [
+            _check_result(question, item, results_by_item.get(item.id), faults) for item in question.items
+        ]
+        items += _limit_deductions(_with_needs(question, judged))
     return Score(student, rubric.assignment.name, rubric.version, tuple(items), (*notes, *faults), isolation)
 
 
-def left_open(
+def leave_open(
     student: str, rubric: Rubric, staff: str, notes: Iterable[Note] = (), isolation: str = "namespaces"
 ) -> Score:
     """Return the marks of a submission that needs manual review from the first item to the last.
@@ -73,14 +77,14 @@ def left_open(
         isolation: how the student's code was confined.
     """
     items = tuple(
-        _for_review(question, item, staff, "review.fault")
+        _require_review(question, item, staff, "review.fault")
         for question in rubric.questions
         for item in question.items
     )
     return Score(student, rubric.assignment.name, rubric.version, items, tuple(notes), isolation)
 
 
-def refused_results(
+def refuse_questions(
     rubric: Rubric, error: NotebookError, *, notebook: str = ""
 ) -> dict[str, tuple[ItemResult, ...]]:
     """Return results for the questions of a notebook that could not be read, by question id.
@@ -113,21 +117,23 @@ def refused_results(
     }
 
 
-def _checked(question: Question, item: Item, found: ItemResult | None, faults: list[Note]) -> ItemResult:
+def _check_result(
+    question: Question, item: Item, result: ItemResult | None, faults: list[Note]
+) -> ItemResult:
     """Return the result unchanged, or NEEDS_REVIEW if there is none or it breaks a rule."""
-    if found is None:
+    if result is None:
         staff = "no result: our fault"
     else:
-        broken = _broken_rule(item, found)
+        broken = _find_broken_rule(item, result)
         if not broken:
             # A negative item has nothing to win.
-            return msgspec.structs.replace(found, possible=max(item.points, NO_POINTS))
-        staff = f"{broken}: our fault; it said {found.status} with {found.points}: {found.staff}"
+            return msgspec.structs.replace(result, possible=max(item.points, NO_POINTS))
+        staff = f"{broken}: our fault; it said {result.status} with {result.points}: {result.staff}"
         faults.append(Note("broken-result", f"item {item.id}: {broken}", question.id))
-    return _for_review(question, item, staff, "review.missing")
+    return _require_review(question, item, staff, "review.missing")
 
 
-def _for_review(question: Question, item: Item, staff: str, code: str) -> ItemResult:
+def _require_review(question: Question, item: Item, staff: str, code: str) -> ItemResult:
     """Return a result that needs manual review, because the item could not be graded automatically."""
     possible = max(item.points, NO_POINTS)
     return ItemResult(
@@ -135,20 +141,20 @@ def _for_review(question: Question, item: Item, staff: str, code: str) -> ItemRe
     )
 
 
-def _broken_rule(item: Item, found: ItemResult) -> str:
+def _find_broken_rule(item: Item, result: ItemResult) -> str:
     """Return the rule that a result breaks, in words; empty if it breaks none."""
-    if found.possible not in (item.points, max(item.points, NO_POINTS)):
-        return f"possible is {found.possible}, the rubric says {item.points}"
-    if not found.points.is_finite():
+    if result.possible not in (item.points, max(item.points, NO_POINTS)):
+        return f"possible is {result.possible}, the rubric says {item.points}"
+    if not result.points.is_finite():
         return "points are not a number"
     low, high = min(item.points, NO_POINTS), max(item.points, NO_POINTS)
-    if not low <= found.points <= high:
-        return f"points {found.points} are outside of {low} to {high}"
+    if not low <= result.points <= high:
+        return f"points {result.points} are outside of {low} to {high}"
     # For a negative item, `high` is zero: passing it means losing nothing.
-    if found.status is Status.PASSED and found.points != high:
-        return f"passed with {found.points} of {item.points} points"
-    if found.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW) and found.points != 0:
-        return f"{found.status} with {found.points} points"
+    if result.status is Status.PASSED and result.points != high:
+        return f"passed with {result.points} of {item.points} points"
+    if result.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW) and result.points != 0:
+        return f"{result.status} with {result.points} points"
     return ""
 
 
@@ -176,16 +182,16 @@ def _with_needs(question: Question, judged: Sequence[ItemResult]) -> list[ItemRe
     return results
 
 
-def _not_below_zero(items: Sequence[ItemResult]) -> list[ItemResult]:
+def _limit_deductions(items: Sequence[ItemResult]) -> list[ItemResult]:
     """Limit negative items, in their order, to the points that the question has earned."""
     # The earned points of the question are all that negative items can take.
-    left = sum((item.points for item in items if item.points > 0), NO_POINTS)
-    kept = []
+    remaining = sum((item.points for item in items if item.points > 0), NO_POINTS)
+    results = []
     for item in items:
         if item.points < 0:
-            taken = max(item.points, -left)
-            left += taken
-            kept.append(msgspec.structs.replace(item, points=taken))
+            deduction = max(item.points, -remaining)
+            remaining += deduction
+            results.append(msgspec.structs.replace(item, points=deduction))
         else:
-            kept.append(item)
-    return kept
+            results.append(item)
+    return results

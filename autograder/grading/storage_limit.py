@@ -25,54 +25,54 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
         answers: the ``grade_id`` of cells that hold answers.
         kb: maximum size of the student's texts and outputs as stored.
     """
-    left = kb << 10
-    kept: dict[int, Cell | Markdown] = {}
+    budget = kb << 10
+    cells: dict[int, Cell | Markdown] = {}
     of_answers = {
         position
         for name in answers
-        for position in (*notebook.positions(name), *notebook.further.get(name, ()))
+        for position in (*notebook.find_positions(name), *notebook.further.get(name, ()))
     }
     # Answers first (the sort is stable), so that other cells cannot use up their budget.
-    places = sorted(range(len(notebook.cells)), key=lambda place: place not in of_answers)
-    for place in places:
-        cell = notebook.cells[place]
+    order = sorted(range(len(notebook.cells)), key=lambda index: index not in of_answers)
+    for index in order:
+        cell = notebook.cells[index]
         if isinstance(cell, Cell) and cell.locked:
-            kept[place] = cell
+            cells[index] = cell
             continue
-        source, left = _cut(cell.source, left)
-        kept[place] = cell if source == cell.source else replace(cell, source=source, cut=True)
-    for place in places:
-        cell = kept[place]
+        source, budget = _cut_text(cell.source, budget)
+        cells[index] = cell if source == cell.source else replace(cell, source=source, cut=True)
+    for index in order:
+        cell = cells[index]
         if isinstance(cell, Markdown) and cell.pictures:
-            pictures, left = _pictures(cell.pictures, left)
-            kept[place] = replace(cell, pictures=pictures)
+            pictures, budget = _keep_pictures(cell.pictures, budget)
+            cells[index] = replace(cell, pictures=pictures)
     runs = []
     for run in notebook.runs:
-        shown, left = _outputs(run, left) if run is not None else (None, left)
+        shown, budget = _keep_outputs(run, budget) if run is not None else (None, budget)
         runs.append(shown)
-    return replace(notebook, cells=tuple(kept[place] for place in range(len(kept))), runs=tuple(runs))
+    return replace(notebook, cells=tuple(cells[index] for index in range(len(cells))), runs=tuple(runs))
 
 
-def _cut(text: str, left: int) -> tuple[str, int]:
+def _cut_text(text: str, budget: int) -> tuple[str, int]:
     """Return the part of a text that fits, and the remaining budget."""
-    size = stored_bytes((text,))
-    if size > left:
+    size = count_stored_bytes((text,))
+    if size > budget:
         # JSON takes six bytes per character at most (\u0000), and two for quotes.
-        text = text[: max(0, left - 2) // 6]
-        size = left
-    return text, left - size
+        text = text[: max(0, budget - 2) // 6]
+        size = budget
+    return text, budget - size
 
 
-def _pictures(pictures: Iterable[PastedPicture], left: int) -> tuple[tuple[PastedPicture, ...], int]:
+def _keep_pictures(pictures: Iterable[PastedPicture], budget: int) -> tuple[tuple[PastedPicture, ...], int]:
     kept: list[PastedPicture] = []
     for picture in pictures:
         for kept_picture in (picture, replace(picture, data="")):  # the name shows that it was submitted
-            size = _OF_OUTPUT + stored_bytes((kept_picture.name, kept_picture.mime, kept_picture.data))
-            if size <= left:
+            size = _OF_OUTPUT + count_stored_bytes((kept_picture.name, kept_picture.mime, kept_picture.data))
+            if size <= budget:
                 kept.append(kept_picture)
-                left -= size
+                budget -= size
                 break
-    return tuple(kept), left
+    return tuple(kept), budget
 
 
 def count_pictures(notebook: ExecutedNotebook) -> int:
@@ -81,19 +81,19 @@ def count_pictures(notebook: ExecutedNotebook) -> int:
     return sum(bool(picture.data) for cell in texts for picture in cell.pictures)
 
 
-def _outputs(run: CellRun, left: int) -> tuple[CellRun, int]:
+def _keep_outputs(run: CellRun, budget: int) -> tuple[CellRun, int]:
     kept: list[CellOutput] = []
     for output in run.outputs:
-        size = _OF_OUTPUT + stored_bytes((*output.data, *output.data.values()))
-        if size <= left:
+        size = _OF_OUTPUT + count_stored_bytes((*output.data, *output.data.values()))
+        if size <= budget:
             kept.append(output)
-            left -= size
+            budget -= size
     if len(kept) == len(run.outputs):
-        return run, left
-    return replace(run, outputs=tuple(kept), truncated=True), left
+        return run, budget
+    return replace(run, outputs=tuple(kept), truncated=True), budget
 
 
-def stored_bytes(texts: Iterable[str]) -> int:
+def count_stored_bytes(texts: Iterable[str]) -> int:
     """Return the stored size of texts in bytes; an upper bound for texts that UTF-8 cannot encode."""
     size = 0
     for text in texts:

@@ -8,13 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import draw_scope
+from autograder.checks.base import find_draw_scope
 from autograder.errors import NotebookError
-from autograder.grading.expected import Expected, expected_values
-from autograder.notebook.fill import label_of
+from autograder.grading.expected import Expected, compute_expected_values
+from autograder.notebook.fill import read_label
 from autograder.records import Note
 from autograder.sandbox.pool import Pool
-from autograder.variants.drawing import canonical_id
+from autograder.variants.drawing import normalise_id
 
 
 class StudentAssignment(Struct, frozen=True, eq=False):
@@ -24,7 +24,7 @@ class StudentAssignment(Struct, frozen=True, eq=False):
     expected: Expected
     notes: tuple[Note, ...] = ()
     own: str = ""
-    """Scope of the hidden inputs, if they differ between students (`checks.base.draw_scope`)."""
+    """Scope of the hidden inputs, if they differ between students (`checks.base.find_draw_scope`)."""
 
 
 class StudentAssignments:
@@ -56,23 +56,26 @@ class StudentAssignments:
         variants: dict[str, Assignment] = {}
         for student in assignment.manifest.students if assignment.manifest else ():
             try:
-                variant = assignment.variant_of(student)
+                variant = assignment.get_variant(student)
                 # Students with equal variants share one assignment and its checks.
                 if variant.digest not in variants:
-                    variants[variant.digest] = assignment.asked(variant)
+                    variants[variant.digest] = assignment.apply_variant(variant)
                 self._labels[student] = variant.label
                 self._digests[student] = variant.digest
             except Exception as error:  # noqa: BLE001 - raised when this student is graded; affects no other
                 self._refused[student] = error
-        every = (*variants.values(), *(drawn or {}).values())
+        all_variants = (*variants.values(), *(drawn or {}).values())
         # One call for all variants, so that they share a box and equal plans.
-        common, *expected = expected_values(assignment, pool, every)
+        common, *expected = compute_expected_values(assignment, pool, all_variants)
         self.common = StudentAssignment(assignment, common)
-        sittings = [StudentAssignment(one, values) for one, values in zip(every, expected, strict=True)]
+        sittings = [
+            StudentAssignment(variant_assignment, values)
+            for variant_assignment, values in zip(all_variants, expected, strict=True)
+        ]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
 
-    def of(
+    def get_for_student(
         self, student: str, notebooks: Mapping[str, bytes | NotebookError], attempt: str = ""
     ) -> StudentAssignment:
         """Return the variant of one student.
@@ -87,34 +90,36 @@ class StudentAssignments:
                 missing.
             RubricError: the rubric is not valid with the student's variant.
         """
-        sitting = self._of(student, notebooks)
-        own = draw_scope(self._common.rubric, canonical_id(student), attempt)
-        return replace(sitting, own=own) if own else sitting
+        sitting = self._find_variant(student, notebooks)
+        scope = find_draw_scope(self._common.rubric, normalise_id(student), attempt)
+        return replace(sitting, own=scope) if scope else sitting
 
-    def _of(self, student: str, notebooks: Mapping[str, bytes | NotebookError]) -> StudentAssignment:
+    def _find_variant(
+        self, student: str, notebooks: Mapping[str, bytes | NotebookError]
+    ) -> StudentAssignment:
         if student in self._drawn:
             return self._drawn[student]
         if self._common.manifest is None:
             return self.common
-        own = canonical_id(student)
-        if own in self._refused:
-            raise self._refused[own]
-        given = self._common.manifest.of(student)
-        written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
-        if given is None:
-            known = self._students_of(written)
-            text = "Nothing personal was handed out to this student; graded by the common variant." + known
+        student_id = normalise_id(student)
+        if student_id in self._refused:
+            raise self._refused[student_id]
+        student_release = self._common.manifest.get_release(student)
+        written = {read_label(data) for data in notebooks.values() if isinstance(data, bytes)}
+        if student_release is None:
+            owners = self._describe_owners(written)
+            text = "Nothing personal was handed out to this student; graded by the common variant." + owners
             return replace(self.common, notes=(Note("common-variant", text),))
-        sitting = self._of_variant[self._digests[own]]
+        sitting = self._of_variant[self._digests[student_id]]
         notes: tuple[Note, ...] = ()
         # Only a remark: labels are in the notebook, which students can edit or exchange.
-        if written - {given.variant.label}:
-            text = "The notebook does not say that it is this student's." + self._students_of(written)
+        if written - {student_release.variant.label}:
+            text = "The notebook does not say that it is this student's." + self._describe_owners(written)
             notes = (Note("other-notebook", text),)
         return replace(
-            sitting, assignment=self._common.with_notebooks(sitting.assignment, given), notes=notes
+            sitting, assignment=self._common.with_notebooks(sitting.assignment, student_release), notes=notes
         )
 
-    def _students_of(self, labels: set[str]) -> str:
+    def _describe_owners(self, labels: set[str]) -> str:
         names = [student for student, label in self._labels.items() if label in labels]
         return f" It says that it is that of {', '.join(names[:5])}." if names else ""

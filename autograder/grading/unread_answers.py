@@ -15,11 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checks.base import Check
-from autograder.checks.judging.results import is_blank, review_instead
-from autograder.checks.values.literal import code_tree
-from autograder.checks.values.quoting import quote
+from autograder.checks.judging.results import is_blank, replace_by_review
+from autograder.checks.values.literal import parse_code
+from autograder.checks.values.quoting import quote_text
 from autograder.grading.answer_pictures import find_pictures
-from autograder.notebook.copies import names
+from autograder.notebook.copies import find_defined_names
 from autograder.records import (
     Answer,
     Cell,
@@ -33,7 +33,7 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import Question
-from autograder.syntax import bound_names
+from autograder.syntax import collect_bound_names
 
 IMPORT_FAILED = "import-failed"
 """The code of the note about a cell with a failed import."""
@@ -74,7 +74,7 @@ class FailedImport(Struct, frozen=True):
     file: str = ""
     """The module's file, if it was submitted but the assignment does not include it."""
 
-    def note(self) -> Note:
+    def to_note(self) -> Note:
         """Return the note for staff."""
         fault = "there is no magic" if self.package.startswith("%") else "cannot import"
         text = f"{fault} {self.package!r}; the other statements of the cell were run"
@@ -127,7 +127,7 @@ class AnswerFacts(Struct, frozen=True):
     @property
     def own_runs(self) -> list[CellRun | None]:
         """The results of the answer's own cells; a module runs in whichever cell imports it."""
-        return [*self.runs] if self.question.file else [self.runs[at] for at in self.parts]
+        return [*self.runs] if self.question.file else [self.runs[position] for position in self.parts]
 
     @property
     def notes(self) -> frozenset[str]:
@@ -137,7 +137,7 @@ class AnswerFacts(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """Why an item needs manual review; `note` is the code of a note with the reason, about `place`."""
+    """Why an item needs manual review; `to_note` is the code of a note with the reason, about `place`."""
 
     message: Message
     staff: str
@@ -167,7 +167,7 @@ def review_zeros(
             if reason.note:
                 note = Note(reason.note, reason.staff, reason.place or facts.question.id)
                 notes.setdefault((note.code, note.place), note)
-            reviewed.append(review_instead(result, reason.message, reason.staff))
+            reviewed.append(replace_by_review(result, reason.message, reason.staff))
         elif is_lost and result.code == _NAME_MISSING:  # the cell ended the box and was skipped
             lost = Message("name.lost", result.student.params)
             reviewed.append(replace(result, student=lost, code=lost.code))
@@ -183,7 +183,7 @@ def find_gaps(
     cells: Sequence[Cell | Markdown],
     runs: Sequence[CellRun | None],
     answers: Mapping[str, Answer],
-    beside: Sequence[str] = (),
+    excluded_files: Sequence[str] = (),
 ) -> NotebookGaps:
     """Return the definitions that the cells of a notebook lack because of errors.
 
@@ -193,32 +193,40 @@ def find_gaps(
         answers: by grade_id; errors in cells that the student did not change are ignored.
         excluded_files: names of submitted files that the assignment does not include.
     """
-    ran = [(at, cell, run) for at, (cell, run) in enumerate(zip(cells, runs, strict=False)) if run]
+    ran = [
+        (position, cell, run) for position, (cell, run) in enumerate(zip(cells, runs, strict=False)) if run
+    ]
     outputs = [output for _, _, run in ran if run.error for output in run.outputs]
-    text = "\n".join(_text(output)[-_MOST_TEXT:] for output in outputs)
+    text = "\n".join(_get_text(output)[-_MOST_TEXT:] for output in outputs)
     return NotebookGaps(
-        tuple(one for at, cell, run in ran for one in _failed_imports(at + 1, cell.source, run, beside)),
-        tuple(_stopped_cells(ran, answers)),
-        tuple(beside),
-        tuple(name for name in beside if name.rpartition("/")[2] in text),
+        tuple(
+            failed_import
+            for position, cell, run in ran
+            for failed_import in _find_failed_imports(position + 1, cell.source, run, excluded_files)
+        ),
+        tuple(_find_stopped_cells(ran, answers)),
+        tuple(excluded_files),
+        tuple(name for name in excluded_files if name.rpartition("/")[2] in text),
     )
 
 
-def _failed_imports(number: int, source: str, run: CellRun, beside: Sequence[str]) -> Iterator[FailedImport]:
+def _find_failed_imports(
+    number: int, source: str, run: CellRun, excluded_files: Sequence[str]
+) -> Iterator[FailedImport]:
     for output in run.outputs:
-        text = _text(output)[-_MOST_TEXT:]
+        text = _get_text(output)[-_MOST_TEXT:]
         packages = {module or named for named, module in _MISSING.findall(text)}
         for package in sorted(packages) if output.kind == "error" else ():
-            bound = frozenset(_bound(source, package))
+            bound = frozenset(_list_bound_names(source, package))
             if bound or package in _EXTENSION.findall(source):  # else the import is inside another module
-                defines = frozenset({*names(source), *bound})
-                yield FailedImport(number, package, bound, defines, _module(package, beside))
+                defines = frozenset({*find_defined_names(source), *bound})
+                yield FailedImport(number, package, bound, defines, _find_module(package, excluded_files))
         if output.kind == "stream" and run.error:
             for name in dict.fromkeys(_NO_MAGIC.findall(text)):
                 yield FailedImport(number, f"%{name}")
 
 
-def _stopped_cells(
+def _find_stopped_cells(
     ran: Iterable[tuple[int, Cell | Markdown, CellRun]], answers: Mapping[str, Answer]
 ) -> Sequence[StoppedCell]:
     """Return the student's cells that stopped before they defined something.
@@ -231,26 +239,32 @@ def _stopped_cells(
             continue
         answer = answers.get(cell.grade_id)
         # IPython counts a cell's lines from the first one that is not empty.
-        tree = None if answer and not answer.changed else code_tree(cell.source.lstrip("\r\n"))
+        tree = None if answer and not answer.changed else parse_code(cell.source.lstrip("\r\n"))
         if tree is None:
             continue
-        errors = [_text(output) for output in run.outputs if output.kind == "error"]
+        errors = [_get_text(output) for output in run.outputs if output.kind == "error"]
         error = errors[-1][:_MOST_TEXT] if errors else ""
-        line = int(found[1]) if (found := _LINE.search(error)) and len(found[1]) < 10 else 0
-        left = _statements_not_run(tree, line, run.error)
+        line = int(line_match[1]) if (line_match := _LINE.search(error)) and len(line_match[1]) < 10 else 0
+        unrun = _list_unrun_statements(tree, line, run.error)
         missing = _NAME_ERROR.search(error) if run.error == "NameError" else None
         if missing and any(missing[1] in earlier.names for earlier in stopped):
-            left += [one for one in tree.body if one.lineno <= line <= (one.end_lineno or one.lineno)]
-        imports = [one for one in left if isinstance(one, ast.Import | ast.ImportFrom)]
-        imported = {(name.asname or name.name).partition(".")[0] for one in imports for name in one.names}
-        if undefined := frozenset(bound_names(*left) | imported):
+            unrun += [
+                statement
+                for statement in tree.body
+                if statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+            ]
+        imports = [statement for statement in unrun if isinstance(statement, ast.Import | ast.ImportFrom)]
+        imported = {
+            (name.asname or name.name).partition(".")[0] for statement in imports for name in statement.names
+        }
+        if undefined := frozenset(collect_bound_names(*unrun) | imported):
             stopped.append(StoppedCell(position, line, run.error, undefined))
     return stopped
 
 
-def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stmt]:
+def _list_unrun_statements(tree: ast.Module, line: int, error: str) -> list[ast.stmt]:
     """Return the top-level statements after an error, and a block in which it was raised."""
-    left = []
+    unrun = []
     for statement in tree.body:
         last = statement.end_lineno or statement.lineno
         # These ran to their end before the error.
@@ -258,17 +272,17 @@ def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stm
             continue
         is_block = isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try)
         if statement.lineno > line or is_block:
-            left.append(statement)
+            unrun.append(statement)
         elif isinstance(statement, ast.Import | ast.ImportFrom) and error.endswith(
             ("ImportError", "ModuleNotFoundError")
         ):
             return []  # the shell continues after a failed import
-    return left
+    return unrun
 
 
-def _bound(source: str, package: str) -> Iterator[str]:
+def _list_bound_names(source: str, package: str) -> Iterator[str]:
     """Yield the names that a cell's imports of a package bind."""
-    tree = code_tree(source)
+    tree = parse_code(source)
     root = package.partition(".")[0]
     for statement in tree.body if tree else ():
         if isinstance(statement, ast.Import):
@@ -279,15 +293,15 @@ def _bound(source: str, package: str) -> Iterator[str]:
             yield from (alias.asname or alias.name for alias in statement.names)
 
 
-def _module(package: str, beside: Sequence[str]) -> str:
+def _find_module(package: str, excluded_files: Sequence[str]) -> str:
     """Return the submitted file or folder that is a module; empty if there is none."""
     root = package.partition(".")[0]
-    files = [name for name in beside if name.rpartition("/")[2] == f"{root}.py"]
-    folders = [name for name in beside if root in name.split("/")[:-1]]
+    files = [name for name in excluded_files if name.rpartition("/")[2] == f"{root}.py"]
+    folders = [name for name in excluded_files if root in name.split("/")[:-1]]
     return next(iter((*files, *folders)), "")
 
 
-def _text(output: CellOutput) -> str:
+def _get_text(output: CellOutput) -> str:
     return output.data.get("text/plain", "")
 
 
@@ -299,8 +313,8 @@ def _find_import(result: ItemResult, facts: AnswerFacts) -> Reason | None:
 
     A part of the item may be correct without it. All of it needs review, so that it is marked only once.
     """
-    package = _package_needed(result, facts)
-    file = _module(package, facts.gaps.beside) if package else _file_needed(result, facts.gaps)
+    package = _find_needed_package(result, facts)
+    file = _find_module(package, facts.gaps.beside) if package else _find_needed_file(result, facts.gaps)
     if file:
         staff = f"{file} was handed in, but the assignment does not take it along"
         return Reason(Message("review.module", {"file": file}), staff)
@@ -311,23 +325,34 @@ def _find_import(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     )
 
 
-def _package_needed(result: ItemResult, facts: AnswerFacts) -> str:
+def _find_needed_package(result: ItemResult, facts: AnswerFacts) -> str:
     raised, imports = _RAISED.search(result.staff), facts.gaps.imports
     needed = ""
     if result.code == _NAME_MISSING:
-        name = _missing_name(result)
-        needed = next((one.package for one in imports if {name, "*"} & one.defines), "")
+        name = _get_missing_name(result)
+        needed = next(
+            (failed_import.package for failed_import in imports if {name, "*"} & failed_import.defines), ""
+        )
     elif raised is not None and raised[1] == "NameError":
-        needed = next((one.package for one in imports if {raised[2], "*"} & one.names), "")
+        needed = next(
+            (failed_import.package for failed_import in imports if {raised[2], "*"} & failed_import.names), ""
+        )
     elif raised is not None:
         needed = raised[2]
     if not needed and facts.answer.cell_type == "code" and is_blank(facts.answer):
         # The definition may be in a module that was imported with `*`.
-        needed = next((one.package for one in imports if one.file and "*" in one.names), "")
+        needed = next(
+            (
+                failed_import.package
+                for failed_import in imports
+                if failed_import.file and "*" in failed_import.names
+            ),
+            "",
+        )
     return needed
 
 
-def _file_needed(result: ItemResult, gaps: NotebookGaps) -> str:
+def _find_needed_file(result: ItemResult, gaps: NotebookGaps) -> str:
     if result.code == _NAME_MISSING and gaps.named:
         return gaps.named[0]
     raised = (name for name in gaps.beside if f"Error: {name}" in result.staff or f"'{name}'" in result.staff)
@@ -336,31 +361,31 @@ def _file_needed(result: ItemResult, gaps: NotebookGaps) -> str:
 
 def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     """Return the cell that stopped before it defined a name that the item needs."""
-    needed = {found[1]} if (found := _NAME_ERROR.search(result.staff)) else set()
+    needed = {match[1]} if (match := _NAME_ERROR.search(result.staff)) else set()
     if result.code == _NAME_MISSING:
-        needed.add(_missing_name(result))
+        needed.add(_get_missing_name(result))
     for cell in facts.gaps.stopped if not result.points else ():
         wanted = {*needed, *(facts.asked if cell.position in facts.parts else ())} & cell.names
         if wanted:
-            name, error = min(wanted), quote(cell.error, 60)
-            place = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
+            name, error = min(wanted), quote_text(cell.error, 60)
+            description = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
             message = Message("review.stopped", {"name": name, "error": error})
-            return Reason(message, f"{place} with {error}, before it defined {name!r}", CELL_STOPPED)
+            return Reason(message, f"{description} with {error}, before it defined {name!r}", CELL_STOPPED)
     return None
 
 
 def _find_deletion(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     """Return a reason if code deleted the name, or only defines it under a condition."""
-    name = _missing_name(result)
-    own = [facts.runs[at] for at in facts.parts]
+    name = _get_missing_name(result)
+    answer_runs = [facts.runs[position] for position in facts.parts]
     if result.code != _NAME_MISSING or facts.answer.cell_type != "code" or facts.notes & _EXPLAINED:
         return None
-    if any(run is None or run.error or run.ending for run in own):
+    if any(run is None or run.error or run.ending for run in answer_runs):
         return None
-    tree = code_tree(facts.answer.source)
-    if tree is None or name not in bound_names(*tree.body):
+    tree = parse_code(facts.answer.source)
+    if tree is None or name not in collect_bound_names(*tree.body):
         return None
-    staff = f"the answer's cell ran; {quote(name, 60)!r} stands under a condition or was deleted later"
+    staff = f"the answer's cell ran; {quote_text(name, 60)!r} stands under a condition or was deleted later"
     return Reason(Message("review.deleted", {"name": name}), staff, CELL_STOPPED)
 
 
@@ -390,8 +415,12 @@ def _find_text(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     for name, text in facts.submission.answers.items():
         is_beside = (name in cells or name.startswith(stem)) and text.cell_type != "code" and text.changed
         if is_beside and facts.check.is_in_text(text.source):
-            places = [at for at, cell in enumerate(facts.submission.cells) if cell.grade_id == name]
-            numbers = ", ".join(str(at + 1) for at in facts.submission.answer_cells.get(name, places))
+            positions = [
+                position for position, cell in enumerate(facts.submission.cells) if cell.grade_id == name
+            ]
+            numbers = ", ".join(
+                str(position + 1) for position in facts.submission.answer_cells.get(name, positions)
+            )
             staff = f"The answer is blank; the text in cell {numbers} ({name}) may contain it."
             return Reason(Message("review.text-beside"), staff, "answer-unclear")
     return None
@@ -406,7 +435,7 @@ def _find_picture(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     cells = find_pictures(facts.submission, facts.runs, name, facts.saved)
     if not cells:
         return None
-    numbers = ", ".join(str(at + 1) for at in cells)
+    numbers = ", ".join(str(position + 1) for position in cells)
     staff = f"The answer is blank, but there is a picture beside it: cell {numbers}."
     return Reason(Message("review.picture", {"cells": numbers}), staff, "picture-beside", name)
 
@@ -422,13 +451,13 @@ _RULES: tuple[Callable[[ItemResult, AnswerFacts], Reason | None], ...] = (
 """The first rule that finds a reason for an item counts."""
 
 
-def _missing_name(result: ItemResult) -> str:
+def _get_missing_name(result: ItemResult) -> str:
     return str(result.student.params.get("name", ""))
 
 
 def _note_not_run(results: Iterable[ItemResult], facts: AnswerFacts) -> tuple[Note, ...]:
     """Return notes for staff about an answer that earned nothing because its code did not run."""
-    tree = code_tree(facts.answer.source)
+    tree = parse_code(facts.answer.source)
     is_empty = is_blank(facts.answer) or (tree is not None and not tree.body)  # comments alone
     if is_empty or facts.notes & _EXPLAINED:
         return ()
@@ -441,6 +470,6 @@ def _note_not_run(results: Iterable[ItemResult], facts: AnswerFacts) -> tuple[No
             reason = f": line {params['line']}: {params['reason']}" if "line" in params else ""
             text = f"the answer's cell is not valid Python, so nothing of it was run{reason}"
         elif result.code == _NAME_MISSING:
-            name = quote(_missing_name(result), 60)
+            name = quote_text(_get_missing_name(result), 60)
             text = f"{name!r} is not defined after the notebook ran, though something was answered"
     return (Note(ANSWER_NOT_RUN, text, facts.answer.grade_id),) if text else ()

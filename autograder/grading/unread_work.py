@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.checks.judging.results import review_instead
+from autograder.checks.judging.results import replace_by_review
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.errors import NotebookError
-from autograder.notebook.document import canonical
-from autograder.notebook.read import read
+from autograder.notebook.document import normalize_source
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message, Note, Status, Submission
 from autograder.rubric import Question
@@ -61,16 +61,16 @@ class OtherFiles(Struct, frozen=True):
         """The contents of pictures."""
         return {name: data for name, data in self.copies.items() if name.casefold().endswith(SCANS)}
 
-    def without_shown(self, submission: Submission) -> OtherFiles:
+    def drop_shown(self, submission: Submission) -> OtherFiles:
         """Return the files except the pictures that the notebook's texts show."""
         texts = (cell for cell in submission.cells if isinstance(cell, Markdown))
         # Markers see these pictures in the notebook itself.
         shown = {picture.name for text in texts for picture in text.pictures}
-        beside = tuple(name for name in self.beside if name.rpartition("/")[2] not in shown)
-        return OtherFiles(self.unread, beside, self.copies)
+        remaining = tuple(name for name in self.beside if name.rpartition("/")[2] not in shown)
+        return OtherFiles(self.unread, remaining, self.copies)
 
 
-def remark_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
+def report_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
     """Return the message above the notebook about other files that may contain work.
 
     Args:
@@ -108,32 +108,37 @@ def review_unread(
     reviewed = {question.id: tuple(results.get(question.id, ())) for question in questions}
     if not (other.names or other.copies):
         return reviewed
-    items = [item for found in reviewed.values() for item in found]
+    items = [item for question_results in reviewed.values() for item in question_results]
     # Nothing was earned at all: perhaps a wrong file was graded.
     if other.names and items and not any(item.points > 0 for item in items):
         files = name_files(other.names)
         staff = f"this notebook earned nothing, but these files were not graded: {files}"
         message = Message("review.unread", {"files": files})
-        return {name: _reviewed(found, message, staff) for name, found in reviewed.items()}
+        return {
+            name: _require_review(question_results, message, staff)
+            for name, question_results in reviewed.items()
+        }
     if other.documents:
-        reviewed |= _written_beside(questions, reviewed, other.documents)
-    for name, answers in _copied_answers(other.copies, submission, release):
+        reviewed |= _review_blanks(questions, reviewed, other.documents)
+    for name, answers in _read_copies(other.copies, submission, release):
         staff = f"{name}, which was not graded, has another answer"
         message = Message("review.copy", {"file": name})
         # A checkpoint often has an earlier answer: it matters only if the graded notebook has none.
         is_reviewed = _is_blank if is_hidden_notebook(name) else _may_be_better
         for question in questions:
-            places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
+            answer_names = {
+                item.id: (item.cell, question.answer_cell, question.id) for item in question.items
+            }
             reviewed[question.id] = tuple(
-                _reviewed((result,), message, staff, is_reviewed)[0]
-                if _differs(submission.answers, answers, places.get(result.item, ()))
+                _require_review((result,), message, staff, is_reviewed)[0]
+                if _has_other_answer(submission.answers, answers, answer_names.get(result.item, ()))
                 else result
                 for result in reviewed[question.id]
             )
     return reviewed
 
 
-def _written_beside(
+def _review_blanks(
     questions: Sequence[Question], results: Results, texts: Sequence[str]
 ) -> dict[str, tuple[ItemResult, ...]]:
     """Return the results with manual review of everything that the notebook leaves blank."""
@@ -143,7 +148,7 @@ def _written_beside(
     message = Message("review.written-beside", {"files": files})
     return {
         name: tuple(
-            _reviewed((item,), message, staff)[0]
+            _require_review((item,), message, staff)[0]
             if (item.question, item.item) in written or item.status is Status.NO_ANSWER
             else item
             for item in items
@@ -152,19 +157,23 @@ def _written_beside(
     }
 
 
-def _copied_answers(
+def _read_copies(
     copies: Mapping[str, bytes], submission: Submission, release: Release
 ) -> Iterable[tuple[str, Mapping[str, Answer]]]:
     """Yield the answers of other notebooks of the same assignment."""
     for name, data in copies.items():
         try:
-            copied = read(data, release, student=submission.student, assignment=submission.assignment)
+            copied = read_notebook(
+                data, release, student=submission.student, assignment=submission.assignment
+            )
         except NotebookError:  # an unrelated or damaged notebook; it is reported as not graded
             continue
         yield name, copied.answers
 
 
-def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places: Iterable[str]) -> bool:
+def _has_other_answer(
+    graded: Mapping[str, Answer], copied: Mapping[str, Answer], places: Iterable[str]
+) -> bool:
     """Decide whether a copy has an answer to an item that differs from the graded notebook's answer.
 
     Args:
@@ -172,14 +181,16 @@ def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places:
         copied: answers of the copy.
         places: grade_ids under which the answer may be found; the first existing one counts.
     """
-    place = next((name for name in places if name in copied), "")
-    answer = copied.get(place)
+    grade_id = next((name for name in places if name in copied), "")
+    answer = copied.get(grade_id)
     if answer is None or not answer.changed or not answer.source.strip():
         return False
-    return place not in graded or canonical(graded[place].source) != canonical(answer.source)
+    return grade_id not in graded or normalize_source(graded[grade_id].source) != normalize_source(
+        answer.source
+    )
 
 
-def _earned_nothing(result: ItemResult) -> bool:
+def _is_zero(result: ItemResult) -> bool:
     return result.status in _NOTHING and result.points == 0
 
 
@@ -192,14 +203,14 @@ def _may_be_better(result: ItemResult) -> bool:
     return result.status in _NOTHING or result.code == "review.person"
 
 
-def _reviewed(
+def _require_review(
     results: Sequence[ItemResult],
     message: Message,
     staff: str,
-    is_reviewed: Callable[[ItemResult], bool] = _earned_nothing,
+    is_reviewed: Callable[[ItemResult], bool] = _is_zero,
 ) -> tuple[ItemResult, ...]:
     """Return results with manual review of all of these; by default, of those that earned nothing."""
     return tuple(
-        review_instead(result, message, staff) if result.possible > 0 and is_reviewed(result) else result
+        replace_by_review(result, message, staff) if result.possible > 0 and is_reviewed(result) else result
         for result in results
     )

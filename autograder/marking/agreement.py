@@ -24,7 +24,7 @@ class Agreement(Struct, frozen=True):
     """Mean absolute difference of their points, rounded to 0.01."""
 
 
-def agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
+def compute_agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
     """Compare the points that two graders gave the same answers.
 
     Kappa is (p - e) / (1 - e): p is the share of equal pairs, e the share expected if each grader had given
@@ -36,13 +36,21 @@ def agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
     number = len(pairs)
     if not number:
         return Agreement(0, 0, None, NOTHING)
-    equal = sum(one == other for one, other in pairs)
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    equal = sum(first_points == second_points for first_points, second_points in pairs)
+    first, second = (
+        Counter(first_points for first_points, _ in pairs),
+        Counter(second_points for _, second_points in pairs),
+    )
     chance = Fraction(sum(first[points] * second[points] for points in first), number * number)
     kappa = None if chance == 1 else (Fraction(equal, number) - chance) / (1 - chance)
-    return Agreement(number, equal, kappa, mean([abs(one - other) for one, other in pairs]))
+    return Agreement(
+        number,
+        equal,
+        kappa,
+        compute_mean([abs(first_points - second_points) for first_points, second_points in pairs]),
+    )
 
 
-def mean(points: Sequence[Decimal]) -> Decimal:
+def compute_mean(points: Sequence[Decimal]) -> Decimal:
     """Return the mean, rounded to 0.01; 0 for no points."""
     return (sum(points, NOTHING) / len(points)).quantize(Decimal("0.01")) if points else NOTHING

@@ -56,34 +56,40 @@ class GradeCurve(Struct, frozen=True):
     """Number of students with a grade that is not final: late, or graded by another version of the rubric."""
 
 
-def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
+def compute_grade_curve(standings: Iterable[Standing], scale: Scale) -> GradeCurve:
     """Count the grades for every way to move one boundary or all of them.
 
     Rounding and the rule for bonus points are those of the scale: the pass mark moves with its boundary.
 
     Args:
-        stands: standing of each student.
+        standings: standing of each student.
         scale: of the assignment.
     """
-    class_ = list(stands)
+    class_ = list(standings)
     # Students with equal points have equal grades, so each distinct number is graded once per move.
-    points = Counter(one.certain for one in class_)
+    points = Counter(standing_or_step.certain for standing_or_step in class_)
     step = max(_FINEST, (scale.possible / _SHARE / _FINEST).to_integral_value() * _FINEST)
     moves = tuple(step * number for number in range(-_STEPS, _STEPS + 1))
-    begins = [(one.grade, one.least) for one in scale.steps[:-1]] or [("", scale.passing)]
+    begins = [(standing_or_step.grade, standing_or_step.least) for standing_or_step in scale.steps[:-1]] or [
+        ("", scale.passing)
+    ]
     return GradeCurve(
-        tuple(one.grade for one in scale.steps),
+        tuple(standing_or_step.grade for standing_or_step in scale.steps),
         moves,
-        tuple(_together(points, _moved(scale, by), by) for by in moves),
+        tuple(_count_grades(points, _move_boundaries(scale, by), by) for by in moves),
         tuple(
-            BoundaryIf(grade, least, tuple(_reached(points, _moved(scale, by, grade), grade) for by in moves))
+            BoundaryIf(
+                grade,
+                least,
+                tuple(_count_reached(points, _move_boundaries(scale, by, grade), grade) for by in moves),
+            )
             for grade, least in begins
         ),
-        sum(not one.final for one in class_),
+        sum(not standing_or_step.final for standing_or_step in class_),
     )
 
 
-def _moved(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
+def _move_boundaries(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
     """Return the scale with all boundaries, or one, moved; the last grade still begins at zero."""
     passing = scale.passing
     steps = []
@@ -97,20 +103,20 @@ def _moved(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
     return replace(scale, steps=tuple(steps), passing=passing if steps else max(NOTHING, passing + by))
 
 
-def _together(points: Counter[tuple[Decimal, Decimal]], scale: Scale, by: Decimal) -> GradesIf:
+def _count_grades(points: Counter[tuple[Decimal, Decimal]], scale: Scale, by: Decimal) -> GradesIf:
     names, passed = Counter[str](), 0
-    for (own, bonus), students in points.items():
-        grade = scale.grade(scale.counted(own, bonus))
+    for (earned, bonus), students in points.items():
+        grade = scale.find_grade(scale.count_points(earned, bonus))
         names[grade.name] += students
         passed += grade.passed * students
     return GradesIf(by, tuple(names[step.grade] for step in scale.steps), passed)
 
 
-def _reached(points: Counter[tuple[Decimal, Decimal]], scale: Scale, grade: str) -> int:
+def _count_reached(points: Counter[tuple[Decimal, Decimal]], scale: Scale, grade: str) -> int:
     order = [step.grade for step in scale.steps]
-    found = 0
-    for (own, bonus), students in points.items():
-        given = scale.grade(scale.counted(own, bonus))
-        reached = order.index(given.name) <= order.index(grade) if order else given.passed
-        found += reached * students
-    return found
+    total = 0
+    for (earned, bonus), students in points.items():
+        grade_given = scale.find_grade(scale.count_points(earned, bonus))
+        reached = order.index(grade_given.name) <= order.index(grade) if order else grade_given.passed
+        total += reached * students
+    return total

@@ -11,8 +11,8 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.grades import CellName, CellPoints, PersonMark, automatic_points
-from autograder.marking.points import cell_points, items_of, rescaled, verdicts_of
+from autograder.grades import CellName, CellPoints, PersonMark, compute_automatic_points
+from autograder.marking.points import collect_verdicts, compute_cell_points, list_items, scale_points
 from autograder.records import ItemResult, Score, Status
 from autograder.rubric import Question, Rubric
 
@@ -29,7 +29,7 @@ class MarkFollower(Struct, frozen=True):
     resubmitted: bool
     """Whether the new result belongs to another submission."""
 
-    def follow(self, name: CellName, mark: PersonMark, automatic: Decimal | None) -> PersonMark:
+    def follow_mark(self, name: CellName, mark: PersonMark, automatic: Decimal | None) -> PersonMark:
         """Return the adapted mark.
 
         A mark of a whole cell stays, and is flagged for another look if the automatic one under it changes. A
@@ -40,56 +40,68 @@ class MarkFollower(Struct, frozen=True):
             mark: the current mark.
             automatic: the automatic points under it; None: no item of the cell was decided.
         """
-        question = self._question(name)
-        given = {one: self._rescaled(question, one, mark) for one in mark.items}
-        items = {one: points for one, (points, _) in given.items()}
-        worth = {one: of for one, (_, of) in given.items()}
+        question = self._find_question(name)
+        rescaled_items = {item_id: self._scale_item(question, item_id, mark) for item_id in mark.items}
+        items = {item_id: points for item_id, (points, _) in rescaled_items.items()}
+        worth = {item_id: of for item_id, (_, of) in rescaled_items.items()}
         if mark.points is None:
             return replace(mark, items=items, worth=worth)
         points, again = mark.points, mark.again
         # A mark without stored points of its items counts as given under the current ones.
-        follows = (items, worth) != (mark.items, {one: mark.worth.get(one, worth[one]) for one in items})
+        follows = (items, worth) != (
+            mark.items,
+            {item_id: mark.worth.get(item_id, worth[item_id]) for item_id in items},
+        )
         if follows:
-            found = cell_points(question, name[1], verdicts_of(question, name[1], self.score), items)
-            points = points if found is None else found
+            new_points = compute_cell_points(
+                question, name[1], collect_verdicts(question, name[1], self.score), items
+            )
+            points = points if new_points is None else new_points
         # The automatic points changed for another reason than the points of items.
-        if settled_points(automatic_points(self.score, self.rubric)[name]) != automatic:
-            again = again or not (follows and self._same_verdicts(question, name[1]))
+        if get_settled_points(compute_automatic_points(self.score, self.rubric)[name]) != automatic:
+            again = again or not (follows and self._has_same_verdicts(question, name[1]))
         again = again or self.resubmitted
         return replace(mark, points=points, again=again, items=items, worth=worth)
 
-    def _question(self, name: CellName) -> Question:
+    def _find_question(self, name: CellName) -> Question:
         return next(
-            one for one in self.rubric.questions if one.notebook == name[0] and name[1] in one.cells()
+            question
+            for question in self.rubric.questions
+            if question.notebook == name[0] and name[1] in question.list_cells()
         )
 
-    def _rescaled(self, question: Question, item: str, mark: PersonMark) -> tuple[Decimal, Decimal]:
+    def _scale_item(self, question: Question, item: str, mark: PersonMark) -> tuple[Decimal, Decimal]:
         """Return the points of an item, and the possible points."""
-        now = next((one.points for one in question.items if one.id == item), None)
-        points, of = mark.items[item], mark.worth.get(item, now)
-        if now is None or of is None or now == of:
-            return points, points if of is None else of
-        return rescaled(points, of, now), now
+        now = next((rubric_item.points for rubric_item in question.items if rubric_item.id == item), None)
+        points, worth = mark.items[item], mark.worth.get(item, now)
+        if now is None or worth is None or now == worth:
+            return points, points if worth is None else worth
+        return scale_points(points, worth, now), now
 
-    def _same_verdicts(self, question: Question, cell: str) -> bool:
+    def _has_same_verdicts(self, question: Question, cell: str) -> bool:
         """Decide whether all verdicts on a cell are unchanged, apart from the points of its items."""
-        before, after = _by_item(self.was, question), _by_item(self.score, question)
-        return all(_same(before.get(one.id), after.get(one.id)) for one in items_of(question, cell))
+        before, after = _map_by_item(self.was, question), _map_by_item(self.score, question)
+        return all(
+            _is_same(before.get(rubric_item.id), after.get(rubric_item.id))
+            for rubric_item in list_items(question, cell)
+        )
 
 
-def settled_points(cell: CellPoints) -> Decimal | None:
+def get_settled_points(cell: CellPoints) -> Decimal | None:
     """Return the automatic points of a cell under a mark; None if no item is decided."""
     return cell.points if cell.settled else None
 
 
-def _by_item(score: Score | None, question: Question) -> Mapping[str, ItemResult]:
-    return {one.item: one for one in (score.items if score else ()) if one.question == question.id}
+def _map_by_item(score: Score | None, question: Question) -> Mapping[str, ItemResult]:
+    return {
+        result.item: result for result in (score.items if score else ()) if result.question == question.id
+    }
 
 
-def _same(before: ItemResult | None, after: ItemResult | None) -> bool:
+def _is_same(before: ItemResult | None, after: ItemResult | None) -> bool:
     if before is None or after is None or before.status is not after.status:
         return before is after
     # Neither has points that could have changed.
     if before.status in (Status.NEEDS_REVIEW, Status.NO_ANSWER):
         return True
-    return rescaled(before.points, before.possible, after.possible) == after.points
+    return scale_points(before.points, before.possible, after.possible) == after.points

@@ -30,7 +30,7 @@ from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
-from autograder.stream import derived
+from autograder.stream import derive_key
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Positions of the slider, from only equal answers to very loose groups."""
@@ -90,12 +90,12 @@ class _Unit(Struct, frozen=True):
 # ---------------------------------------------------------------- texts
 
 
-def near_groups(
+def group_similar_answers(
     answers: Mapping[str, str], nearness: float, *, equal: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
     """Group equal answers and, if requested, answers with similar wording; the largest group first.
 
-    Answers are equal if `prose.same_form` is. The similarity of two answers is the mean of the cosines of
+    Answers are equal if `prose.to_canonical` is. The similarity of two answers is the mean of the cosines of
     their TF-IDF vectors over words and over letters; every two members of a group are at least as similar as
     `get_least_similarity` says. Similar wording does not imply the same meaning: a single *not* hardly
     changes it. Graders of a near group must therefore see every distinct text in it.
@@ -112,65 +112,65 @@ def near_groups(
     """
     if not 0 <= nearness <= 1:
         raise ValueError(f"nearness: expected a number between 0 and 1, got {nearness!r}")
-    units = _equal_units(answers, equal)
-    near = _near_units(units, least_similarity(nearness)) if nearness else []
+    units = _make_equal_units(answers, equal)
+    near = _group_near_units(units, get_least_similarity(nearness)) if nearness else []
     joined = {id(unit) for group, _ in near for unit in group}
-    groups = [_joined(Binding.NEAR, group, far) for group, far in near]
-    groups += [_joined(Binding.EQUAL, [unit]) for unit in units if id(unit) not in joined]
-    return _ordered(groups, {unit.members[0]: unit.form for unit in units})
+    groups = [_join_units(Binding.NEAR, group, far) for group, far in near]
+    groups += [_join_units(Binding.EQUAL, [unit]) for unit in units if id(unit) not in joined]
+    return _sort_groups(groups, {unit.members[0]: unit.form for unit in units})
 
 
-def least_similarity(nearness: float) -> float:
+def get_least_similarity(nearness: float) -> float:
     """Return the smallest similarity of two members of a group, from 1 down to `LEAST`."""
     return 1 - nearness * (1 - LEAST)
 
 
-def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_Unit]:
+def _make_equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_Unit]:
     """Return units of equal answers, in an order that depends only on the texts."""
     forms: dict[str, str] = {}
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    names_by_key: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, text in answers.items():
         key = equal.get(name, "")
         if key:
-            found["name", key].append(name)
+            names_by_key["name", key].append(name)
         elif "attachment:" in text:
-            found["alone", name].append(name)
+            names_by_key["alone", name].append(name)
         else:
             # Many answers are identical: each distinct text is normalised once.
             if text not in forms:
-                forms[text] = prose.same_form(text)
-            found["form", forms[text]].append(name)
+                forms[text] = prose.to_canonical(text)
+            names_by_key["form", forms[text]].append(name)
     units = []
-    for (why, _), names in found.items():
-        members = _by_spelling(names, answers)
+    for (why, _), names in names_by_key.items():
+        members = _sort_by_spelling(names, answers)
         text = answers[members[0]]
         short = len(text) <= LONGEST
-        known = forms.get(text) or (prose.same_form(text) if short else text)
-        comparable = short and why != "alone" and any(char.isalnum() for char in known)
-        units.append(_Unit(known, members, comparable))
+        form = forms.get(text) or (prose.to_canonical(text) if short else text)
+        comparable = short and why != "alone" and any(char.isalnum() for char in form)
+        units.append(_Unit(form, members, comparable))
     return sorted(units, key=lambda unit: (unit.form, unit.members))
 
 
-def _by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
+def _sort_by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
     """Sort ids by their texts, the most frequent text first."""
     names = list(names)
     times = Counter(texts[name] for name in names)
     return tuple(sorted(names, key=lambda name: (-times[texts[name]], texts[name], name)))
 
 
-def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit], float]]:
+def _group_near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit], float]]:
     """Return groups of similar units, each with the similarity of its two least similar members."""
-    compared = _affordable([unit for unit in units if unit.comparable])
+    compared = _select_affordable([unit for unit in units if unit.comparable])
     if len(compared) < 2:
         return []
-    similarity = _similarities([unit.form for unit in compared])
+    similarity = _compute_similarities([unit.form for unit in compared])
     return [
-        ([compared[place] for place in places], float(similarity[np.ix_(places, places)].min()))
-        for places in _clusters(similarity, least)
+        ([compared[index] for index in indices], float(similarity[np.ix_(indices, indices)].min()))
+        for indices in _find_clusters(similarity, least)
     ]
 
 
-def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
+def _select_affordable(units: Sequence[_Unit]) -> list[_Unit]:
     """Return the shortest units within `MOST_COMPARED` and `MOST_CHARACTERS`, in their order."""
     # Ties are broken by content, so that the selection does not depend on the order of answers.
     shortest = sorted(units, key=lambda unit: (len(unit.form), unit.form, unit.members))[:MOST_COMPARED]
@@ -179,7 +179,7 @@ def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
     return [unit for unit in units if id(unit) in kept]
 
 
-def _similarities(forms: Sequence[str]) -> Any:
+def _compute_similarities(forms: Sequence[str]) -> Any:
     """Return the similarity of every two texts as a square matrix, each from 0 to 1."""
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
     from sklearn.pipeline import FeatureUnion
@@ -194,7 +194,7 @@ def _similarities(forms: Sequence[str]) -> Any:
     return similarity
 
 
-def _clusters(similarity: Any, least: float) -> list[list[int]]:
+def _find_clusters(similarity: Any, least: float) -> list[list[int]]:
     """Return clusters of two or more places in which every pair is at least this similar.
 
     Complete linkage, so a chain of similar texts does not join its dissimilar ends.
@@ -207,21 +207,23 @@ def _clusters(similarity: Any, least: float) -> list[list[int]]:
     model = AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="complete", distance_threshold=limit
     )
-    found: dict[int, list[int]] = defaultdict(list)
-    for place, label in enumerate(model.fit_predict(1 - similarity)):
-        found[int(label)].append(place)
-    return [cluster for cluster in found.values() if len(cluster) > 1]
+    clusters: dict[int, list[int]] = defaultdict(list)
+    for index, label in enumerate(model.fit_predict(1 - similarity)):
+        clusters[int(label)].append(index)
+    return [cluster for cluster in clusters.values() if len(cluster) > 1]
 
 
-def _joined(binding: Binding, units: Sequence[_Unit], far: float = 1.0) -> AnswerGroup:
+def _join_units(binding: Binding, units: Sequence[_Unit], far: float = 1.0) -> AnswerGroup:
     parts = [unit.members for unit in sorted(units, key=lambda unit: -len(unit.members))]
     return AnswerGroup(binding, tuple(parts), parts[0][0], far)
 
 
-def _ordered(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
+def _sort_groups(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
     """Sort groups by size, the largest first, then by the keys of their representatives."""
     return tuple(
-        sorted(groups, key=lambda one: (-len(one.members), keys[one.representative], one.representative))
+        sorted(
+            groups, key=lambda group: (-len(group.members), keys[group.representative], group.representative)
+        )
     )
 
 
@@ -234,62 +236,68 @@ class _FormulaClasses:
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
         domains = comparer.points.domains
-        self._at = floats.points(Num(1), domains, comparer.assumptions)[0]
-        self._anywhere = floats.points(Num(1), domains, ())[0]
+        self._at = floats.sample_points(Num(1), domains, comparer.assumptions)[0]
+        self._anywhere = floats.sample_points(Num(1), domains, ())[0]
         self._proofs = MOST_PROOFS
 
-    def classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
+    def find_classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
         """Map each reading to a common representative of all equal ones."""
         exact: dict[Hashable, list[str]] = defaultdict(list)
         slow = []
         # Sorted, because sets are ordered differently in each process and the number of proofs is limited.
         for reading in sorted(trees):
-            value = self._comparer.fingerprint(trees[reading])
+            value = self._comparer.compute_fingerprint(trees[reading])
             if value is None:
                 slow.append(reading)
             else:
                 exact[value].append(reading)
-        found = {reading: several[0] for several in exact.values() for reading in several}
-        for several in self._candidates(trees, [*(found.keys() & found.values()), *slow]):
+        representatives = {reading: several[0] for several in exact.values() for reading in several}
+        for several in self._list_candidates(
+            trees, [*(representatives.keys() & representatives.values()), *slow]
+        ):
             heads: list[str] = []
-            for reading in sorted(several, key=lambda one: (one not in found, one)):
+            for reading in sorted(
+                several, key=lambda candidate: (candidate not in representatives, candidate)
+            ):
                 # Readings with exact values are known to differ from each other.
-                known = reading in found
-                head = None if known else self._first_equal(reading, heads, trees)
+                is_exact = reading in representatives
+                head = None if is_exact else self._find_first_equal(reading, heads, trees)
                 if head is None:
                     heads.append(reading)
-                found[reading] = head or reading
-        return found
+                representatives[reading] = head or reading
+        return representatives
 
-    def _candidates(self, trees: Mapping[str, Tree], readings: Iterable[str]) -> Iterator[list[str]]:
+    def _list_candidates(self, trees: Mapping[str, Tree], readings: Iterable[str]) -> Iterator[list[str]]:
         """Yield lists of readings that may be equal; readings in different lists differ."""
         rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
         for reading in readings:
-            sort, about = self._rough(trees[reading])
+            sort, about = self._estimate_value(trees[reading])
             rough[sort, math.isnan(about)].append((about, reading))
         for several in rough.values():
-            yield from _runs(several)
+            yield from _split_runs(several)
 
-    def _rough(self, tree: Tree) -> tuple[str, float]:
+    def _estimate_value(self, tree: Tree) -> tuple[str, float]:
         """Return the type of a formula, and a number that is the same for equal ones up to rounding."""
         if isinstance(tree, Tuple):
-            return f"{len(tree.elements)} parts", sum(floats.value(part, self._at) for part in tree.elements)
+            return f"{len(tree.elements)} parts", sum(
+                floats.evaluate_formula(part, self._at) for part in tree.elements
+            )
         if not isinstance(tree, Relation):
-            return "formula", floats.value(tree, self._at)
+            return "formula", floats.evaluate_formula(tree, self._at)
         # Rearranging multiplies by powers of symbols, so doubling a symbol multiplies by powers of two.
-        difference, at = Add((tree.left, Neg(tree.right))), self._anywhere
-        before, total = floats.value(difference, at), 0.0
-        for weight, name in enumerate(at, start=2):
-            after = floats.value(difference, {**at, name: 2 * at[name]})
+        difference, values = Add((tree.left, Neg(tree.right))), self._anywhere
+        before, total = floats.evaluate_formula(difference, values), 0.0
+        for weight, name in enumerate(values, start=2):
+            after = floats.evaluate_formula(difference, {**values, name: 2 * values[name]})
             total += (
                 weight + math.cos(math.tau * math.log2(abs(after / before))) if before and after else math.nan
             )
         return "equation" if tree.sign == "=" else "inequality", total
 
-    def _first_equal(self, reading: str, heads: Iterable[str], trees: Mapping[str, Tree]) -> str | None:
-        return next((head for head in heads if self._equal(trees[head], trees[reading])), None)
+    def _find_first_equal(self, reading: str, heads: Iterable[str], trees: Mapping[str, Tree]) -> str | None:
+        return next((head for head in heads if self._is_equal(trees[head], trees[reading])), None)
 
-    def _equal(self, first: Tree, second: Tree) -> bool:
+    def _is_equal(self, first: Tree, second: Tree) -> bool:
         """Decide whether two formulas are proven equal, within the limit on proofs."""
         self._proofs -= 1
         if self._proofs < 0:
@@ -297,7 +305,7 @@ class _FormulaClasses:
         comparer = self._comparer
         try:
             return (
-                comparer.equal(first, second)
+                comparer.is_equal(first, second)
                 and comparer.find_gap(first, second) is None  # ``sqrt(x)^2`` is not marked like ``x``
                 and comparer.find_gap(second, first) is None
             )
@@ -305,12 +313,12 @@ class _FormulaClasses:
             return False
 
 
-def _runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
+def _split_runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
     """Yield lists of readings with values equal up to rounding, in order; NaN values form one list."""
     run: list[str] = []
     before = 0.0
     for value, reading in sorted(values):
-        if run and not floats.near(before, value):
+        if run and not floats.is_near(before, value):
             yield run
             run = []
         run.append(reading)
@@ -318,7 +326,7 @@ def _runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
     yield run
 
 
-def formula_groups(
+def group_formulas(
     results: Mapping[str, Sequence[ItemResult]], question: Question, rubric: Rubric, secret: bytes
 ) -> tuple[AnswerGroup, ...]:
     """Group answers with proven equal formulas, under the relations that their items grant.
@@ -336,36 +344,40 @@ def formula_groups(
             could write formulas that only look equal.
     """
     classes: dict[tuple[str, str], str] = {}
-    vocabulary = rubric.vocabulary(question)
-    points = Points(vocabulary.domains, derived(Draw.for_question(secret, rubric, question).seed, "groups"))
-    read = _readings(results.values())
+    vocabulary = rubric.make_vocabulary(question)
+    points = Points(vocabulary.domains, derive_key(Draw.from_secret(secret, rubric, question).seed, "groups"))
+    read = _collect_readings(results.values())
     for item in question.items:
         trees = {}
         for reading in read.get(item.id, ()):
-            tree = _parsed(reading, vocabulary)
+            tree = _parse_reading(reading, vocabulary)
             if tree is not None:
                 trees[reading] = tree
-        comparer = Comparer(points, _granted(item.options.get("assume", ()), rubric))
-        for reading, head in _FormulaClasses(comparer).classes(trees).items():
+        comparer = Comparer(points, _parse_granted(item.options.get("assume", ()), rubric))
+        for reading, head in _FormulaClasses(comparer).find_classes(trees).items():
             classes[item.id, reading] = head
-    found: dict[Hashable, list[str]] = defaultdict(list)
+    names_by_key: dict[Hashable, list[str]] = defaultdict(list)
     for name, several in results.items():
-        found[tuple(_judged(one, classes, name) for one in several) or name].append(name)
-    texts = {name: _encoded([one.reading for one in several]) for name, several in results.items()}
-    return _bound(Binding.PROVEN, found.values(), texts)
+        names_by_key[tuple(_make_result_key(result, classes, name) for result in several) or name].append(
+            name
+        )
+    texts = {
+        name: _serialize_value([result.reading for result in several]) for name, several in results.items()
+    }
+    return _make_groups(Binding.PROVEN, names_by_key.values(), texts)
 
 
-def _readings(results: Iterable[Sequence[ItemResult]]) -> dict[str, set[str]]:
+def _collect_readings(results: Iterable[Sequence[ItemResult]]) -> dict[str, set[str]]:
     """Return the readings of each item."""
-    found: dict[str, set[str]] = defaultdict(set)
+    readings: dict[str, set[str]] = defaultdict(set)
     for several in results:
-        for one in several:
-            if one.reading:
-                found[one.item].add(one.reading)
-    return found
+        for result in several:
+            if result.reading:
+                readings[result.item].add(result.reading)
+    return readings
 
 
-def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
+def _parse_reading(reading: str, vocabulary: Vocabulary) -> Tree | None:
     """Parse a reading; None if it only equals the same reading, such as an order of growth."""
     try:
         return parse_canonical(reading, vocabulary)
@@ -373,13 +385,13 @@ def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
         return None
 
 
-def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
+def _parse_granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
     """Return the relations that an item grants."""
-    vocabulary = rubric.vocabulary()
+    vocabulary = rubric.make_vocabulary()
     return [parse_single(rubric.assignment.assume[name], vocabulary) for name in names]
 
 
-def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:
+def _make_result_key(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:
     """Return a key that is the same for results with equal formulas and judgements."""
     if not result.reading and result.status is not Status.NO_ANSWER:
         return name
@@ -387,24 +399,24 @@ def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: st
     return result.item, result.status, result.points, reading
 
 
-def _bound(
+def _make_groups(
     binding: Binding, groups: Iterable[Sequence[str]], texts: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
     """Make groups of ids, with ids of equal texts together."""
-    made = []
+    answer_groups = []
     for names in groups:
         same: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names):
             same[texts[name]].append(name)
         units = [_Unit(text, tuple(same[text])) for text in sorted(same)]
-        made.append(_joined(binding if len(names) > 1 else Binding.EQUAL, units))
-    return _ordered(made, texts)
+        answer_groups.append(_join_units(binding if len(names) > 1 else Binding.EQUAL, units))
+    return _sort_groups(answer_groups, texts)
 
 
 # ---------------------------------------------------------------- code
 
 
-def computed_digest(question_results: Sequence[ItemResult]) -> str:
+def hash_results(question_results: Sequence[ItemResult]) -> str:
     """Return a digest of the results of grading a whole question: SHA-256 in hexadecimal.
 
     It is the same for all answers with the same results, in any order: statuses, points, codes, readings,
@@ -415,35 +427,47 @@ def computed_digest(question_results: Sequence[ItemResult]) -> str:
         question_results: all results of one question and one student.
     """
     if all(
-        one.status is Status.NEEDS_REVIEW and not one.reading and not one.chosen for one in question_results
+        result.status is Status.NEEDS_REVIEW and not result.reading and not result.chosen
+        for result in question_results
     ):
         return ""
-    found = [
-        _encoded(
+    encoded_results = [
+        _serialize_value(
             [
-                *(one.question, one.item, one.status.value, f"{one.points.normalize():f}", one.code),
-                *(one.reading, one.chosen, one.student.code, msgspec.to_builtins(one.student.params)),
+                *(
+                    result.question,
+                    result.item,
+                    result.status.value,
+                    f"{result.points.normalize():f}",
+                    result.code,
+                ),
+                *(
+                    result.reading,
+                    result.chosen,
+                    result.student.code,
+                    msgspec.to_builtins(result.student.params),
+                ),
             ]
         )
-        for one in question_results
+        for result in question_results
     ]
-    return hashlib.sha256(_encoded(sorted(found)).encode()).hexdigest()
+    return hashlib.sha256(_serialize_value(sorted(encoded_results)).encode()).hexdigest()
 
 
-def computed_groups(answers: Mapping[str, str], digests: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
+def group_by_digest(answers: Mapping[str, str], digests: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
     """Group answers with the same results of grading; an answer without a digest forms its own group.
 
     Args:
         answers: id → text.
         digests: id → digest from `hash_results`.
     """
-    found: dict[Hashable, list[str]] = defaultdict(list)
+    names_by_key: dict[Hashable, list[str]] = defaultdict(list)
     for name in answers:
         digest = digests.get(name, "")
-        found[("same", digest) if digest else ("alone", name)].append(name)
-    return _bound(Binding.COMPUTED, found.values(), answers)
+        names_by_key[("same", digest) if digest else ("alone", name)].append(name)
+    return _make_groups(Binding.COMPUTED, names_by_key.values(), answers)
 
 
-def _encoded(value: object) -> str:
+def _serialize_value(value: object) -> str:
     """Serialise a value unambiguously, whatever characters it contains."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

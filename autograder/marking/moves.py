@@ -10,8 +10,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.grades import NOTHING, PersonMark, PersonMarks, Standing, standing
-from autograder.marking.points import items_of
+from autograder.grades import NOTHING, PersonMark, PersonMarks, Standing, compute_standing
+from autograder.marking.points import list_items
 from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Question, Rubric
 
@@ -69,66 +69,78 @@ class MarkedScore(Struct, frozen=True):
     given: Decimal = NOTHING
     """Bonus points of the course."""
 
-    def standing(self) -> Standing:
+    def compute_standing(self) -> Standing:
         """Return the resulting standing of the student."""
-        return standing(self.score, self.rubric, self.marks, self.given)
+        return compute_standing(self.score, self.rubric, self.marks, self.given)
 
 
-def student_move(before: MarkedScore | None, after: MarkedScore) -> StudentMove | None:
+def compare_student(before: MarkedScore | None, after: MarkedScore) -> StudentMove | None:
     """Return the move of a student; None if everything stays.
 
     Args:
         before: the result that counted; None: none did.
         after: the new result.
     """
-    stood, stands = before.standing() if before else None, after.standing()
-    items = tuple(_item_moves(before, after))
-    told = stood and (stood.total, stood.worst, stood.best, stood.pending, stood.final)
-    if not items and told == (stands.total, stands.worst, stands.best, stands.pending, stands.final):
+    standing_before, standing_after = before.compute_standing() if before else None, after.compute_standing()
+    items = tuple(_compare_items(before, after))
+    summary_before = standing_before and (
+        standing_before.total,
+        standing_before.worst,
+        standing_before.best,
+        standing_before.pending,
+        standing_before.final,
+    )
+    if not items and summary_before == (
+        standing_after.total,
+        standing_after.worst,
+        standing_after.best,
+        standing_after.pending,
+        standing_after.final,
+    ):
         return None
-    return StudentMove(after.score.student, stood, stands, items)
+    return StudentMove(after.score.student, standing_before, standing_after, items)
 
 
-def in_order(moves: Iterable[StudentMove]) -> tuple[StudentMove, ...]:
+def sort_moves(moves: Iterable[StudentMove]) -> tuple[StudentMove, ...]:
     """Sort moves for display: largest loss first, and moves without a change of points last."""
     # False sorts before True: students with a change of points come first.
-    return tuple(sorted(moves, key=lambda one: (one.by == 0, one.by, one.student)))
+    return tuple(sorted(moves, key=lambda move: (move.by == 0, move.by, move.student)))
 
 
-def _item_moves(before: MarkedScore | None, after: MarkedScore) -> Iterator[ItemMove]:
-    was = {(one.question, one.item): one for one in (before.score.items if before else ())}
-    will = {(one.question, one.item): one for one in after.score.items}
+def _compare_items(before: MarkedScore | None, after: MarkedScore) -> Iterator[ItemMove]:
+    was = {(entry.question, entry.item): entry for entry in (before.score.items if before else ())}
+    will = {(entry.question, entry.item): entry for entry in after.score.items}
     marks = before.marks if before else {}
     for question in after.rubric.questions:
-        for cell in question.cells():
+        for cell in question.list_cells():
             name = (question.notebook, cell)
             old, new = marks.get(name, PersonMark()), after.marks.get(name, PersonMark())
-            whole = [one.points is not None and not one.items for one in (old, new)]
+            whole = [entry.points is not None and not entry.items for entry in (old, new)]
             # A mark for the whole cell gives no points by item, so the cell is compared as one.
             if any(whole) and old.points != new.points:
-                yield _whole_move(question, cell, _Side(was, old), _Side(will, new))
+                yield _make_cell_move(question, cell, _Side(was, old), _Side(will, new))
                 continue
-            for item in items_of(question, cell):
+            for item in list_items(question, cell):
                 key = (question.id, item.id)
-                move = _item_move(key, was.get(key), will.get(key))
+                move = _make_item_move(key, was.get(key), will.get(key))
                 if item.id in old.items and item.id in new.items:
-                    move = _given_move(key, old, new)
+                    move = _make_manual_move(key, old, new)
                 elif old.points is not None or new.points is not None:
                     continue  # the mark of the cell covers it
                 if move.differs:
                     yield move
     # Items that the new rubric no longer has are listed at the end.
-    known = {(question.id, item.id) for question in after.rubric.questions for item in question.items}
+    current_items = {(question.id, item.id) for question in after.rubric.questions for item in question.items}
     for key, gone in was.items():
-        if key not in known:
-            yield _item_move(key, gone, None)
+        if key not in current_items:
+            yield _make_item_move(key, gone, None)
 
 
-def _item_move(key: tuple[str, str], was: ItemResult | None, will: ItemResult | None) -> ItemMove:
+def _make_item_move(key: tuple[str, str], was: ItemResult | None, will: ItemResult | None) -> ItemMove:
     return ItemMove(
         *key,
-        _points(was),
-        _points(will),
+        _get_points(was),
+        _get_points(will),
         was.possible if was else NOTHING,
         will.possible if will else NOTHING,
         was.student if was else None,
@@ -136,10 +148,10 @@ def _item_move(key: tuple[str, str], was: ItemResult | None, will: ItemResult | 
     )
 
 
-def _given_move(key: tuple[str, str], was: PersonMark, will: PersonMark) -> ItemMove:
+def _make_manual_move(key: tuple[str, str], was: PersonMark, will: PersonMark) -> ItemMove:
     item = key[1]
-    of = will.worth.get(item, NOTHING)
-    points = (was.items[item], will.items[item], was.worth.get(item, of), of)
+    worth = will.worth.get(item, NOTHING)
+    points = (was.items[item], will.items[item], was.worth.get(item, worth), worth)
     return ItemMove(*key, *points, None, None, by_person=True)
 
 
@@ -149,36 +161,38 @@ class _Side(Struct, frozen=True):
     results: Mapping[tuple[str, str], ItemResult]
     mark: PersonMark
 
-    def points(self, question: Question, cell: str) -> Decimal | None:
+    def get_points(self, question: Question, cell: str) -> Decimal | None:
         """Return the points of a cell: the mark, or the sum of the verdicts if all items have one."""
         if self.mark.points is not None:
             return self.mark.points
-        found = [_points(self.results.get((question.id, item.id))) for item in items_of(question, cell)]
-        known = [one for one in found if one is not None]
-        return sum(known, NOTHING) if len(known) == len(found) else None
+        item_points = [
+            _get_points(self.results.get((question.id, item.id))) for item in list_items(question, cell)
+        ]
+        decided_points = [value for value in item_points if value is not None]
+        return sum(decided_points, NOTHING) if len(decided_points) == len(item_points) else None
 
-    def possible(self, question: Question, cell: str) -> Decimal:
+    def get_possible(self, question: Question, cell: str) -> Decimal:
         """Return the possible points of a cell."""
-        found = (self.results.get((question.id, item.id)) for item in items_of(question, cell))
-        return sum((one.possible for one in found if one is not None), NOTHING)
+        results = (self.results.get((question.id, item.id)) for item in list_items(question, cell))
+        return sum((result.possible for result in results if result is not None), NOTHING)
 
 
-def _whole_move(question: Question, cell: str, was: _Side, will: _Side) -> ItemMove:
+def _make_cell_move(question: Question, cell: str, was: _Side, will: _Side) -> ItemMove:
     """Return the move of a cell with a new or changed mark for the whole cell."""
     return ItemMove(
         question.id,
-        "+".join(item.id for item in items_of(question, cell)),
-        was.points(question, cell),
-        will.points(question, cell),
-        was.possible(question, cell),
-        will.possible(question, cell),
+        "+".join(item.id for item in list_items(question, cell)),
+        was.get_points(question, cell),
+        will.get_points(question, cell),
+        was.get_possible(question, cell),
+        will.get_possible(question, cell),
         None,
         None,
         by_person=True,
     )
 
 
-def _points(result: ItemResult | None) -> Decimal | None:
+def _get_points(result: ItemResult | None) -> Decimal | None:
     return None if result is None or result.status is Status.NEEDS_REVIEW else result.points
 
 
@@ -194,7 +208,7 @@ class RubricChange(Struct, frozen=True):
     text_after: Mapping[str, str]
 
 
-def rubric_changes(before: Rubric, after: Rubric) -> Iterator[RubricChange]:
+def compare_rubrics(before: Rubric, after: Rubric) -> Iterator[RubricChange]:
     """Yield the differences in points and texts between two rubrics; calls and right answers are ignored."""
     for old, new in zip(before.questions, after.questions, strict=True):
         if old.title != new.title:

@@ -46,23 +46,23 @@ class Dot(Struct, frozen=True):
     title: str
 
 
-def histogram(bars: Sequence[int], axes: Axes) -> Markup:
+def draw_histogram(bars: Sequence[int], axes: Axes) -> Markup:
     """Draw students by tenths of the possible points, as bars."""
     # At least 1, because heights are divided by it.
     most = max((*bars, 1))
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
-    parts = [*_grid(most), *_named(axes)]
-    for place, number in enumerate(bars):
-        left, top = _LEFT + place * wide, _up(number / most)
+    parts = [*_draw_grid(most), *_draw_labels(axes)]
+    for index, number in enumerate(bars):
+        left, top = _LEFT + index * wide, _scale_up(number / most)
         parts.append(_BAR.format(left + 2, top, wide - 4, _HEIGHT - _BOTTOM - top))
         if number:
             parts.append(_TEXT.format(left + wide / 2, top - 3, "middle", number))
-        parts.append(_TEXT.format(left, _HEIGHT - _BOTTOM + 14, "middle", place * 100 // len(bars)))
+        parts.append(_TEXT.format(left, _HEIGHT - _BOTTOM + 14, "middle", index * 100 // len(bars)))
     parts.append(_TEXT.format(_WIDTH - _RIGHT, _HEIGHT - _BOTTOM + 14, "middle", 100))
-    return _framed(parts, axes)
+    return _make_frame(parts, axes)
 
 
-def curve(
+def draw_curve(
     totals: Sequence[Decimal], possible: Decimal, boundaries: Iterable[tuple[str, Decimal]], axes: Axes
 ) -> Markup:
     """Draw how many students have at least a number of points, with the boundaries of grades.
@@ -75,58 +75,69 @@ def curve(
     """
     ordered, students = sorted(totals), max(1, len(totals))
     whole = float(possible) or 1.0
-    parts = [*_grid(students), *_named(axes)]
-    for place, (grade, least) in enumerate(boundaries):
-        at = _across(float(least) / whole)
-        parts.append(_LINE.format(at, _TOP, at, _HEIGHT - _BOTTOM, 0.45, _DASHED))
+    parts = [*_draw_grid(students), *_draw_labels(axes)]
+    for index, (grade, least) in enumerate(boundaries):
+        x_position = _scale_across(float(least) / whole)
+        parts.append(_LINE.format(x_position, _TOP, x_position, _HEIGHT - _BOTTOM, 0.45, _DASHED))
         # Alternate between two heights, because labels of close boundaries would overlap.
-        parts.append(_TEXT.format(at + 2, _TOP + 9 + 11 * (place % 2), "start", grade))
+        parts.append(_TEXT.format(x_position + 2, _TOP + 9 + 11 * (index % 2), "start", grade))
     # A step curve: each total adds a horizontal and a vertical segment.
-    corners = [(float(_LEFT), _up(len(ordered) / students))]
-    for place, points in enumerate(ordered):
-        at = _across(float(points) / whole)
-        corners += [(at, corners[-1][1]), (at, _up((len(ordered) - place - 1) / students))]
+    corners = [(float(_LEFT), _scale_up(len(ordered) / students))]
+    for index, points in enumerate(ordered):
+        x_position = _scale_across(float(points) / whole)
+        corners += [
+            (x_position, corners[-1][1]),
+            (x_position, _scale_up((len(ordered) - index - 1) / students)),
+        ]
     parts.append(_CURVE.format(" ".join(f"{x:.1f},{y:.1f}" for x, y in corners)))
     for tenth in range(0, 11, 2):
         points = Decimal(tenth) / 10 * possible
         parts.append(
-            _TEXT.format(_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{points.normalize():f}")
+            _TEXT.format(
+                _scale_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{points.normalize():f}"
+            )
         )
-    return _framed(parts, axes)
+    return _make_frame(parts, axes)
 
 
-def scatter(dots: Iterable[Dot], axes: Axes) -> Markup:
+def draw_scatter(dots: Iterable[Dot], axes: Axes) -> Markup:
     """Draw items by difficulty (across, from 0 to 1) and discrimination (up, from -1 to 1)."""
-    parts = _named(axes)
+    parts = _draw_labels(axes)
     for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        at = _up((value + 1) / 2)
-        parts.append(_LINE.format(_LEFT, at, _WIDTH - _RIGHT, at, 0.5 if value == 0 else 0.15, ""))
-        parts.append(_TEXT.format(_LEFT - 5, at + 4, "end", f"{value:g}".replace("-", "−")))
+        y_position = _scale_up((value + 1) / 2)
+        parts.append(
+            _LINE.format(_LEFT, y_position, _WIDTH - _RIGHT, y_position, 0.5 if value == 0 else 0.15, "")
+        )
+        parts.append(_TEXT.format(_LEFT - 5, y_position + 4, "end", f"{value:g}".replace("-", "−")))
     for tenth in range(0, 11, 2):
-        parts.append(_TEXT.format(_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{tenth / 10:g}"))
-    parts += [_DOT.format(_across(dot.across), _up((dot.up + 1) / 2), dot.title) for dot in dots]
-    return _framed(parts, axes)
+        parts.append(
+            _TEXT.format(_scale_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{tenth / 10:g}")
+        )
+    parts += [_DOT.format(_scale_across(dot.across), _scale_up((dot.up + 1) / 2), dot.title) for dot in dots]
+    return _make_frame(parts, axes)
 
 
-def _across(share: float) -> float:
+def _scale_across(share: float) -> float:
     return _LEFT + min(1.0, max(0.0, share)) * (_WIDTH - _LEFT - _RIGHT)
 
 
-def _up(share: float) -> float:
+def _scale_up(share: float) -> float:
     return _HEIGHT - _BOTTOM - min(1.0, max(0.0, share)) * (_HEIGHT - _BOTTOM - _TOP)
 
 
-def _grid(most: int) -> list[Markup]:
+def _draw_grid(most: int) -> list[Markup]:
     """Return horizontal lines at zero, half and full height."""
     parts = []
     for value in sorted({0, most // 2, most}):
-        at = _up(value / most)
-        parts.append(_LINE.format(_LEFT, at, _WIDTH - _RIGHT, at, 0.5 if value == 0 else 0.15, ""))
-        parts.append(_TEXT.format(_LEFT - 5, at + 4, "end", value))
+        y_position = _scale_up(value / most)
+        parts.append(
+            _LINE.format(_LEFT, y_position, _WIDTH - _RIGHT, y_position, 0.5 if value == 0 else 0.15, "")
+        )
+        parts.append(_TEXT.format(_LEFT - 5, y_position + 4, "end", value))
     return parts
 
 
-def _named(axes: Axes) -> list[Markup]:
+def _draw_labels(axes: Axes) -> list[Markup]:
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
     turned = Markup(
         '<text x="12" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 12 {0:.1f})">{1}</text>'
@@ -137,5 +148,5 @@ def _named(axes: Axes) -> list[Markup]:
     ]
 
 
-def _framed(parts: Iterable[Markup], axes: Axes) -> Markup:
+def _make_frame(parts: Iterable[Markup], axes: Axes) -> Markup:
     return _FRAME.format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, axes.title, Markup("").join(parts))

@@ -16,18 +16,18 @@ from autograder.rubric import Item, Question
 _CENTS = 100
 
 
-def bounded_by(item: Item) -> tuple[Decimal, Decimal]:
+def get_bounds(item: Item) -> tuple[Decimal, Decimal]:
     """Return the least and the most points that a grader can give an item."""
     return min(item.points, NOTHING), max(item.points, NOTHING)
 
 
-def lies_within(points: Decimal, item: Item) -> bool:
+def is_within(points: Decimal, item: Item) -> bool:
     """Decide whether an item can get these points; infinity and NaN are outside."""
-    least, most = bounded_by(item)
+    least, most = get_bounds(item)
     return points.is_finite() and least <= points <= most
 
 
-def rescaled(points: Decimal, of: Decimal, now: Decimal) -> Decimal:
+def scale_points(points: Decimal, of: Decimal, now: Decimal) -> Decimal:
     """Convert the points of a mark after its item's points have changed.
 
     Full stays full and zero stays zero; other points stay in proportion, rounded to 0.01, halves away from
@@ -49,11 +49,11 @@ def rescaled(points: Decimal, of: Decimal, now: Decimal) -> Decimal:
     return min(cents / _CENTS, abs(now)).copy_sign(now)
 
 
-def cell_points(
+def compute_cell_points(
     question: Question,
     cell: str,
     verdicts: Mapping[str, Decimal | None],
-    given: Mapping[str, Decimal],
+    manual_points: Mapping[str, Decimal],
 ) -> Decimal | None:
     """Return the points of a grade cell: manual points of its items or else verdicts of grading.
 
@@ -61,39 +61,39 @@ def cell_points(
         question: the question with the cell.
         cell: its ``grade_id``.
         verdicts: results of grading by item; None, or no entry, if it needs manual review.
-        given: manual points by item.
+        manual_points: manual points by item.
 
     Returns:
-        The sum, clipped to zero and the cell's points (`autograder.grades.automatic_points`); None if an item
-        has neither.
+        The sum, clipped to zero and the cell's points (see `compute_automatic_points`); None
+        if an item has neither.
 
     Raises:
         KeyError: the question has no such cell.
     """
-    possible = question.cells()[cell]
-    points = [given.get(item.id, verdicts.get(item.id)) for item in items_of(question, cell)]
-    known = [one for one in points if one is not None]
-    if len(known) < len(points):
+    possible = question.list_cells()[cell]
+    points = [manual_points.get(item.id, verdicts.get(item.id)) for item in list_items(question, cell)]
+    decided_points = [value for value in points if value is not None]
+    if len(decided_points) < len(points):
         return None
-    return min(max(sum(known, NOTHING), NOTHING), possible)
+    return min(max(sum(decided_points, NOTHING), NOTHING), possible)
 
 
-def items_of(question: Question, cell: str) -> tuple[Item, ...]:
+def list_items(question: Question, cell: str) -> tuple[Item, ...]:
     """Return the items that contribute points to a grade cell, in the rubric's order."""
     return tuple(item for item in question.items if (item.cell or question.id) == cell)
 
 
-def verdicts_of(question: Question, cell: str, score: Score) -> dict[str, Decimal | None]:
+def collect_verdicts(question: Question, cell: str, score: Score) -> dict[str, Decimal | None]:
     """Return the verdicts of grading on the items of a cell; None if an item needs manual review.
 
     An item worth zero points always has zero.
     """
     results = {result.item: result for result in score.items if result.question == question.id}
-    found: dict[str, Decimal | None] = {}
-    for item in items_of(question, cell):
+    verdicts: dict[str, Decimal | None] = {}
+    for item in list_items(question, cell):
         result = results.get(item.id)
         if result is not None and result.status is not Status.NEEDS_REVIEW:
-            found[item.id] = result.points
+            verdicts[item.id] = result.points
         else:
-            found[item.id] = None if item.points else NOTHING
-    return found
+            verdicts[item.id] = None if item.points else NOTHING
+    return verdicts

@@ -28,7 +28,7 @@ class Reliability(Struct, frozen=True):
     """Alpha without each part; None if only one other part remains, or their sums do not vary."""
 
 
-def reliability(parts: Mapping[str, Sequence[float]]) -> Reliability | None:
+def compute_reliability(parts: Mapping[str, Sequence[float]]) -> Reliability | None:
     """Compute Cronbach's alpha (1951), also without each part.
 
     With k parts of covariances V and n students, alpha is k / (k - 1) · (1 - tr V / 1ᵀV1). Its standard error
@@ -47,24 +47,24 @@ def reliability(parts: Mapping[str, Sequence[float]]) -> Reliability | None:
         return None
     table = np.array([parts[name] for name in names], dtype=float)
     spread = np.cov(table)
-    alpha = _alpha(spread)
+    alpha = _compute_alpha(spread)
     if alpha is None:
         return None
     without = {
-        name: _alpha(np.delete(np.delete(spread, at, 0), at, 1)) if len(names) > 2 else None
-        for at, name in enumerate(names)
+        name: _compute_alpha(np.delete(np.delete(spread, index, 0), index, 1)) if len(names) > 2 else None
+        for index, name in enumerate(names)
     }
     students = table.shape[1]
     return Reliability(
         students,
         alpha,
-        _error(spread, students),
+        _compute_error(spread, students),
         math.sqrt(max(0.0, float(spread.sum())) * max(0.0, 1 - alpha)),
         without,
     )
 
 
-def _alpha(spread: np.ndarray) -> float | None:
+def _compute_alpha(spread: np.ndarray) -> float | None:
     """Return alpha of a covariance matrix; None if the sums do not vary."""
     count, total = len(spread), float(spread.sum())
     # Relative tolerance: rounding leaves a tiny variance even if all sums are equal.
@@ -73,7 +73,7 @@ def _alpha(spread: np.ndarray) -> float | None:
     return count / (count - 1) * (1 - float(np.trace(spread)) / total)
 
 
-def _error(spread: np.ndarray, students: int) -> float:
+def _compute_error(spread: np.ndarray, students: int) -> float:
     count, total, trace = len(spread), float(spread.sum()), float(np.trace(spread))
     squares, rows = float((spread * spread).sum()), spread.sum(axis=1)
     inner = total * (squares + trace * trace) - 2 * trace * float(rows @ rows)
@@ -81,8 +81,8 @@ def _error(spread: np.ndarray, students: int) -> float:
     return math.sqrt(max(0.0, 2 * count**2 / ((count - 1) ** 2 * total**3) * inner / students))
 
 
-def correlation(own: Sequence[float], others: Sequence[float]) -> float | None:
+def compute_correlation(part_points: Sequence[float], other_points: Sequence[float]) -> float | None:
     """Return Pearson's correlation; None with fewer than `FEWEST` students, or if either side is constant."""
-    if len(own) < FEWEST or len(set(own)) == 1 or len(set(others)) == 1:
+    if len(part_points) < FEWEST or len(set(part_points)) == 1 or len(set(other_points)) == 1:
         return None
-    return statistics.correlation(own, others)
+    return statistics.correlation(part_points, other_points)

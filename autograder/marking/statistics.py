@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.feedback.answers import answer_text
+from autograder.feedback.answers import get_answer_text
 from autograder.grades import NOTHING, Standing
-from autograder.marking.agreement import mean
-from autograder.marking.boundaries import GradeCurve, grade_curve
-from autograder.marking.points import items_of
-from autograder.marking.reliability import Reliability, correlation, reliability
-from autograder.records import CellRun, Graded, ItemResult, Message, Status
+from autograder.marking.agreement import compute_mean
+from autograder.marking.boundaries import GradeCurve, compute_grade_curve
+from autograder.marking.points import list_items
+from autograder.marking.reliability import Reliability, compute_correlation, compute_reliability
+from autograder.records import CellRun, GradingResult, ItemResult, Message, Status
 from autograder.rubric import Item, Question, Rubric
 
 _BARS = 10
@@ -130,10 +130,10 @@ class ClassFigures(Struct, frozen=True):
     """``"grading"`` and ``"sandbox"`` in wall-clock time, and ``"processor"`` of the sandbox, per student."""
 
 
-def figures(
+def compute_figures(
     rubric: Rubric,
-    results: Mapping[str, Graded],
-    stands: Mapping[str, Standing],
+    results: Mapping[str, GradingResult],
+    standings: Mapping[str, Standing],
     names: Mapping[str, Collection[str]] | None = None,
 ) -> ClassFigures:
     """Compute the figures of a class.
@@ -141,248 +141,274 @@ def figures(
     Args:
         rubric: the common one.
         results: the automatic results, by student.
-        stands: standings with manual marks, by student.
+        standings: standings with manual marks, by student.
         names: names of students in addition to their ids, by student; removed from their answers.
     """
-    class_ = {student: stands[student] for student in results}
-    settled = [one for one in class_.values() if not _is_open(one)]
-    points = sorted(one.total for one in settled)
-    told = _Told(rubric, results, class_, names or {})
-    parts = {one.id: told.question_points(one) for one in rubric.questions}
-    items = {(one.id, item.id): told.item_points(one, item) for one in rubric.questions for item in one.items}
-    by_question, by_item = _together(parts, len(class_)), _together(items, len(class_))
+    class_ = {student: standings[student] for student in results}
+    settled = [entry for entry in class_.values() if not _is_open(entry)]
+    points = sorted(entry.total for entry in settled)
+    calculator = _FigureCalculator(rubric, results, class_, names or {})
+    parts = {entry.id: calculator.collect_question_points(entry) for entry in rubric.questions}
+    items = {
+        (entry.id, item.id): calculator.collect_item_points(entry, item)
+        for entry in rubric.questions
+        for item in entry.items
+    }
+    by_question, by_item = (
+        _compute_common_reliability(parts, len(class_)),
+        _compute_common_reliability(items, len(class_)),
+    )
     scale = rubric.assignment.grading
     return ClassFigures(
         len(class_),
         len(settled),
-        mean(points),
+        compute_mean(points),
         numbers.median(points) if points else NOTHING,
         numbers.stdev(map(float, points)) if len(points) > 1 else None,
         tuple(points),
-        _bars(points, rubric.assignment.points),
+        _count_bars(points, rubric.assignment.points),
         tuple(
-            told.item(one, item, items[one.id, item.id], by_item)
-            for one in rubric.questions
-            for item in one.items
+            calculator.compute_item(entry, item, items[entry.id, item.id], by_item)
+            for entry in rubric.questions
+            for item in entry.items
         ),
-        tuple(told.question(one, parts[one.id], by_question) for one in rubric.questions),
+        tuple(calculator.compute_question(entry, parts[entry.id], by_question) for entry in rubric.questions),
         by_question,
         by_item,
-        grade_curve(settled, scale) if scale and settled else None,
-        _times(results.values()),
+        compute_grade_curve(settled, scale) if scale and settled else None,
+        _collect_times(results.values()),
     )
 
 
-class _Told:
+class _FigureCalculator:
     """Computes the figures of the parts of a class."""
 
     def __init__(
         self,
         rubric: Rubric,
-        results: Mapping[str, Graded],
+        results: Mapping[str, GradingResult],
         stands: Mapping[str, Standing],
         names: Mapping[str, Collection[str]],
     ) -> None:
         self._results, self._stands, self._names = results, stands, names
         self._found: dict[str, dict[Place, ItemResult]] = {
-            student: {(one.question, one.item): one for one in graded.score.items}
+            student: {(entry.question, entry.item): entry for entry in graded.score.items}
             for student, graded in results.items()
         }
         self._totals = {
-            student: sum((one.points for one in stand.questions), NOTHING)
+            student: sum((entry.points for entry in stand.questions), NOTHING)
             for student, stand in stands.items()
             if not _is_open(stand)
         }
-        self._given = {student: _given(stand, rubric) for student, stand in stands.items()}
+        self._given = {student: _collect_manual_points(stand, rubric) for student, stand in stands.items()}
 
-    def question_points(self, question: Question) -> dict[str, Decimal]:
+    def collect_question_points(self, question: Question) -> dict[str, Decimal]:
         """Return the points of students without open points in the question."""
         return {
-            student: one.points
+            student: question_standing.points
             for student, stand in self._stands.items()
-            for one in stand.questions
-            if one.id == question.id and not one.pending
+            for question_standing in stand.questions
+            if question_standing.id == question.id and not question_standing.pending
         }
 
-    def item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
+    def collect_item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
         """Return the known points of an item, manual ones first."""
-        place, points = (question.id, item.id), dict[str, Decimal]()
-        for student, found in self._found.items():
-            given, result = self._given[student], found.get(place)
+        key, points = (question.id, item.id), dict[str, Decimal]()
+        for student, student_results in self._found.items():
+            manual, result = self._given[student], student_results.get(key)
             # None means a mark of the whole cell: the points of its items are not known.
-            if place in given:
-                if (own := given[place]) is not None:
-                    points[student] = own
+            if key in manual:
+                if (manual_value := manual[key]) is not None:
+                    points[student] = manual_value
             elif result is not None and result.status is not Status.NEEDS_REVIEW:
                 points[student] = result.points
         return points
 
-    def question(
+    def compute_question(
         self, question: Question, points: Mapping[str, Decimal], parts: Reliability | None
     ) -> QuestionFigures:
         """Return the figures of a question from its points."""
-        cells = {question.answer_cell, *question.cells()}
-        average = mean(list(points.values()))
+        cells = {question.answer_cell, *question.list_cells()}
+        average = compute_mean(list(points.values()))
         return QuestionFigures(
             question,
             len(points),
             len(self._stands) - len(points),
             average,
-            _difficulty(points, question.points),
-            self._discrimination(points),
+            _compute_difficulty(points, question.points),
+            self._compute_discrimination(points),
             parts.without.get(question.id) if parts else None,
-            _seconds(
+            _summarise_seconds(
                 [
                     sum(run.seconds for cell, run in runs if cell in cells)
-                    for runs in (_runs(graded, question.notebook) for graded in self._results.values())
+                    for runs in (_list_runs(graded, question.notebook) for graded in self._results.values())
                     if any(cell in cells for cell, _ in runs)
                 ]
             ),
         )
 
-    def item(
+    def compute_item(
         self, question: Question, item: Item, points: Mapping[str, Decimal], parts: Reliability | None
     ) -> ItemFigures:
         """Return the figures of an item from its points."""
-        place = (question.id, item.id)
-        asked = {student: found[place] for student, found in self._found.items() if place in found}
+        key = (question.id, item.id)
+        item_results = {
+            student: student_results[key]
+            for student, student_results in self._found.items()
+            if key in student_results
+        }
         return ItemFigures(
             question,
             item,
             len(points),
-            len(asked.keys() - points.keys()),
-            sum(one.status is Status.NO_ANSWER for one in asked.values()),
-            sum(one == item.points for one in points.values()),
-            sum(one == 0 for one in points.values()),
-            mean(list(points.values())),
-            _difficulty(points, item.points),
-            self._discrimination(points),
-            parts.without.get(_name(place)) if parts else None,
-            tuple(self._mistakes(question, item)),
+            len(item_results.keys() - points.keys()),
+            sum(value.status is Status.NO_ANSWER for value in item_results.values()),
+            sum(value == item.points for value in points.values()),
+            sum(value == 0 for value in points.values()),
+            compute_mean(list(points.values())),
+            _compute_difficulty(points, item.points),
+            self._compute_discrimination(points),
+            parts.without.get(_format_name(key)) if parts else None,
+            tuple(self._list_mistakes(question, item)),
         )
 
-    def _discrimination(self, points: Mapping[str, Decimal]) -> float | None:
+    def _compute_discrimination(self, points: Mapping[str, Decimal]) -> float | None:
         """Return the corrected discrimination of settled students: the total excludes the part itself."""
-        known = {student: one for student, one in points.items() if student in self._totals}
+        settled_points = {student: value for student, value in points.items() if student in self._totals}
         # A part correlates with itself, so a total that included it would overstate discrimination.
-        rest = [float(self._totals[student] - one) for student, one in known.items()]
-        return correlation([float(one) for one in known.values()], rest)
+        other_points = [float(self._totals[student] - value) for student, value in settled_points.items()]
+        return compute_correlation([float(value) for value in settled_points.values()], other_points)
 
-    def _mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
-        made: dict[str, list[str]] = {}
-        for student, found in self._found.items():
-            result = found.get((question.id, item.id))
+    def _list_mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
+        students_by_code: dict[str, list[str]] = {}
+        for student, student_results in self._found.items():
+            result = student_results.get((question.id, item.id))
             if result is not None and result.status is Status.FAILED and result.code:
-                made.setdefault(result.code, []).append(student)
-        for code, students in sorted(made.items(), key=lambda one: (-len(one[1]), one[0]))[:_MOST_MISTAKES]:
+                students_by_code.setdefault(result.code, []).append(student)
+        for code, students in sorted(
+            students_by_code.items(),
+            key=lambda code_and_students: (-len(code_and_students[1]), code_and_students[0]),
+        )[:_MOST_MISTAKES]:
             said = self._found[students[0]][question.id, item.id].student
-            yield NamedMistake(code, len(students), said, self._examples(question, item, students))
+            yield NamedMistake(code, len(students), said, self._choose_examples(question, item, students))
 
-    def _examples(self, question: Question, item: Item, students: Sequence[str]) -> tuple[Example, ...]:
+    def _choose_examples(
+        self, question: Question, item: Item, students: Sequence[str]
+    ) -> tuple[Example, ...]:
         """Return distinct answers of these students, the most frequent first, then the shortest."""
         authors: dict[str, list[str]] = {}
         for student in students[:_MOST_READ]:
-            text = answer_text(self._results[student], question, item).strip()
+            text = get_answer_text(self._results[student], question, item).strip()
             if text:
                 authors.setdefault(text, []).append(student)
         # The text is the last key, so that the choice does not depend on the order of students.
         ordered = sorted(authors, key=lambda text: (-len(authors[text]), len(text), text))
         return tuple(
-            Example(authors[text][0], self._anonymous(text, authors[text][0]))
+            Example(authors[text][0], self._redact_example(text, authors[text][0]))
             for text in ordered[:_MOST_EXAMPLES]
         )
 
-    def _anonymous(self, text: str, student: str) -> str:
-        stated = self._results[student].stated.values()
+    def _redact_example(self, text: str, student: str) -> str:
+        stated_names = self._results[student].stated.values()
         cut = text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + "…"
-        return concealed(cut, (student, *stated, *self._names.get(student, ())))
+        return redact_names(cut, (student, *stated_names, *self._names.get(student, ())))
 
 
 def _is_open(stand: Standing) -> bool:
     """Decide whether an answer of a student is not graded yet, so that the sum is meaningless."""
-    return any(one.pending for one in stand.questions)
+    return any(question_standing.pending for question_standing in stand.questions)
 
 
-def concealed(text: str, names: Iterable[str]) -> str:
+def redact_names(text: str, names: Iterable[str]) -> str:
     """Replace whole names, and their single words, in a text by an ellipsis."""
     words = {word for name in names for word in (name, *name.split())}
     # Longest first, so that a full name is replaced before its words.
-    known = sorted((word for word in words if len(word) >= _SHORTEST_NAME), key=len, reverse=True)
-    if not known:
+    searched_words = sorted((word for word in words if len(word) >= _SHORTEST_NAME), key=len, reverse=True)
+    if not searched_words:
         return text
     # Whole words only: a short name must not blank parts of other words.
-    return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", "…", text, flags=re.IGNORECASE)
+    return re.sub(
+        rf"(?<!\w)(?:{'|'.join(map(re.escape, searched_words))})(?!\w)", "…", text, flags=re.IGNORECASE
+    )
 
 
-def _given(stand: Standing, rubric: Rubric) -> dict[Place, Decimal | None]:
+def _collect_manual_points(stand: Standing, rubric: Rubric) -> dict[Place, Decimal | None]:
     """Return valid manual points by item; None for items of a cell that only has a mark as a whole."""
-    found: dict[Place, Decimal | None] = {}
-    questions = {one.id: one for one in rubric.questions}
+    manual_points: dict[Place, Decimal | None] = {}
+    questions = {question_entry.id: question_entry for question_entry in rubric.questions}
     for points in stand.questions:
         question = questions[points.id]
         for cell in points.cells:
             if not cell.by_person or cell.pending:
                 continue
-            inside = items_of(question, cell.name)
+            inside = list_items(question, cell.name)
             whole = cell.points if len(inside) == 1 else None
             for item in inside:
-                found[question.id, item.id] = cell.items.get(item.id, whole)
-    return found
+                manual_points[question.id, item.id] = cell.items.get(item.id, whole)
+    return manual_points
 
 
-def _together(parts: Mapping[Any, Mapping[str, Decimal]], students: int) -> Reliability | None:
+def _compute_common_reliability(
+    parts: Mapping[Any, Mapping[str, Decimal]], students: int
+) -> Reliability | None:
     """Compute reliability over the students with known points in every part.
 
     A part that is open for more than half of the class is left out, because it would exclude too many
     students.
     """
-    known = {_name(name): points for name, points in parts.items() if 2 * len(points) >= students}
-    everybody = [set(points) for points in known.values()]
+    parts_by_name = {
+        _format_name(name): points for name, points in parts.items() if 2 * len(points) >= students
+    }
+    everybody = [set(points) for points in parts_by_name.values()]
     common = sorted(set.intersection(*everybody)) if everybody else []
-    return reliability(
-        {name: [float(points[student]) for student in common] for name, points in known.items()}
+    return compute_reliability(
+        {name: [float(points[student]) for student in common] for name, points in parts_by_name.items()}
     )
 
 
-def _name(part: object) -> str:
+def _format_name(part: object) -> str:
     return "/".join(part) if isinstance(part, tuple) else str(part)
 
 
-def _difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | None:
+def _compute_difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | None:
     if not points or possible <= 0:
         return None
     return float(sum(points.values(), NOTHING) / (len(points) * possible))
 
 
-def _bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
+def _count_bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
     # Full marks, and more with bonus points, belong to the last bar.
-    found = Counter(min(_BARS - 1, max(0, int(_BARS * one / possible))) for one in points if possible > 0)
-    return tuple(found[place] for place in range(_BARS))
+    counts = Counter(
+        min(_BARS - 1, max(0, int(_BARS * total / possible))) for total in points if possible > 0
+    )
+    return tuple(counts[index] for index in range(_BARS))
 
 
-def _runs(graded: Graded, notebook: str) -> list[tuple[str, CellRun]]:
+def _list_runs(graded: GradingResult, notebook: str) -> list[tuple[str, CellRun]]:
     return [
         (cell.grade_id, run)
-        for one in graded.notebooks
-        if one.name == notebook
-        for cell, run in zip(one.cells, one.runs, strict=False)
+        for notebook_record in graded.notebooks
+        if notebook_record.name == notebook
+        for cell, run in zip(notebook_record.cells, notebook_record.runs, strict=False)
         if run is not None
     ]
 
 
-def _times(results: Iterable[Graded]) -> dict[str, Seconds]:
+def _collect_times(results: Iterable[GradingResult]) -> dict[str, Seconds]:
     """Collect the measured durations of submissions; zero means not measured."""
-    known = list(results)
+    graded = list(results)
     measured = {
-        "grading": [one.seconds for one in known],
-        "sandbox": [one.sandbox_seconds for one in known],
-        "processor": [one.spent.processor_seconds for one in known],
+        "grading": [entry.seconds for entry in graded],
+        "sandbox": [entry.sandbox_seconds for entry in graded],
+        "processor": [entry.spent.processor_seconds for entry in graded],
     }
-    found = {name: _seconds([one for one in times if one > 0]) for name, times in measured.items()}
-    return {name: times for name, times in found.items() if times is not None}
+    summaries = {
+        name: _summarise_seconds([entry for entry in times if entry > 0]) for name, times in measured.items()
+    }
+    return {name: times for name, times in summaries.items() if times is not None}
 
 
-def _seconds(times: Sequence[float]) -> Seconds | None:
+def _summarise_seconds(times: Sequence[float]) -> Seconds | None:
     if not times:
         return None
     ordered = sorted(times)

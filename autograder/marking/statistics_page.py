@@ -9,13 +9,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.feedback.grade import grade_range
+from autograder.feedback.grade import format_grade_range
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import filled
-from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.render import fill_template
+from autograder.feedback.sanitise import render_sentence, to_printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.grades import Standing
-from autograder.marking.plots import Axes, Dot, curve, histogram, scatter
+from autograder.marking.plots import Axes, Dot, draw_curve, draw_histogram, draw_scatter
 from autograder.marking.statistics import ClassFigures, ItemFigures, Seconds
 from autograder.rubric import Rubric
 
@@ -48,7 +48,7 @@ class _Row(Struct, frozen=True):
 def render_statistics(
     rubric: Rubric,
     figures: ClassFigures,
-    stands: Mapping[str, Standing],
+    standings: Mapping[str, Standing],
     called: Mapping[str, str],
     *,
     named: bool,
@@ -59,37 +59,37 @@ def render_statistics(
     Args:
         rubric: the common one.
         figures: of the class.
-        stands: standing of each student.
+        standings: standing of each student.
         called: display name by student.
         named: ``called`` are ids: they are linked to the students' pages.
         remarks: about the class as a whole, a sentence each.
     """
     labels, name = Labels("en"), rubric.assignment.name
 
-    def author(student: str) -> _Author:
+    def make_author(student: str) -> _Author:
         # Links contain ids, so a page with pseudonyms has none. Ids may contain characters special in URLs.
         link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html" if named else ""
-        return _Author(printable_text(called[student], 200), link)
+        return _Author(to_printable_text(called[student], 200), link)
 
-    rows = [_row(stand, author(student), labels) for student, stand in stands.items()]
+    rows = [_make_row(stand, make_author(student), labels) for student, stand in standings.items()]
     scale = rubric.assignment.grading
-    return filled(
+    return fill_template(
         "statistics.html",
         title=labels.pick(rubric.assignment.title, name),
         version=rubric.version,
         possible=rubric.assignment.points,
         figures=figures,
-        plots=plots(rubric, figures, labels),
+        plots=draw_plots(rubric, figures, labels),
         rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
         named=named,
         scale=scale,
         times=[(title, figures.times[key]) for key, title in _TIMES.items() if key in figures.times],
-        remarks=[printable_text(remark, 2_000) for remark in remarks],
-        author=author,
-        example=lambda one: printable_text(one.text, 2_000),
-        said=lambda message: sentence(message, "en"),
+        remarks=[to_printable_text(remark, 2_000) for remark in remarks],
+        author=make_author,
+        example=lambda example_shown: to_printable_text(example_shown.text, 2_000),
+        said=lambda message: render_sentence(message, "en"),
         two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
-        spent=_spent,
+        spent=_format_seconds,
         signed=lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
         label=labels,
         policy=POLICY_WITH_SORTING,
@@ -97,7 +97,9 @@ def render_statistics(
     )
 
 
-def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None) -> Plots:
+def draw_plots(
+    rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None
+) -> Plots:
     """Draw the plots of a class.
 
     Args:
@@ -106,19 +108,22 @@ def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWord
         labels: of the page's language.
         words: titles and axis labels; default: English.
     """
-    said, scale = words or PlotWords(), rubric.assignment.grading
+    plot_words, scale = words or PlotWords(), rubric.assignment.grading
     boundaries = [(labels.grade(step.grade), step.least) for step in scale.steps[:-1]] if scale else []
     if scale and not scale.steps:
-        boundaries = [(said.passing, scale.passing)]
+        boundaries = [(plot_words.passing, scale.passing)]
     return Plots(
-        histogram(figures.bars, Axes(said.spread, said.percent, said.students)),
-        curve(
+        draw_histogram(figures.bars, Axes(plot_words.spread, plot_words.percent, plot_words.students)),
+        draw_curve(
             figures.totals,
             rubric.assignment.points,
             boundaries,
-            Axes(said.curve, said.points, said.students),
+            Axes(plot_words.curve, plot_words.points, plot_words.students),
         ),
-        scatter(_dots(figures.items, labels), Axes(said.items, said.difficulty, said.discrimination)),
+        draw_scatter(
+            _make_dots(figures.items, labels),
+            Axes(plot_words.items, plot_words.difficulty, plot_words.discrimination),
+        ),
     )
 
 
@@ -144,24 +149,30 @@ class Plots(Struct, frozen=True):
     items: Markup
 
 
-def _dots(items: Iterable[ItemFigures], labels: Labels) -> list[Dot]:
+def _make_dots(items: Iterable[ItemFigures], labels: Labels) -> list[Dot]:
     return [
-        Dot(one.difficulty, one.discrimination, f"{_title(one, labels)}")
-        for one in items
-        if one.difficulty is not None and one.discrimination is not None
+        Dot(item_figures.difficulty, item_figures.discrimination, f"{_format_title(item_figures, labels)}")
+        for item_figures in items
+        if item_figures.difficulty is not None and item_figures.discrimination is not None
     ]
 
 
-def _title(one: ItemFigures, labels: Labels) -> str:
-    return f"{labels.pick(one.question.title, one.question.id)}: {labels.pick(one.item.text, one.item.id)}"
+def _format_title(item_figures: ItemFigures, labels: Labels) -> str:
+    return (
+        f"{labels.pick(item_figures.question.title, item_figures.question.id)}: "
+        f"{labels.pick(item_figures.item.text, item_figures.item.id)}"
+    )
 
 
-def _row(stand: Standing, author: _Author, labels: Labels) -> _Row:
-    grade = grade_range(stand.worst, stand.best, labels) if stand.worst and stand.best else ""
-    questions = tuple(None if one.pending else one.points for one in stand.questions)
+def _make_row(stand: Standing, author: _Author, labels: Labels) -> _Row:
+    grade = format_grade_range(stand.worst, stand.best, labels) if stand.worst and stand.best else ""
+    questions = tuple(
+        None if question_standing.pending else question_standing.points
+        for question_standing in stand.questions
+    )
     return _Row(author, stand.total, grade, not stand.final, questions)
 
 
-def _spent(seconds: Seconds | None) -> str:
+def _format_seconds(seconds: Seconds | None) -> str:
     """Format a median with the maximum, in seconds."""
     return "–" if seconds is None else f"{seconds.median:.2f} ({seconds.longest:.2f})"

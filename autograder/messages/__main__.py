@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from autograder.messages.translating import Book, faults
+from autograder.messages.translating import TranslationFiles, find_faults
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,17 +21,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("language", nargs="*", help="begins the file of a language, such as fr")
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--of", metavar="MODULE", default="", help="the table of another package's kind")
-    asked = parser.parse_args(arguments)
-    book = Book(asked.of)
-    found = []
-    for language in sorted({*book.languages(), *asked.language}):
-        catalogue = book.updated(language)
-        found += [f"{language}: {fault}" for fault in faults(catalogue)]
-        found += [f"{language}: {code}: no table has this sentence" for code in book.unused(language)]
-        if not asked.check:
-            book.write(catalogue, language)
-    sys.stdout.write("".join(f"{one}\n" for one in found))
-    return int(bool(found))
+    options = parser.parse_args(arguments)
+    book = TranslationFiles(options.of)
+    problems = []
+    for language in sorted({*book.list_languages(), *options.language}):
+        catalogue = book.update_catalogue(language)
+        problems += [f"{language}: {fault}" for fault in find_faults(catalogue)]
+        problems += [f"{language}: {code}: no table has this sentence" for code in book.find_unused(language)]
+        if not options.check:
+            book.write_catalogue(catalogue, language)
+    sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -46,21 +46,21 @@ Sentence = str | tuple[str, str]
 
 
 @functools.cache
-def sentences() -> Mapping[str, Sentence]:
+def load_sentences() -> Mapping[str, Sentence]:
     """Load code → English from all tables.
 
     Raises:
         ValueError: two tables have the same code.
     """
-    return joined(areas())
+    return merge_tables(list_areas())
 
 
 @functools.cache
-def areas() -> tuple[str, ...]:
+def list_areas() -> tuple[str, ...]:
     """List the modules of all tables: those of `AREAS`, and of the kinds that have one."""
-    kinds = (f"{one.module}.sentences" for one in entry_points(group=KINDS))
+    kinds = (f"{entry_point.module}.sentences" for entry_point in entry_points(group=KINDS))
     # Several kinds of a package may share one table.
-    return tuple(dict.fromkeys((*AREAS, *(area for area in kinds if _file(area).is_file()))))
+    return tuple(dict.fromkeys((*AREAS, *(area for area in kinds if _get_module_path(area).is_file()))))
 
 
 def is_ours(area: str) -> bool:
@@ -68,28 +68,28 @@ def is_ours(area: str) -> bool:
     return area.startswith("autograder.")
 
 
-def joined(tables: Iterable[str]) -> Mapping[str, Sentence]:
+def merge_tables(tables: Iterable[str]) -> Mapping[str, Sentence]:
     """Merge tables into code → English.
 
     Raises:
         ValueError: two tables have the same code.
     """
-    found: dict[str, Sentence] = {}
+    merged: dict[str, Sentence] = {}
     for area in tables:
-        table = _table(area)
-        twice = found.keys() & table.keys()
+        table = _load_table(area)
+        twice = merged.keys() & table.keys()
         if twice:
             raise ValueError(f"{area}: another table has these codes, too: {', '.join(sorted(twice))}")
-        found.update(table)
-    return MappingProxyType(found)
+        merged.update(table)
+    return MappingProxyType(merged)
 
 
-def languages() -> tuple[str, ...]:
+def list_languages() -> tuple[str, ...]:
     """Return all available languages: English, and those with a translation file."""
-    return _languages(LOCALE)
+    return _list_languages(LOCALE)
 
 
-def template(code: str, language: str, number: int = _MANY) -> str:
+def get_template(code: str, language: str, number: int = _MANY) -> str:
     """Return a sentence with its placeholders; English if the language has no translation.
 
     Args:
@@ -100,45 +100,47 @@ def template(code: str, language: str, number: int = _MANY) -> str:
     Raises:
         KeyError: there is no such code.
     """
-    english = sentences()[code]
-    known = _translations(LOCALE, language if language in languages() else "en")
+    english = load_sentences()[code]
+    translations = _load_translations(LOCALE, language if language in list_languages() else "en")
     if isinstance(english, str):
-        return known.pgettext(code, english)
-    return known.npgettext(code, *english, number)
+        return translations.pgettext(code, english)
+    return translations.npgettext(code, *english, number)
 
 
-def sentence(code: str, language: str, /, **params: object) -> str:
+def format_sentence(code: str, language: str, /, **params: object) -> str:
     """Return a sentence with its placeholders filled.
 
     Raises:
         KeyError: there is no such code, or a placeholder has no value.
     """
-    return template(code, language).format_map(params)
+    return get_template(code, language).format_map(params)
 
 
-def counted(code: str, language: str, number: Decimal, /, **params: object) -> str:
+def format_counted(code: str, language: str, number: Decimal, /, **params: object) -> str:
     """Return a sentence that changes with a number. Fractions use the plural."""
     whole = int(number) if number == int(number) else _MANY
     # gettext's plural rules are defined for natural numbers.
-    return template(code, language, abs(whole)).format_map(params)
+    return get_template(code, language, abs(whole)).format_map(params)
 
 
-def localised(code: str, /, **params: object) -> LocalisedText:
+def build_localised_text(code: str, /, **params: object) -> LocalisedText:
     """Return a sentence in every language, as the value for a placeholder of another sentence."""
-    return LocalisedText({language: sentence(code, language, **params) for language in languages()})
+    return LocalisedText(
+        {language: format_sentence(code, language, **params) for language in list_languages()}
+    )
 
 
-def locale_of(area: str) -> Path:
+def get_locale_folder(area: str) -> Path:
     """Return the folder with a table's translations: ours, or the one next to another package's table."""
-    return LOCALE if is_ours(area) else _file(area).with_name("locale")
+    return LOCALE if is_ours(area) else _get_module_path(area).with_name("locale")
 
 
-def translation_file(locale: Path, language: str) -> Path:
+def get_translation_file(locale: Path, language: str) -> Path:
     """Return the path of a language's translation file."""
     return locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
-def _file(area: str) -> Path:
+def _get_module_path(area: str) -> Path:
     """Return the path that a module has or would have. Only its top-level package is imported."""
     package, *parts = area.split(".")
     # `find_spec` of a submodule would import its parents.
@@ -147,12 +149,12 @@ def _file(area: str) -> Path:
     return Path(folder, *parts).with_suffix(".py")
 
 
-def _table(area: str) -> Mapping[str, Sentence]:
+def _load_table(area: str) -> Mapping[str, Sentence]:
     """Load the table of a module, without its parent packages.
 
     Importing the package normally would import whole kinds of questions.
     """
-    spec = importlib.util.spec_from_file_location(area, _file(area))
+    spec = importlib.util.spec_from_file_location(area, _get_module_path(area))
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"{area}: there is no such table of sentences")
     module = importlib.util.module_from_spec(spec)
@@ -162,23 +164,23 @@ def _table(area: str) -> Mapping[str, Sentence]:
 
 
 @functools.cache
-def _languages(locale: Path) -> tuple[str, ...]:
+def _list_languages(locale: Path) -> tuple[str, ...]:
     return ("en", *sorted(path.parts[-3] for path in locale.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
 
 
 @functools.cache
-def _translations(locale: Path, language: str) -> gettext.NullTranslations:
+def _load_translations(locale: Path, language: str) -> gettext.NullTranslations:
     """Return the translations into a language: those of our tables, then of other packages."""
-    known = gettext.NullTranslations()
-    for folder in (locale, *(locale_of(area) for area in areas() if not is_ours(area))):
-        path = translation_file(folder, language)
+    translations = gettext.NullTranslations()
+    for folder in (locale, *(get_locale_folder(area) for area in list_areas() if not is_ours(area))):
+        path = get_translation_file(folder, language)
         if path.is_file():
             # The first file that has a code wins, so another package cannot replace our sentences.
-            known.add_fallback(_compiled(path))
-    return known
+            translations.add_fallback(_compile_translation(path))
+    return translations
 
 
-def _compiled(path: Path) -> gettext.GNUTranslations:
+def _compile_translation(path: Path) -> gettext.GNUTranslations:
     # Imported late: runs in English do not need Babel.
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po

@@ -11,7 +11,7 @@ student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`
 from __future__ import annotations
 
 from autograder.formulas import Unreadable
-from autograder.messages.reading import code_of
+from autograder.messages.reading import get_code
 
 _AT = "Your formula could not be read at {mark} in “{excerpt}”: "
 
@@ -200,7 +200,7 @@ _IN_TERMS: dict[str, str] = {
 }  # fmt: skip
 
 
-def _placed(key: str) -> tuple[str, str]:
+def _place_in_term(key: str) -> tuple[str, str]:
     """Return the code and text of a clause about one term, which names the term."""
     code, _, named = key.partition(".")
     within = ".".join(filter(None, (code, "term", named)))
@@ -216,7 +216,7 @@ _OFTEN = (
 """Sentences about a part that may occur several times, only one of which is meant."""
 
 
-def _ambiguous(key: str) -> tuple[str, str]:
+def _add_ambiguity_note(key: str) -> tuple[str, str]:
     """Return the code and text for a part that occurs several times."""
     code, _, named = key.partition(".")
     return f"{code}.some.{named}", _FORMULAS[key] + _SOMEWHERE
@@ -224,12 +224,12 @@ def _ambiguous(key: str) -> tuple[str, str]:
 
 SENTENCES: dict[str, str] = {f"unreadable.{code}": _AT + text for code, text in _UNREADABLE.items()} | {
     f"diagnosis.{key}": text
-    for key, text in (*map(_placed, _IN_TERMS), *_FORMULAS.items(), *map(_ambiguous, _OFTEN))
+    for key, text in (*map(_place_in_term, _IN_TERMS), *_FORMULAS.items(), *map(_add_ambiguity_note, _OFTEN))
 }
 """Sentences about a whole formula precede those about one of its terms."""
 
 
-def reason(error: Unreadable) -> str:
+def format_reason(error: Unreadable) -> str:
     """Return an English reason without the position, for the author of a rubric."""
     # Without `_AT`: an author sees the whole formula, and there is no mark in it.
-    return _UNREADABLE[code_of(error)].format_map(error.params)
+    return _UNREADABLE[get_code(error)].format_map(error.params)

@@ -20,7 +20,7 @@ SHOWN = 2000
 """Characters of the whole formula that are kept to draw a caret."""
 
 
-def unreadable(error: Unreadable, text: str) -> Message:
+def describe_unreadable(error: Unreadable, text: str) -> Message:
     """Return the sentence about a formula that could not be read.
 
     Its parameters contain ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
@@ -29,38 +29,42 @@ def unreadable(error: Unreadable, text: str) -> Message:
     submitted
     part, its own text is used.
     """
-    code, text = code_of(error), error.params.get("text", text)
+    code, text = get_code(error), error.params.get("text", text)
     # Clamped, so that a position outside of the text cannot break the excerpt.
     offset = min(max(error.offset, 0), len(text))
     before, after = text[max(0, offset - EXCERPT) : offset], text[offset : offset + EXCERPT]
     excerpt = f"{'…' if offset > EXCERPT else ''}{before}{MARK}{after}"
-    shown = {name: _visible(value[:80]) for name, value in error.params.items()}
-    place = {"text": _visible(text[:SHOWN]), "offset": str(offset), "excerpt": _visible(excerpt)}
-    return Message(f"unreadable.{code}", {**shown, **place, "mark": MARK})
+    shown = {name: _make_visible(value[:80]) for name, value in error.params.items()}
+    excerpt_params = {
+        "text": _make_visible(text[:SHOWN]),
+        "offset": str(offset),
+        "excerpt": _make_visible(excerpt),
+    }
+    return Message(f"unreadable.{code}", {**shown, **excerpt_params, "mark": MARK})
 
 
-def unreadable_number(error: Unreadable, what: Phrase, shown: str) -> Message:
+def describe_unreadable_number(error: Unreadable, answer_name: Phrase, shown: str) -> Message:
     """Return the sentence about a number that could not be read.
 
     Args:
         error: the reason.
-        what: the name of the answer.
+        answer_name: the name of the answer.
         shown: the answer as it is quoted.
     """
     code = {"number-too-large": "too-large"}.get(error.code, error.code)
     if code == "unknown-unit" and error.params["suggestion"]:
         code = "unknown-unit-near"
-    params = {name: _visible(value[:60]) for name, value in error.params.items() if name != "text"}
-    return Message(f"number.{code}", {"value": shown, **params, "what": what})
+    params = {name: _make_visible(value[:60]) for name, value in error.params.items() if name != "text"}
+    return Message(f"number.{code}", {"value": shown, **params, "what": answer_name})
 
 
-def code_of(error: Unreadable) -> str:
-    """Return the code of the sentence about an error, in the area ``unreadable``."""
+def get_code(error: Unreadable) -> str:
+    """Return the code of the sentence about an error, in the area ``describe_unreadable``."""
     is_near = error.code == "unknown-name" and error.params.get("suggestion")
     return "unknown-name-near" if is_near else error.code
 
 
-def _visible(text: str) -> str:
+def _make_visible(text: str) -> str:
     """Return one line without control characters and lone surrogates, which cannot be written to a page."""
     return "".join(
         character if character.isprintable() and not character.isspace() else " " for character in text

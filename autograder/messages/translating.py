@@ -13,11 +13,11 @@ from babel.messages.pofile import read_po, write_po
 from autograder.messages.catalogue import (
     DOMAIN,
     Sentence,
-    areas,
+    get_locale_folder,
+    get_translation_file,
     is_ours,
-    joined,
-    locale_of,
-    translation_file,
+    list_areas,
+    merge_tables,
 )
 
 _WIDTH = 110
@@ -29,7 +29,7 @@ _NOT_KEPT = (
 _HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is the sentence's stable code."
 
 
-class Book:
+class TranslationFiles:
     """Tables of sentences, with the folder of their translations."""
 
     def __init__(self, area: str = "", locale: Path | None = None) -> None:
@@ -39,30 +39,32 @@ class Book:
             area: the table of another package's kind; default: all of ours.
             locale: the folder of the translations; default: the one that belongs to the tables.
         """
-        self.tables = (area,) if area else tuple(filter(is_ours, areas()))
-        self.sentences: Mapping[str, Sentence] = joined(self.tables)
-        self.locale = locale or locale_of(self.tables[0])
+        self.tables = (area,) if area else tuple(filter(is_ours, list_areas()))
+        self.sentences: Mapping[str, Sentence] = merge_tables(self.tables)
+        self.locale = locale or get_locale_folder(self.tables[0])
 
-    def languages(self) -> tuple[str, ...]:
+    def list_languages(self) -> tuple[str, ...]:
         """Return the languages that have a file."""
         return tuple(sorted(path.parts[-3] for path in self.locale.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
 
-    def read(self, language: str) -> Catalog:
+    def read_catalogue(self, language: str) -> Catalog:
         """Read the file of a language; empty if there is no such file."""
-        path = translation_file(self.locale, language)
+        path = get_translation_file(self.locale, language)
         if not path.is_file():
             return Catalog(locale=language, domain=DOMAIN)
         with path.open("rb") as file:
             return read_po(file, locale=language, domain=DOMAIN)
 
-    def updated(self, language: str) -> Catalog:
+    def update_catalogue(self, language: str) -> Catalog:
         """Return a language's catalogue with exactly the sentences of the tables, ordered by code.
 
         If the English text has changed, the translation is kept but marked as fuzzy: it is not used until it
         has been
         reviewed.
         """
-        known = {message.context: message for message in self.read(language) if message.context}
+        known_messages = {
+            message.context: message for message in self.read_catalogue(language) if message.context
+        }
         new = Catalog(
             locale=language,
             domain=DOMAIN,
@@ -72,11 +74,11 @@ class Book:
             fuzzy=False,
         )
         for code, english in sorted(self.sentences.items()):
-            before = known.get(code)
+            before = known_messages.get(code)
             if before is None:
                 new.add(english, context=code)
                 continue
-            changed = _parts(before.id) != _parts(english)
+            changed = _get_forms(before.id) != _get_forms(english)
             same_form = isinstance(before.id, str) == isinstance(english, str)
             new.add(
                 english,
@@ -84,57 +86,57 @@ class Book:
                 before.string if same_form else None,
                 flags={"fuzzy"} if changed or before.fuzzy else (),
                 user_comments=before.user_comments,
-                previous_id=_parts(before.id) if changed else before.previous_id,
+                previous_id=_get_forms(before.id) if changed else before.previous_id,
                 context=code,
             )
         return new
 
-    def unused(self, language: str) -> tuple[str, ...]:
+    def find_unused(self, language: str) -> tuple[str, ...]:
         """Return codes in a language's file that no table has."""
-        codes = (message.context for message in self.read(language) if message.context)
+        codes = (message.context for message in self.read_catalogue(language) if message.context)
         return tuple(code for code in codes if code not in self.sentences)
 
-    def write(self, catalogue: Catalog, language: str) -> None:
+    def write_catalogue(self, catalogue: Catalog, language: str) -> None:
         """Write the file of a language."""
         written = io.BytesIO()
         write_po(written, catalogue, width=_WIDTH, ignore_obsolete=True, include_previous=True)
         lines = written.getvalue().decode().splitlines(keepends=True)
-        path = translation_file(self.locale, language)
+        path = get_translation_file(self.locale, language)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(line for line in lines if not line.startswith(_NOT_KEPT)), encoding="utf-8")
 
 
-def faults(catalogue: Catalog) -> Iterator[str]:
+def find_faults(catalogue: Catalog) -> Iterator[str]:
     """Find everything that needs attention, each with the code of the sentence."""
     for message in catalogue:
         if not message.context:
             continue
-        if not all(_parts(message.string)):
+        if not all(_get_forms(message.string)):
             yield f"{message.context}: not translated"
         elif message.fuzzy:
             yield f"{message.context}: marked as fuzzy: the English has changed"
         else:
             yield from (f"{message.context}: {error}" for error in message.check(catalogue))
-            yield from _placeholders(message)
+            yield from _check_placeholders(message)
 
 
-def _placeholders(message: Message) -> Iterator[str]:
-    wanted = set[str]().union(*map(names, _parts(message.id)))
-    for text in _parts(message.string):
-        strange = names(text) - wanted
+def _check_placeholders(message: Message) -> Iterator[str]:
+    wanted = set[str]().union(*map(get_placeholders, _get_forms(message.id)))
+    for text in _get_forms(message.string):
+        strange = get_placeholders(text) - wanted
         if strange:
             yield f"{message.context}: the English has no placeholder {', '.join(sorted(strange))}"
     # Only the last form must have all placeholders: a singular may spell its number out.
-    lacking = wanted - names(_parts(message.string)[-1])
+    lacking = wanted - get_placeholders(_get_forms(message.string)[-1])
     if lacking:
         yield f"{message.context}: the placeholder is missing: {', '.join(sorted(lacking))}"
 
 
-def names(text: str) -> set[str]:
+def get_placeholders(text: str) -> set[str]:
     """Return the placeholders of a text."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
-def _parts(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
+def _get_forms(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
     """Return the singular and plural of a sentence; a single form if it does not change with a number."""
     return (text or "",) if isinstance(text, str | None) else tuple(text)

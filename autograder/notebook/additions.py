@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from autograder.notebook.copies import names
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.copies import find_defined_names
+from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.release import Release, ReleaseCell
 
 _WORD = re.compile(r"\w+")
@@ -39,42 +39,44 @@ def take_additions_out(
     Returns:
         The cells, and the indices of those that were split off.
     """
-    wanted = {name for asked in names_asked.values() for name in asked}
-    wanted |= {name for cell in release.cells if cell.is_answer for name in names(cell.source)}
+    wanted = {name for answer_names in names_asked.values() for name in answer_names}
+    wanted |= {name for cell in release.cells if cell.is_answer for name in find_defined_names(cell.source)}
     # A given text that occurs unchanged anywhere in the submission has no addition.
-    present = {canonical(cell.source) for cell in cells}
+    present = {normalize_source(cell.source) for cell in cells}
     ids = list(release.by_id)
-    first = next((at for at, name in enumerate(ids) if release.by_id[name].is_answer), len(ids))
+    first = next((position for position, name in enumerate(ids) if release.by_id[name].is_answer), len(ids))
     # From the cell directly above the first answer on, so that the title page is skipped.
     open_ids = {
         name: original
         for name, original in itertools.islice(release.by_id.items(), max(0, first - 1), None)
-        if original.is_locked and canonical(original.source) not in present
+        if original.is_locked and normalize_source(original.source) not in present
     }
-    found: list[RawCell] = []
-    own: set[int] = set()
+    separated: list[RawCell] = []
+    split_off: set[int] = set()
     for index, cell in enumerate(cells):
-        own |= {len(found)} if index in taken_apart else set()
-        found.append(cell)
+        split_off |= {len(separated)} if index in taken_apart else set()
+        separated.append(cell)
         grade_id = (cell.nbgrader or {}).get("grade_id")
         original = open_ids.pop(grade_id, None) if isinstance(grade_id, str) else None
         added = _find_addition(cell, original, wanted) if original else ""
         if added:
-            own.add(len(found))
+            split_off.add(len(separated))
             # Without metadata and id the new cell cannot be mistaken for a cell of the release.
             text = replace(cell, cell_type="markdown", source=added, nbgrader=None, id="")
-            found.append(text)
-    return tuple(found), frozenset(own)
+            separated.append(text)
+    return tuple(separated), frozenset(split_off)
 
 
 def _find_addition(cell: RawCell, original: ReleaseCell, wanted: Collection[str]) -> str:
     """Return the lines that a student added to a given text, or the whole code if it contains an answer."""
     if len(cell.source) > _LONGEST:
         return ""
-    given = {line.strip() for line in original.source.split("\n")}
-    added = "\n".join(line for line in cell.source.split("\n") if line.strip() not in given).strip("\n")
+    released_lines = {line.strip() for line in original.source.split("\n")}
+    added = "\n".join(line for line in cell.source.split("\n") if line.strip() not in released_lines).strip(
+        "\n"
+    )
     if original.cell_type == "code" and cell.cell_type == "code":
-        defined = names(added) - names(original.source)
+        defined = find_defined_names(added) - find_defined_names(original.source)
         # Only a comment or a wanted name makes changed code an answer.
         is_answer = "#" in added or defined.intersection(wanted)
         return f"```python\n{cell.source}\n```" if is_answer else ""

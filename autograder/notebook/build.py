@@ -27,15 +27,15 @@ from nbgrader.preprocessors import (
 from traitlets.config import Config
 
 from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.messages import sentence
-from autograder.notebook.document import joined, load_tree, shows_attachment
-from autograder.notebook.language import in_language
-from autograder.notebook.markers import check_markers, check_tests, split
+from autograder.messages import format_sentence
+from autograder.notebook.document import is_attachment_shown, join_source, load_tree
+from autograder.notebook.language import select_language
+from autograder.notebook.markers import check_markers, check_tests, split_regions
 from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.rubric import Question, Rubric
-from autograder.tables import hint
+from autograder.tables import suggest_name
 from autograder.timestamps import Window
-from autograder.wording import text_in, written_number
+from autograder.wording import format_number, get_text
 
 # ComputeChecksums runs twice, as in nbgrader: hidden tests and mark schemes change the source it hashes.
 _STEPS = (
@@ -98,8 +98,8 @@ def build_release(
     if not rubric.assignment.adopted:
         check_tests(described.cells, notebook)
     check_agreement(described, rubric)
-    node = _bare_notebook(load_tree(source, []), notebook)
-    _speak(node, rubric, language, notebook, window)
+    node = _strip_notebook(load_tree(source, []), notebook)
+    _apply_language(node, rubric, language, notebook, window)
     try:
         node = MetadataValidator().upgrade_notebook_metadata(node)
         resources: dict[str, Any] = {}
@@ -137,9 +137,9 @@ def build_starter(source: bytes, path: str) -> bytes:
     except UnicodeDecodeError:
         # A binary file cannot contain markers, so it is released unchanged.
         return source
-    regions = split(text, path).regions
-    if others := sorted({*regions} - {"SOLUTION"}):
-        raise NotebookError("bad-markers", f"{path}: BEGIN {others[0]}: a file has solutions alone.")
+    regions = split_regions(text, path).regions
+    if misplaced := sorted({*regions} - {"SOLUTION"}):
+        raise NotebookError("bad-markers", f"{path}: BEGIN {misplaced[0]}: a file has solutions alone.")
     if not regions:
         return source
     # ClearSolutions works on notebooks only: wrap the file in a notebook with one answer cell.
@@ -150,7 +150,7 @@ def build_starter(source: bytes, path: str) -> bytes:
     return str(node.cells[0].source).encode()
 
 
-def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
+def build_file_notebook(rubric: Rubric, notebook: str) -> bytes:
     """Build the source of a notebook that only carries the points of answers in files.
 
     A given cell imports each question's names from its file. Students need not submit the notebook.
@@ -159,28 +159,33 @@ def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
         rubric: rubric of the assignment; every question of the notebook has a ``file``.
         notebook: the notebook's name.
     """
-    made = f"# Made by autograder generate. The answers are in {', '.join(_answered(rubric, notebook))}.\n"
-    cells = [_given_cell("setup", f"{made}from coursecheck import check", None)]
+    header = (
+        "# Made by autograder generate. The answers are in "
+        f"{', '.join(_list_answer_files(rubric, notebook))}.\n"
+    )
+    cells = [_make_given_cell("setup", f"{header}from coursecheck import check", None)]
     for question in rubric.questions:
         if question.notebook == notebook:
-            imported = "\n".join(_imports(question))
-            for name, points in question.cells().items():
+            imported = "\n".join(_list_imports(question))
+            for name, points in question.list_cells().items():
                 source = f'check("{question.id}")' if name == question.id else f"# read in {question.file}"
                 whole = f"{imported}\n\n{source}" if imported and name == question.id else source
-                cells.append(_given_cell(name, whole, points))
+                cells.append(_make_given_cell(name, whole, points))
     node = nbformat.v4.new_notebook(
-        cells=cells, metadata={"kernelspec": _kernel({}), "language_info": {"name": "python"}}
+        cells=cells, metadata={"kernelspec": _read_kernel({}), "language_info": {"name": "python"}}
     )
     text: str = nbformat.writes(node)
     return f"{text}\n".encode()
 
 
-def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:
+def _list_answer_files(rubric: Rubric, notebook: str) -> tuple[str, ...]:
     """Return the paths of the files that answer the notebook's questions."""
-    return tuple(dict.fromkeys(one.file for one in rubric.questions if one.notebook == notebook))
+    return tuple(
+        dict.fromkeys(question.file for question in rubric.questions if question.notebook == notebook)
+    )
 
 
-def _imports(question: Question) -> Iterator[str]:
+def _list_imports(question: Question) -> Iterator[str]:
     """Yield the lines that import a question's names from its file, if it is a module or plain numbers."""
     reader = _READERS.get(question.file.rpartition(".")[2])
     if reader and question.answer.isidentifier():
@@ -188,12 +193,12 @@ def _imports(question: Question) -> Iterator[str]:
     parts = question.file.removesuffix(".py").split("/")
     if not question.file.endswith(".py") or not all(part.isidentifier() for part in parts):
         return
-    stated = (question.answer, *(item.options.get("answer") for item in question.items if not item.manual))
-    for name in dict.fromkeys(one for one in stated if isinstance(one, str) and one):
+    answers = (question.answer, *(item.options.get("answer") for item in question.items if not item.manual))
+    for name in dict.fromkeys(answer for answer in answers if isinstance(answer, str) and answer):
         yield f"from {'.'.join(parts)} import {name}"
 
 
-def _given_cell(grade_id: str, source: str, points: Decimal | None) -> Any:
+def _make_given_cell(grade_id: str, source: str, points: Decimal | None) -> Any:
     """Return a locked code cell; it is graded if ``points`` are given."""
     graded = points is not None
     flags = {"schema_version": 3, "grade_id": grade_id, "grade": graded, "solution": False, "locked": True}
@@ -232,7 +237,7 @@ def _check_cells(described: Release) -> None:
             )
 
 
-def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
+def _strip_notebook(tree: Mapping[str, Any], name: str) -> Any:
     """Return the notebook reduced to sources, nbgrader's metadata, kernel and pictures of prompts."""
     if tree.get("nbformat") != _FORMAT[0]:
         raise NotebookError(
@@ -245,10 +250,12 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
         "nbformat": _FORMAT[0],
         "nbformat_minor": _FORMAT[1],
         "metadata": {
-            "kernelspec": _kernel(tree.get("metadata")),
+            "kernelspec": _read_kernel(tree.get("metadata")),
             "language_info": {"name": "python"},
         },
-        "cells": [_bare_cell(name, number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
+        "cells": [
+            _strip_cell(name, number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)
+        ],
     }
     return nbformat.from_dict(bare)
 
@@ -257,12 +264,14 @@ def _label_hidden_tests(node: Any, source: Release, languages: Iterable[str]) ->
     """Label cells that are empty because they consisted of hidden tests only."""
     tested = {cell.grade_id for cell in source.cells if cell.grade and cell.is_locked and cell.source.strip()}
     for cell in node.cells:
-        known = cell.metadata.get("nbgrader", {}).get("grade_id") in tested
-        if known and cell.cell_type == "code" and not cell.source.strip():
-            cell.source = "\n".join(f"# {sentence('release.hidden-tests', one)}" for one in languages)
+        is_tested = cell.metadata.get("nbgrader", {}).get("grade_id") in tested
+        if is_tested and cell.cell_type == "code" and not cell.source.strip():
+            cell.source = "\n".join(
+                f"# {format_sentence('release.hidden-tests', language)}" for language in languages
+            )
 
 
-def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
+def _apply_language(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
     """Reduce every text that is not an answer to the language of the release; answers are only checked."""
     languages = rubric.assignment.languages
     for number, cell in enumerate(node.cells, start=1):
@@ -270,24 +279,24 @@ def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Wind
         if cell.cell_type != "markdown":
             continue
         if cell.metadata.get("nbgrader", {}).get("solution"):
-            in_language(cell.source, languages, "", place)
+            select_language(cell.source, languages, "", place)
         else:
             source = fill_title_page(cell.source, rubric, window, place)
-            cell.source = in_language(source, languages, language, place)
+            cell.source = select_language(source, languages, language, place)
 
 
-def _kernel(metadata: Any) -> dict[str, str]:
+def _read_kernel(metadata: Any) -> dict[str, str]:
     """Return the notebook's kernelspec, completed by that of Python 3."""
-    found = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    stored = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    if isinstance(found, dict):
-        kernel |= {key: found[key] for key in kernel if isinstance(found.get(key), str)}
+    if isinstance(stored, dict):
+        kernel |= {key: stored[key] for key in kernel if isinstance(stored.get(key), str)}
     return kernel
 
 
-def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, Any]:
+def _strip_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, Any]:
     """Return a cell without outputs and foreign metadata."""
-    source = joined(cell.get("source", "")) if isinstance(cell, dict) else None
+    source = join_source(cell.get("source", "")) if isinstance(cell, dict) else None
     if source is None or cell.get("cell_type") not in ("code", "markdown", "raw"):
         raise NotebookError(
             "not-a-cell", f"notebook {name!r}, cell {number}: is not a cell. Save it in Jupyter."
@@ -298,7 +307,7 @@ def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, A
         nbgrader = {}  # nbgrader's own toolbar leaves such entries; they mean nothing
     bare = {
         "cell_type": cell["cell_type"],
-        "id": _cell_id(number, cell, seen),
+        "id": _choose_cell_id(number, cell, seen),
         "metadata": {"nbgrader": dict(nbgrader)} if nbgrader else {},
         "source": source.replace("\r\n", "\n"),
     }
@@ -323,7 +332,7 @@ def _refuse_unused(attachments: Any, source: str, place: str) -> None:
             "unseen: delete it, or take it out of the comment.",
         )
     names = sorted(attachments) if isinstance(attachments, dict) else []
-    unused = [attached for attached in names if not shows_attachment(source, attached)]
+    unused = [attached for attached in names if not is_attachment_shown(source, attached)]
     if unused:
         raise NotebookError(
             "unused-attachment",
@@ -337,19 +346,19 @@ def _drop_hidden_attachments(node: Any) -> None:
     """Remove pictures that only a withheld part of a text showed: another language, a mark scheme."""
     for cell in node.cells:
         if "attachments" in cell:
-            for name in [name for name in cell.attachments if not shows_attachment(cell.source, name)]:
+            for name in [name for name in cell.attachments if not is_attachment_shown(cell.source, name)]:
                 del cell.attachments[name]
             if not cell.attachments:
                 del cell["attachments"]
 
 
-def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
+def _choose_cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
     """Return the cell's own id, or one derived from its number, so that two builds give the same bytes."""
-    found = cell.get("id")
-    if not isinstance(found, str) or not _CELL_ID.fullmatch(found) or found in seen:
-        found = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]
-    seen.add(found)
-    return found
+    cell_id = cell.get("id")
+    if not isinstance(cell_id, str) or not _CELL_ID.fullmatch(cell_id) or cell_id in seen:
+        cell_id = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]
+    seen.add(cell_id)
+    return cell_id
 
 
 def check_agreement(release: Release, rubric: Rubric) -> None:
@@ -368,14 +377,14 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if question.notebook == release.name:
             if not question.file:
                 _check_answer_cell(release, question)
-            expected |= question.cells()
-    found = {cell.grade_id: cell for cell in release.cells if cell.points is not None}
+            expected |= question.list_cells()
+    graded_cells = {cell.grade_id: cell for cell in release.cells if cell.points is not None}
     for grade_id, points in expected.items():
-        cell = found.get(grade_id)
+        cell = graded_cells.get(grade_id)
         if cell is None:
             raise RubricError(
                 f"the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
-                f"that name; {hint(grade_id, found)}",
+                f"that name; {suggest_name(grade_id, graded_cells)}",
                 place,
             )
         if cell.points != points:
@@ -384,12 +393,12 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
                 f"{place}, cell {cell.number} ({grade_id})",
             )
     # Both directions: points without a question would never be awarded.
-    for grade_id, cell in found.items():
+    for grade_id, cell in graded_cells.items():
         if grade_id not in expected:
             raise RubricError(
                 f"{grade_id!r} carries {cell.points} points but is not in the rubric, so that nothing would "
                 "be asked for them: add a question or an item with this cell, or take the points off the "
-                f"cell; {hint(grade_id, expected)}",
+                f"cell; {suggest_name(grade_id, expected)}",
                 f"{place}, cell {cell.number}",
             )
 
@@ -401,7 +410,7 @@ def _check_answer_cell(release: Release, question: Question) -> None:
         RubricError: there is none.
     """
     try:
-        release.answer_cell(question)
+        release.find_answer_cell(question)
     except CourseError as error:
         raise RubricError(str(error)) from error
 
@@ -425,65 +434,70 @@ def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str
         NotebookError: ``title-page``; a comment asks for something unknown, or the rubric does not define it.
     """
 
-    def lines(found: re.Match[str]) -> str:
+    def render_lines(match: re.Match[str]) -> str:
         """Return the text that replaces one placeholder."""
-        wanted, _, language = found[1].partition(" ")
-        made = {"times": _times(rubric, window, language), "tasks": _tasks(rubric, language)}
-        if wanted not in made or language not in rubric.assignment.languages:
+        wanted, _, language = match[1].partition(" ")
+        rendered = {
+            "times": _format_times(rubric, window, language),
+            "tasks": _format_tasks(rubric, language),
+        }
+        if wanted not in rendered or language not in rubric.assignment.languages:
             languages = ", ".join(rubric.assignment.languages)
             raise NotebookError(
                 "title-page",
-                f"{place}: {found[0].strip()}: expected times or tasks, and one of {languages}",
+                f"{place}: {match[0].strip()}: expected times or tasks, and one of {languages}",
             )
         # An empty table would silently drop a line that students rely on.
-        if not made[wanted]:
+        if not rendered[wanted]:
             table = "[assignment.exam], and no end is stated" if wanted == "times" else "[[assignment.task]]"
-            raise NotebookError("title-page", f"{place}: {found[0].strip()}: the rubric has no {table}")
-        return made[wanted]
+            raise NotebookError("title-page", f"{place}: {match[0].strip()}: the rubric has no {table}")
+        return rendered[wanted]
 
-    return _PLACE.sub(lines, text)
+    return _PLACE.sub(render_lines, text)
 
 
-def _times(rubric: Rubric, window: Window | None, language: str) -> str:
+def _format_times(rubric: Rubric, window: Window | None, language: str) -> str:
     """Return the list of exam times in a language; empty if the rubric states no exam and no window."""
     exam = rubric.assignment.exam
     lines = []
     if exam:
-        allowed = sentence(
+        allowed = format_sentence(
             "title.allowed",
             language,
             minutes=exam.minutes,
-            points=written_number(rubric.assignment.points, language),
+            points=format_number(rubric.assignment.points, language),
         )
         if exam.reading_minutes:
-            allowed += sentence("title.reading", language, minutes=exam.reading_minutes)
+            allowed += format_sentence("title.reading", language, minutes=exam.reading_minutes)
         lines.append(allowed)
     if window:
-        start = sentence("title.moment", language, moment=window.start) if window.start else ""
+        start = format_sentence("title.moment", language, moment=window.start) if window.start else ""
         key = ("window" if start else "deadline") + ("-own" if window.own else "")
-        end = sentence("title.moment", language, moment=window.end)
-        lines.append(sentence(f"title.{key}", language, start=start, end=end, zone=window.zone))
-        if late := " ".join(window.terms.texts(language)):
-            lines.append(sentence("title.late", language, rule=late))
+        end = format_sentence("title.moment", language, moment=window.end)
+        lines.append(format_sentence(f"title.{key}", language, start=start, end=end, zone=window.zone))
+        if late := " ".join(window.terms.describe_terms(language)):
+            lines.append(format_sentence("title.late", language, rule=late))
     if exam:
         # English replaces a missing translation.
         if aids := exam.aids.get(language) or exam.aids.get("en"):
-            lines.append(sentence("title.aids", language, aids=aids))
-        lines.append(sentence("title.submissions", language))
+            lines.append(format_sentence("title.aids", language, aids=aids))
+        lines.append(format_sentence("title.submissions", language))
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _tasks(rubric: Rubric, language: str) -> str:
+def _format_tasks(rubric: Rubric, language: str) -> str:
     """Return the table of tasks in a language; empty if the rubric has no tasks."""
     tasks = rubric.assignment.tasks
     if not tasks:
         return ""
     # The last column stays empty for the points that graders fill in on paper.
     rows = [
-        f"| {task.id} | {text_in(task.text, language)} | {written_number(task.points, language)} | |"
+        f"| {task.id} | {get_text(task.text, language)} | {format_number(task.points, language)} | |"
         for task in tasks
     ]
-    rows.append(sentence("title.sum", language, points=written_number(rubric.assignment.points, language)))
+    rows.append(
+        format_sentence("title.sum", language, points=format_number(rubric.assignment.points, language))
+    )
     if rubric.assignment.grading:
-        rows.append(sentence("title.grade", language))
-    return "\n".join((sentence("title.head", language), "|---|---|---:|---:|", *rows))
+        rows.append(format_sentence("title.grade", language))
+    return "\n".join((format_sentence("title.head", language), "|---|---|---:|---:|", *rows))

@@ -20,4 +20,4 @@ def is_text(source: str) -> bool:
     if _ASSIGNMENT.search(_FORMULA.sub("", source)):
         return False
     tree = None if _FORMULA.search(source) else parse_cell(source)
-    return tree is None or all(isinstance(one, ast.Expr) for one in tree.body)
+    return tree is None or all(isinstance(statement, ast.Expr) for statement in tree.body)

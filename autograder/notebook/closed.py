@@ -55,7 +55,7 @@ _FILLING = _set_of(
 """Words without meaning by themselves."""
 
 
-def normal(text: str) -> str:
+def normalize_name(text: str) -> str:
     """Return a name in normal form, without case, spaces, quotes and a value after ``=``."""
     cut = unicodedata.normalize("NFKC", text[:MAX_TEXT]).casefold().partition("=")[0]
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
@@ -90,30 +90,30 @@ class Options:
         self._words_of = words_of
         self._begun = begun
 
-    def read(self, text: str) -> NamedOption:
+    def read_entry(self, text: str) -> NamedOption:
         """Return the option that one entry names, perhaps with a remark that does not contradict it."""
         cut = text[:MAX_TEXT]
-        if normal(cut.partition("=")[2]) in _SWITCHED_OFF:
+        if normalize_name(cut.partition("=")[2]) in _SWITCHED_OFF:
             return NamedOption("", is_doubtful=True)
         # Try the strictest reading first; each later reading accepts more and therefore doubts more.
-        if option := self._exact(cut):
+        if option := self._find_exact(cut):
             return NamedOption(option)
-        before, after = _parts(cut)
-        if option := self._exact(before) or self._exact(after):
-            remark = after if self._exact(before) else before
-            named, left = self._find(_words(remark))
-            is_doubtful = any(one not in ("", option) for one in named) or any(
+        before, after = _split_remark(cut)
+        if option := self._find_exact(before) or self._find_exact(after):
+            remark = after if self._find_exact(before) else before
+            named, left = self._find_options(_split_words(remark))
+            is_doubtful = any(candidate not in ("", option) for candidate in named) or any(
                 word in _HEDGES for word in left
             )
             # A negation belongs to its neighbour: accept "no, not at all", but not "does not change (yes)".
             is_doubtful = is_doubtful or (remark is before and any(word in _NEGATIONS for word in left))
             return NamedOption("" if is_doubtful else option, is_doubtful)
-        words = _words(cut)
-        named, left = self._find(words)
+        words = _split_words(cut)
+        named, left = self._find_options(words)
         # Only without an exact name do beginnings of words count.
         if not any(named):
             named = [self._begun(word) for word in words]
-            left = [words[at] for at, one in enumerate(named) if not one]
+            left = [words[position] for position, candidate in enumerate(named) if not candidate]
         options = set(filter(None, named))
         if len(options) != 1:
             return NamedOption("", bool(options))
@@ -123,36 +123,38 @@ class Options:
         is_doubtful = is_doubtful or (is_more and not _is_head(words, named))
         return NamedOption("" if is_doubtful else option, is_doubtful)
 
-    def _exact(self, text: str) -> str:
+    def _find_exact(self, text: str) -> str:
         """Return the option with exactly this name, with or without an article; empty if there is none."""
-        return self._option_of(normal(text)) or self._option_of(normal(_ARTICLE.sub("", text.strip(_AROUND))))
+        return self._option_of(normalize_name(text)) or self._option_of(
+            normalize_name(_ARTICLE.sub("", text.strip(_AROUND)))
+        )
 
-    def _find(self, words: list[str]) -> tuple[list[str], list[str]]:
+    def _find_options(self, words: list[str]) -> tuple[list[str], list[str]]:
         """Return for each word the option that it names with its neighbours, and the words that name none."""
-        named, place = [""] * len(words), 0
-        while place < len(words):
+        named, start = [""] * len(words), 0
+        while start < len(words):
             # The longest name wins: "dark red" before "red".
-            for end in range(min(place + _LONGEST_NAME, len(words)), place, -1):
-                if option := self._option_of("_".join(words[place:end])):
-                    named[place:end] = [option] * (end - place)
+            for end in range(min(start + _LONGEST_NAME, len(words)), start, -1):
+                if option := self._option_of("_".join(words[start:end])):
+                    named[start:end] = [option] * (end - start)
                     break
             else:
-                end = place + 1
-            place = end
-        return named, [words[at] for at, option in enumerate(named) if not option]
+                end = start + 1
+            start = end
+        return named, [words[position] for position, option in enumerate(named) if not option]
 
 
 def _is_head(words: list[str], named: list[str]) -> bool:
     """Decide whether a phrase is about the option: "summary of a text" is, "summary ranking" is not."""
-    places = [at for at, word in enumerate(words) if named[at] or word not in _FILLING]
-    if named[places[-1]]:
+    positions = [position for position, word in enumerate(words) if named[position] or word not in _FILLING]
+    if named[positions[-1]]:
         return True
-    last = next(at for at in places if not named[at]) - 1
+    last = next(position for position in positions if not named[position]) - 1
     # The name comes first, and a filling word follows ("summary of …") or the name is a gerund ("ranking …").
-    return bool(named[places[0]]) and (words[last] in _FILLING or words[places[0]].endswith("ing"))
+    return bool(named[positions[0]]) and (words[last] in _FILLING or words[positions[0]].endswith("ing"))
 
 
-def _parts(text: str) -> tuple[str, str]:
+def _split_remark(text: str) -> tuple[str, str]:
     """Split a text into the part before a remark and the remark, or before and inside trailing brackets."""
     if brackets := _IN_BRACKETS.search(text):
         return text[: brackets.start()], brackets[1]
@@ -163,38 +165,38 @@ def _parts(text: str) -> tuple[str, str]:
     return text[: mark.start()], text[mark.end() :]
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of a text in lower case, at most sixty."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))[:_MOST_WORDS]
 
 
-def words_in(names: Iterable[str]) -> frozenset[str]:
+def collect_words(names: Iterable[str]) -> frozenset[str]:
     """Return all words of some names."""
-    return frozenset(word for name in names for word in _words(name))
+    return frozenset(word for name in names for word in _split_words(name))
 
 
-def entries(
-    value: Any, known: Container[str], single: Callable[[str], bool] | None = None
+def split_entries(
+    value: Any, option_names: Container[str], single: Callable[[str], bool] | None = None
 ) -> list[str] | None:
     """Return the single entries of an answer as texts, or None if it is not a choice at all.
 
     Args:
         value: the answer.
-        known: normal names of options.
+        option_names: normal names of options.
         single: decides whether a text is one entry although it contains a comma; None: only if it is a name.
     """
-    if value is None and "none" in known:  # Python's word for it
+    if value is None and "none" in option_names:  # Python's word for it
         return ["none"]
     # A dictionary such as {"a": True, "b": False} chooses the keys that are switched on.
     if isinstance(value, Mapping):
         value = [key for key, chosen in value.items() if chosen is not False and chosen is not None]
     if isinstance(value, (list, tuple)):
-        texts = [_text(entry) for entry in value[:MAX_CHOSEN]]
+        texts = [_to_text(entry) for entry in value[:MAX_CHOSEN]]
         return None if None in texts else [text for text in texts if text is not None]
-    text = _text(value)
+    text = _to_text(value)
     if text is None:
         return None
-    whole = "=" not in text and normal(text) in known  # an option's own text may hold a comma
+    whole = "=" not in text and normalize_name(text) in option_names  # an option's own text may hold a comma
     return (
         [text]
         if whole or (single is not None and single(text))
@@ -202,22 +204,22 @@ def entries(
     )
 
 
-def mark(name: str) -> str:
+def hash_name(name: str) -> str:
     """Return the hash that replaces a name students must not read; it only reveals membership in the list."""
-    return hashlib.sha256(normal(name).encode()).hexdigest()[:12]
+    return hashlib.sha256(normalize_name(name).encode()).hexdigest()[:12]
 
 
-class Marked(Container[str]):
+class HashedNames(Container[str]):
     """Closed list of which only the hashes are known."""
 
     def __init__(self, marks: Container[str]) -> None:
         self._marks = marks
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and mark(name) in self._marks
+        return isinstance(name, str) and hash_name(name) in self._marks
 
 
-def _text(value: Any) -> str | None:
+def _to_text(value: Any) -> str | None:
     """Return a short value as text, or None if it is no text, Boolean or small integer."""
     if isinstance(value, str):
         return value

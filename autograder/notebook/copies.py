@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.release import ReleaseCell
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 _DEFINED = re.compile(
@@ -59,31 +59,31 @@ def sort_copies(
         claims: cells with its grade_id, in order; at least one.
         near: cells between the locked cells around the answer's place.
     """
-    stub = canonical(original.source)
-    untouched = tuple(index for index in claims if canonical(cells[index].source) == stub)
+    stub = normalize_source(original.source)
+    untouched = tuple(index for index in claims if normalize_source(cells[index].source) == stub)
     written = [index for index in claims if index not in untouched and cells[index].source.strip()]
     named = [index for index in claims if original.cell_id and cells[index].id == original.cell_id]
     # Only a cell id that occurs once proves which cell is the original.
-    own = named[0] if len(named) == 1 else None
+    original_index = named[0] if len(named) == 1 else None
     if not written:
-        place = claims[0] if own is None else own
+        place = claims[0] if original_index is None else original_index
         return AnswerCells(place, (place,), tuple(index for index in untouched if index != place))
-    code, wanted = original.cell_type == "code", names(original.source)
+    code, wanted = original.cell_type == "code", find_defined_names(original.source)
     home = next((index for index in untouched if index in near), None)
     is_away = home is not None and not any(index in near for index in written)
-    defined = {name for index in written for name in names(cells[index].source)}
+    defined = {name for index in written for name in find_defined_names(cells[index].source)}
     if home is not None and is_away and wanted and not wanted & defined:
         # A copy of the empty cell was used for another question.
-        others = tuple(index for index in untouched if index != home)
-        return AnswerCells(home, (home,), others, tuple(written))
+        other_copies = tuple(index for index in untouched if index != home)
+        return AnswerCells(home, (home,), other_copies, tuple(written))
     # A code answer is read from code cells if there are any; a converted copy is only a fallback.
     fitting = [index for index in written if cells[index].cell_type == "code"] if code else written
-    parts = _without_repeats(cells, fitting or written, own)
-    contradict = code and len(parts) > 1 and _contradict(cells, parts, own, wanted)
+    parts = _remove_repeats(cells, fitting or written, original_index)
+    contradict = code and len(parts) > 1 and _has_contradiction(cells, parts, original_index, wanted)
     if code and not contradict:
-        parts = _connected(parts, claims, own, near)
+        parts = _keep_connected(parts, claims, original_index, near)
     return AnswerCells(
-        own if own in parts else parts[0],
+        original_index if original_index in parts else parts[0],
         tuple(parts),
         untouched,
         tuple(index for index in written if index not in parts),
@@ -92,7 +92,7 @@ def sort_copies(
     )
 
 
-def names(source: str) -> set[str]:
+def find_defined_names(source: str) -> set[str]:
     """Return the functions, classes and variables that a cell defines at top level."""
     return {defined or assigned for defined, assigned in _DEFINED.findall(source)}
 
@@ -107,27 +107,27 @@ def is_unwritten(source: str, original: ReleaseCell) -> bool:
 
 # Searches for displaced answers call it for every answer: hundreds of times for one submission.
 @functools.lru_cache(maxsize=64)
-def _is_unwritten(source: str, given: str, cell_type: str) -> bool:
-    if not source.strip() or canonical(source) == canonical(given):
+def _is_unwritten(source: str, released_source: str, cell_type: str) -> bool:
+    if not source.strip() or normalize_source(source) == normalize_source(released_source):
         return True
     tree = parse_cell(source) if cell_type == "code" else None
-    stub = parse_cell(given) or ast.Module([], [])
+    stub = parse_cell(released_source) or ast.Module([], [])
     if tree is None:
         return False
     # Any other given statement may be code that the student repaired by deleting lines.
     placeholders = {ast.dump(statement) for statement in stub.body if isinstance(statement, ast.Raise)}
-    own = [
+    own_statements = [
         statement
         for statement in tree.body
         if not isinstance(statement, ast.Raise) or ast.dump(statement) not in placeholders
     ]
-    given_lines = {line.strip() for line in ("", *given.split("\n"))}
-    return all(map(_assigns_nothing, own)) and (
-        bool(own) or given_lines.issuperset(line.strip() for line in source.split("\n"))
+    given_lines = {line.strip() for line in ("", *released_source.split("\n"))}
+    return all(map(_is_blank_assignment, own_statements)) and (
+        bool(own_statements) or given_lines.issuperset(line.strip() for line in source.split("\n"))
     )
 
 
-def _assigns_nothing(statement: ast.stmt) -> bool:
+def _is_blank_assignment(statement: ast.stmt) -> bool:
     """Decide whether a statement assigns None, an ellipsis or a blank text."""
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Constant):
@@ -135,28 +135,36 @@ def _assigns_nothing(statement: ast.stmt) -> bool:
     return value.value in (None, ...) or (isinstance(value.value, str) and not value.value.strip(" \t\n.…"))
 
 
-def _without_repeats(cells: Sequence[RawCell], indices: Sequence[int], own: int | None) -> list[int]:
+def _remove_repeats(
+    cells: Sequence[RawCell], indices: Sequence[int], original_index: int | None
+) -> list[int]:
     """Return the cells without duplicates of the same text; the original is never dropped."""
     kept: dict[str, int] = {}
     for index in indices:
-        text = canonical(cells[index].source)
-        if text not in kept or index == own:
+        text = normalize_source(cells[index].source)
+        if text not in kept or index == original_index:
             kept[text] = index
     return sorted(kept.values())
 
 
-def _connected(parts: Sequence[int], claims: Sequence[int], own: int | None, near: range) -> list[int]:
+def _keep_connected(
+    parts: Sequence[int], claims: Sequence[int], original_index: int | None, near: range
+) -> list[int]:
     """Return the parts at the answer's expected place; all of them if none is there.
 
     A copy further away that contradicts nothing is a helper of another answer.
     """
     inside = [index for index in parts if index in near]
-    if own is not None and own in parts and own not in inside:  # the answer was moved, its halves with it
-        inside = [index for index in parts if index not in near and abs(index - own) < len(claims)]
+    if (
+        original_index is not None and original_index in parts and original_index not in inside
+    ):  # the answer was moved, its halves with it
+        inside = [index for index in parts if index not in near and abs(index - original_index) < len(claims)]
     return inside or list(parts)
 
 
-def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None, wanted: set[str]) -> bool:
+def _has_contradiction(
+    cells: Sequence[RawCell], parts: Sequence[int], original_index: int | None, wanted: set[str]
+) -> bool:
     """Decide whether it matters which of the cells is the answer.
 
     The cells run in order, so the last definition of a name counts. That is right for a first attempt above
@@ -165,12 +173,12 @@ def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None,
     sources = [cells[index].source for index in parts]
     if is_split_statement(sources):
         return True
-    first = parts.index(own) if own in parts else None
+    first = parts.index(original_index) if original_index in parts else None
     for number, later in enumerate(parts):
         # A proven original is compared with later cells only; without one every pair of cells is compared.
-        before = parts[:number] if first is None else [own] if number > first else []
+        before = parts[:number] if first is None else [original_index] if number > first else []
         for earlier in before:
-            if earlier is not None and redefines(cells[earlier].source, cells[later].source, wanted):
+            if earlier is not None and has_redefinition(cells[earlier].source, cells[later].source, wanted):
                 return True
     return False
 
@@ -181,32 +189,32 @@ def is_split_statement(sources: Sequence[str]) -> bool:
     return None in alone and parse_cell("\n".join(sources)) is not None
 
 
-def redefines(earlier: str, later: str, wanted: set[str]) -> bool:
+def has_redefinition(earlier: str, later: str, wanted: set[str]) -> bool:
     """Decide whether a cell gives another meaning to a name that an earlier cell defines as well."""
-    old, new = _definitions(earlier), _definitions(later)
+    old, new = _collect_definitions(earlier), _collect_definitions(later)
     common = (old.keys() & new.keys()) & (wanted or old.keys())
     return any(old[name] != new[name] for name in common)
 
 
-def _definitions(source: str) -> Mapping[str, str]:
+def _collect_definitions(source: str) -> Mapping[str, str]:
     """Return name → how a cell defines it at top level, without statements that build on the old value."""
     tree = parse_cell(source)
     if tree is None:
         # Without a tree any difference in the source counts as another definition.
-        return dict.fromkeys(names(source), source)
-    found: dict[str, str] = {}
+        return dict.fromkeys(find_defined_names(source), source)
+    definitions: dict[str, str] = {}
     for statement in tree.body:
-        for name in _bound(statement):
+        for name in _list_bound_names(statement):
             reads = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name)
             builds_on = isinstance(statement, ast.Assign) and any(
                 isinstance(node.ctx, ast.Load) for node in reads
             )
             if not builds_on:
-                found[name] = ast.dump(statement)
-    return found
+                definitions[name] = ast.dump(statement)
+    return definitions
 
 
-def _bound(statement: ast.stmt) -> Iterable[str]:
+def _list_bound_names(statement: ast.stmt) -> Iterable[str]:
     """Return the names that a statement defines or assigns."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return (statement.name,)
@@ -232,7 +240,7 @@ def _parse_cell(source: str) -> ast.Module | None:
     if len(source) > _MOST_CODE:
         return None
     try:
-        return parsed(_MAGIC.sub(r"\1pass", source))
+        return parse_module(_MAGIC.sub(r"\1pass", source))
     except UNREADABLE:
         return None
 

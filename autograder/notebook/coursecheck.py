@@ -28,26 +28,26 @@ def check(question: Any = "", language: Any = "") -> None:
     """
     try:
         namespace = sys._getframe(1).f_globals  # noqa: SLF001 - the notebook's own variables
-        plain, page = _said(question, language, namespace)
-        _show(plain, page)
+        plain, page = _render_reports(question, language, namespace)
+        _display_report(plain, page)
     except Exception:  # noqa: BLE001 - student values may raise from any method
         # A failing check must not disturb students: their notebook keeps running.
-        sys.stdout.write(_without_check(language))
+        sys.stdout.write(_make_fallback_text(language))
 
 
-def _without_check(language: Any) -> str:
+def _make_fallback_text(language: Any) -> str:
     """Return the message for an answer that could not be checked."""
     try:
         chosen = language if isinstance(language, str) and language else json.loads(SPECIFICATION)["language"]
-        return _sentence("student.no-check", chosen) + "\n"
+        return _format_sentence("student.no-check", chosen) + "\n"
     except Exception:  # noqa: BLE001 - the data of this file may be damaged as well
         return _WITHOUT_CHECK
 
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
     """Return the problems with the form of answers to some questions, for authors of an assignment."""
-    known, look = json.loads(SPECIFICATION)["questions"], _module("autograder.student.report")
-    reports = [look.examine(name, known[name], namespace, "en") for name in questions]
+    entries, look = json.loads(SPECIFICATION)["questions"], _module("autograder.student.report")
+    reports = [look.examine(name, entries[name], namespace, "en") for name in questions]
     return [
         f"{report.question}: {line.text}"
         for report in reports
@@ -56,7 +56,7 @@ def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
     ]
 
 
-def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[str, str]:
+def _render_reports(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[str, str]:
     """Return the reports as plain text and as HTML."""
     specification = json.loads(SPECIFICATION)
     chosen = language if isinstance(language, str) and language else specification["language"]
@@ -73,7 +73,7 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
     return show.as_text(reports, notes), show.as_html(reports, notes)
 
 
-def _show(plain: str, page: str) -> None:
+def _display_report(plain: str, page: str) -> None:
     """Display HTML if a notebook can show it, else print text. IPython is used only if it is running."""
     # Importing IPython here would be slow and would fail where it is not installed.
     running = sys.modules.get("IPython")
@@ -137,25 +137,25 @@ class _Message(_Struct):
     params: Mapping[str, str] = {}
 
 
-def _sentence(code: str, language: str, /, **params: Any) -> str:
+def _format_sentence(code: str, language: str, /, **params: Any) -> str:
     """Return a sentence of the grading program's catalogue; in English if it lacks the language."""
-    texts = _sentences()[code]
+    texts = _load_sentences()[code]
     filled: str = texts.get(language, texts["en"]).format_map(params)
     return filled
 
 
-def _sentences() -> Mapping[str, Any]:
+def _load_sentences() -> Mapping[str, Any]:
     """Return all sentences, parsed at the first call."""
     if not _SAID:
         _SAID.update(json.loads(SENTENCES))
     return _SAID["sentences"]  # type: ignore[no-any-return]
 
 
-def _decimal_comma(languages: Iterable[str]) -> bool:
+def _has_decimal_comma(languages: Iterable[str]) -> bool:
     # Loads the data into _SAID.
     """Decide whether one of the languages writes a decimal comma."""
-    _sentences()
-    return any(one in _SAID["decimal-comma"] for one in languages)
+    _load_sentences()
+    return any(language in _SAID["decimal-comma"] for language in languages)
 
 
 _SAID: dict[str, Any] = {}
@@ -164,8 +164,10 @@ _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
     "flint": types.SimpleNamespace(fmpz=_Whole),
     "autograder.records": types.SimpleNamespace(Message=_Message),
-    "autograder.messages.catalogue": types.SimpleNamespace(sentence=_sentence, sentences=_sentences),
-    "autograder.wording": types.SimpleNamespace(decimal_comma=_decimal_comma),
+    "autograder.messages.catalogue": types.SimpleNamespace(
+        sentence=_format_sentence, sentences=_load_sentences
+    ),
+    "autograder.wording": types.SimpleNamespace(decimal_comma=_has_decimal_comma),
 }
 _LOADED: dict[str, Any] = {}
 _TEXTS: dict[str, str] = {}
@@ -180,27 +182,27 @@ def _module(name: str) -> Any:
         if not _TEXTS:
             _TEXTS.update(json.loads(SOURCES))
         code = compile(_TEXTS[name], f"<{name} in coursecheck>", "exec", dont_inherit=True)
-        made = types.ModuleType(f"coursecheck:{name}")
-        own = {**vars(builtins), "__import__": _import}
+        module = types.ModuleType(f"coursecheck:{name}")
+        module_builtins = {**vars(builtins), "__import__": _import_module}
         if sys.version_info < (3, 10):  # noqa: UP036 - students' machines, not ours
-            own["zip"] = _zip
-        made.__dict__["__builtins__"] = own
-        sys.modules[made.__name__] = made  # records of the standard library look for themselves there
-        exec(code, made.__dict__)  # noqa: S102 - the grading program's own modules, from this very file
-        _LOADED[name] = made
+            module_builtins["zip"] = _zip_rows
+        module.__dict__["__builtins__"] = module_builtins
+        sys.modules[module.__name__] = module  # records of the standard library look for themselves there
+        exec(code, module.__dict__)  # noqa: S102 - the grading program's own modules, from this very file
+        _LOADED[name] = module
     return _LOADED[name]
 
 
-def _zip(*rows: Any, strict: bool = False) -> Any:
+def _zip_rows(*rows: Any, strict: bool = False) -> Any:
     """Replace `zip`, which has no ``strict`` in Python 3.9."""
     del strict
     return zip(*rows)  # noqa: B905
 
 
-def _import(name: str, *rest: Any) -> Any:
+def _import_module(name: str, *arguments: Any) -> Any:
     """Import a module for the travelling code: from SOURCES if it is ours, else from Python."""
     ours = name in _STAND_INS or name.startswith("autograder.")
-    return _module(name) if ours else builtins.__import__(name, *rest)
+    return _module(name) if ours else builtins.__import__(name, *arguments)
 
 
 SPECIFICATION = "{}"

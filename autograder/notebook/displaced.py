@@ -13,12 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.notebook.copies import is_unwritten, names, parse_cell, redefines
-from autograder.notebook.document import RawCell, canonical, name_cells
+from autograder.notebook.copies import find_defined_names, has_redefinition, is_unwritten, parse_cell
+from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
 from autograder.records import Note
-from autograder.syntax import bound_names, first_line
+from autograder.syntax import collect_bound_names, find_first_line
 
 FIELDS = ("family_name", "first_name", "student_number", "programme")
 """Names that the cell below the title page assigns."""
@@ -48,29 +48,31 @@ class SearchedNotebook(Struct, frozen=True):
             return grade_id not in self.parts
         return is_unwritten(self.cells[self.places[grade_id]].source, self.release.by_id[grade_id])
 
-    def names_of(self, grade_id: str) -> set[str]:
+    def get_names(self, grade_id: str) -> set[str]:
         """Return the names that an answer must define."""
-        return set(self.names_asked.get(grade_id, ())) or names(self.release.by_id[grade_id].source)
-
-    def defines(self, grade_id: str) -> bool:
-        """Decide whether the cells of an answer define one of its names; also true if no name is known."""
-        wanted = self.names_of(grade_id)
-        return not wanted or any(
-            wanted & bound_by(self.cells[index].source) for index in self.cells_of(grade_id)
+        return set(self.names_asked.get(grade_id, ())) or find_defined_names(
+            self.release.by_id[grade_id].source
         )
 
-    def cells_of(self, grade_id: str) -> tuple[int, ...]:
+    def has_definition(self, grade_id: str) -> bool:
+        """Decide whether the cells of an answer define one of its names; also true if no name is known."""
+        wanted = self.get_names(grade_id)
+        return not wanted or any(
+            wanted & find_bound_names(self.cells[index].source) for index in self.get_cells(grade_id)
+        )
+
+    def get_cells(self, grade_id: str) -> tuple[int, ...]:
         """Return all cells that are read as an answer."""
         place = self.places.get(grade_id)
         return tuple(self.parts.get(grade_id, () if place is None else (place,)))
 
-    def owners(self) -> dict[int, set[str]]:
+    def map_owners(self) -> dict[int, set[str]]:
         """Return cell → the answers that it is, or is a part of."""
-        found: dict[int, set[str]] = {}
+        owners: dict[int, set[str]] = {}
         for cell in self.release.cells:
-            for index in self.cells_of(cell.grade_id) if cell.is_answer else ():
-                found.setdefault(index, set()).add(cell.grade_id)
-        return found
+            for index in self.get_cells(cell.grade_id) if cell.is_answer else ():
+                owners.setdefault(index, set()).add(cell.grade_id)
+        return owners
 
 
 def take_details_apart(
@@ -80,49 +82,51 @@ def take_details_apart(
 
     A marker of the answer must not read the name.
     """
-    wanted = {name for asked in names_asked.values() for name in asked}
-    found: list[RawCell] = []
+    wanted = {name for answer_names in names_asked.values() for name in answer_names}
+    separated: list[RawCell] = []
     for cell in cells:
         tree = parse_cell(cell.source) if is_details(cell) else None
-        if tree is None or not wanted & bound_names(*tree.body):
-            found.append(cell)
+        if tree is None or not wanted & collect_bound_names(*tree.body):
+            separated.append(cell)
             continue
         lines = cell.source.split("\n")
         groups: list[tuple[bool, int]] = []
         for statement in tree.body:
-            is_detail = bool(bound_names(statement).intersection(FIELDS))
+            is_detail = bool(collect_bound_names(statement).intersection(FIELDS))
             if not groups or groups[-1][0] != is_detail:
-                groups.append((is_detail, first_line(statement) - 1))
+                groups.append((is_detail, find_first_line(statement) - 1))
         ends = [start for _, start in groups[1:]] + [len(lines)]
         for number, ((is_detail, start), end) in enumerate(zip(groups, ends, strict=True)):
             source = "\n".join(lines[start if number else 0 : end]).strip("\n")
             # The details keep the cell's metadata; an answer gets none and is found by its names.
             marks = {} if is_detail else {"nbgrader": None, "id": ""}
-            found.append(replace(cell, source=source, **marks))
-    return tuple(found)
+            separated.append(replace(cell, source=source, **marks))
+    return tuple(separated)
 
 
 def is_details(cell: RawCell) -> bool:
     """Decide whether a cell assigns the student's name or number."""
     if cell.cell_type != "code" or not any(name in cell.source for name in FIELDS):
         return False
-    return bool(bound_by(cell.source).intersection(FIELDS))
+    return bool(find_bound_names(cell.source).intersection(FIELDS))
 
 
 def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
     """Return the blank code answers with names that another cell of the student defines."""
-    owners = notebook.owners()
+    owners = notebook.map_owners()
     defined = {
-        index: bound_by(notebook.cells[index].source)
+        index: find_bound_names(notebook.cells[index].source)
         for index in sorted({*notebook.own, *owners})
         if notebook.cells[index].cell_type == "code"
     }
-    found: dict[str, tuple[int, ...]] = {}
+    answer_cells: dict[str, tuple[int, ...]] = {}
     for grade_id, original in notebook.release.by_id.items():
         if not original.is_answer or original.cell_type != "code":
             continue
-        wanted, parts = notebook.names_of(grade_id), notebook.parts.get(grade_id, ())
-        if not (notebook.is_blank(grade_id) or parts) or any(wanted & defined.get(at, set()) for at in parts):
+        wanted, parts = notebook.get_names(grade_id), notebook.parts.get(grade_id, ())
+        if not (notebook.is_blank(grade_id) or parts) or any(
+            wanted & defined.get(part, set()) for part in parts
+        ):
             continue
         place = notebook.places.get(grade_id)
         if parts and (place is None or place in parts):  # written into, but without the name
@@ -130,57 +134,57 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
         holding = [
             index
             for index, bound in defined.items()
-            if index != place and wanted & (bound - _names_of_owners(notebook, owners.get(index, set())))
+            if index != place and wanted & (bound - _collect_owner_names(notebook, owners.get(index, set())))
         ]
         # Without the answer's own cell only a unique name tells which cell belongs to it.
         if place is None and (len(holding) > 1 or _is_asked_twice(notebook, wanted)):
             continue  # it is undecidable which cell belongs to which answer
         if holding:
             if any(
-                redefines(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
+                has_redefinition(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
                 for earlier, later in itertools.pairwise(holding)
             ):
                 numbers = name_cells(notebook.cells, holding)
                 text = f"The answer cell is blank; {numbers} define its name differently: manual review."
                 notes.append(Note(LOST, text, grade_id))
-                found[grade_id] = tuple(holding)
+                answer_cells[grade_id] = tuple(holding)
                 continue
-            found[grade_id] = tuple(sorted({*parts, *holding}))
+            answer_cells[grade_id] = tuple(sorted({*parts, *holding}))
             verb = "defines its name and is" if len(holding) == 1 else "define its name and are"
             text = f"The answer cell is blank or missing; {name_cells(notebook.cells, holding)} {verb} taken."
             notes.append(Note("answer-found", text, grade_id))
-    return found
+    return answer_cells
 
 
 def _is_asked_twice(notebook: SearchedNotebook, wanted: Collection[str]) -> bool:
     """Decide whether two answers must define the same name."""
     answers = (cell.grade_id for cell in notebook.release.cells if cell.is_answer)
-    return sum(bool(notebook.names_of(grade_id).intersection(wanted)) for grade_id in answers) > 1
+    return sum(bool(notebook.get_names(grade_id).intersection(wanted)) for grade_id in answers) > 1
 
 
-def _names_of_owners(notebook: SearchedNotebook, owners: Collection[str]) -> set[str]:
+def _collect_owner_names(notebook: SearchedNotebook, owners: Collection[str]) -> set[str]:
     """Return the names that a cell defines because it is an answer, or that its stub already defined."""
-    of_stubs = (names(notebook.release.by_id[grade_id].source) for grade_id in owners)
-    return set().union(*of_stubs, *(notebook.names_of(grade_id) for grade_id in owners))
+    of_stubs = (find_defined_names(notebook.release.by_id[grade_id].source) for grade_id in owners)
+    return set().union(*of_stubs, *(notebook.get_names(grade_id) for grade_id in owners))
 
 
-def bound_by(source: str) -> set[str]:
+def find_bound_names(source: str) -> set[str]:
     """Return the names that a cell binds at top level, or of which it sets an entry or attribute."""
     tree = parse_cell(source)
     if tree is None:
-        return names(source)
-    found = bound_names(*tree.body)
+        return find_defined_names(source)
+    bound = collect_bound_names(*tree.body)
     for statement in tree.body:
         for target in statement.targets if isinstance(statement, ast.Assign) else ():
             base: ast.expr = target
             # ``model.size = 3`` and ``table["a"] = 1`` change ``model`` and ``table``.
             while isinstance(base, ast.Subscript | ast.Attribute):
                 base = base.value
-            found |= {base.id} if isinstance(base, ast.Name) else set()
-    return found
+            bound |= {base.id} if isinstance(base, ast.Name) else set()
+    return bound
 
 
-class Rebound(Struct, frozen=True):
+class Rebindings(Struct, frozen=True):
     """Changes to the names of answers in cells below the answers."""
 
     deleted: Mapping[int, tuple[str, ...]] = {}
@@ -190,40 +194,42 @@ class Rebound(Struct, frozen=True):
     counts."""
 
 
-def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
+def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings:
     """Find the cells that assign or delete a name that an answer above them defines."""
-    owners = notebook.owners()
-    stubs = {canonical(cell.source) for cell in notebook.release.cells if cell.is_answer}
-    answered = [one for one in notebook.names_asked if notebook.cells_of(one) and not notebook.is_blank(one)]
+    owners = notebook.map_owners()
+    stubs = {normalize_source(cell.source) for cell in notebook.release.cells if cell.is_answer}
+    answered = [
+        name for name in notebook.names_asked if notebook.get_cells(name) and not notebook.is_blank(name)
+    ]
     defined_by = {
-        grade_id: notebook.names_of(grade_id) & _bound_in(notebook, notebook.cells_of(grade_id))
+        grade_id: notebook.get_names(grade_id) & _collect_bound_names(notebook, notebook.get_cells(grade_id))
         for grade_id in answered
     }
     deleted: dict[int, tuple[str, ...]] = {}
     reassigned: dict[str, tuple[int, ...]] = {}
     for index in sorted({*notebook.own, *owners}):
         cell = notebook.cells[index]
-        if cell.cell_type != "code" or canonical(cell.source) in stubs:
+        if cell.cell_type != "code" or normalize_source(cell.source) in stubs:
             continue
-        others = _names_of_owners(notebook, owners.get(index, set()))
+        owner_names = _collect_owner_names(notebook, owners.get(index, set()))
         for grade_id in answered:
-            cells = notebook.cells_of(grade_id)
+            cells = notebook.get_cells(grade_id)
             # Cells above the answer cannot change it, because the notebook is run from top to bottom.
             if index <= max(cells):
                 continue
-            defined = defined_by[grade_id] - others
-            if assigned := defined & _assigned(cell.source):
+            defined = defined_by[grade_id] - owner_names
+            if assigned := defined & _find_assigned_names(cell.source):
                 reassigned[grade_id] = (*reassigned.get(grade_id, cells), index)
                 text = (
                     f"Cell {cell.number} assigns {', '.join(sorted(assigned))} again, which is what counts."
                 )
                 notes.append(Note("answer-rebound", text, grade_id))
-            elif lost := defined & _deleted(cell.source):
+            elif lost := defined & _find_deleted_names(cell.source):
                 # A cell that deletes a name and assigns it again leaves it defined.
                 deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
                 text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
                 notes.append(Note("answer-rebound", text, grade_id))
-    return Rebound(deleted, reassigned)
+    return Rebindings(deleted, reassigned)
 
 
 def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
@@ -231,20 +237,20 @@ def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tup
 
     Their text is in a comment, in an error or a bare value.
     """
-    found: dict[int, tuple[str, ...]] = {}
+    unnamed: dict[int, tuple[str, ...]] = {}
     for grade_id, index in notebook.places.items():
         original, cell = notebook.release.by_id[grade_id], notebook.cells[index]
-        asked = notebook.names_asked.get(grade_id, ())
-        if not asked or grade_id in notebook.parts or notebook.is_blank(grade_id):
+        wanted = notebook.names_asked.get(grade_id, ())
+        if not wanted or grade_id in notebook.parts or notebook.is_blank(grade_id):
             continue
-        if original.cell_type == cell.cell_type == "code" and _assigns_no_name(cell.source):
-            found[index] = tuple(sorted(asked))
-            text = f"The answer's cell assigns nothing to {', '.join(found[index])}; its text is not read."
+        if original.cell_type == cell.cell_type == "code" and _has_no_assignment(cell.source):
+            unnamed[index] = tuple(sorted(wanted))
+            text = f"The answer's cell assigns nothing to {', '.join(unnamed[index])}; its text is not read."
             notes.append(Note("answer-unnamed", text, grade_id))
-    return found
+    return unnamed
 
 
-def _assigns_no_name(source: str) -> bool:
+def _has_no_assignment(source: str) -> bool:
     """Decide whether a cell consists only of comments, errors and bare values."""
     tree = parse_cell(source)
     return tree is not None and all(
@@ -254,18 +260,18 @@ def _assigns_no_name(source: str) -> bool:
     )
 
 
-def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
+def _collect_bound_names(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
     """Return the names that some cells bind."""
-    return set().union(*(bound_by(notebook.cells[index].source) for index in indices))
+    return set().union(*(find_bound_names(notebook.cells[index].source) for index in indices))
 
 
-def _assigned(source: str) -> set[str]:
+def _find_assigned_names(source: str) -> set[str]:
     """Return the names that a cell assigns at top level; none if it does not parse."""
     tree = parse_cell(source)
-    return bound_names(*tree.body) if tree else set()
+    return collect_bound_names(*tree.body) if tree else set()
 
 
-def _deleted(source: str) -> set[str]:
+def _find_deleted_names(source: str) -> set[str]:
     """Return the names that a cell deletes at top level; none if it does not parse."""
     tree = parse_cell(source)
     deletes = (statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.Delete))

@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import NotebookError
-from autograder.notebook.nesting import pruned
-from autograder.notebook.pictures import attached_pictures, take_out_pictures
+from autograder.notebook.nesting import prune_json
+from autograder.notebook.pictures import extract_pictures, list_attached_pictures
 from autograder.records import Note, PastedPicture
 
 UNREADABLE_SOURCE = "source-unreadable"
@@ -105,7 +105,7 @@ class Document(Struct, frozen=True):
     """nbgrader's ids were added for grading (`autograder.adopting.otter`). Trusted in releases only."""
 
 
-def parse(data: bytes) -> Document:
+def parse_notebook(data: bytes) -> Document:
     """Read the cells of a notebook of any format version, well formed or not.
 
     Raises:
@@ -115,7 +115,7 @@ def parse(data: bytes) -> Document:
     """
     notes: list[Note] = []
     # Strip outputs before the limit is applied: honest notebooks are large because of their outputs.
-    data = _lean(data) if len(data) <= MAX_BYTES else data
+    data = _strip_outputs(data) if len(data) <= MAX_BYTES else data
     if MAX_READ < len(data) <= MAX_BYTES:
         raise NotebookError(
             "too-large",
@@ -125,15 +125,15 @@ def parse(data: bytes) -> Document:
     tree = load_tree(data, notes)
     cells = tuple(
         cell
-        for number, entry in enumerate(_entries(tree, notes), start=1)
-        if (cell := _cell(number, entry, notes)) is not None
+        for number, entry in enumerate(_list_entries(tree, notes), start=1)
+        if (cell := _read_cell(number, entry, notes)) is not None
     )
     if not cells:
         raise NotebookError(
             "no-cells", "The notebook has no cells. Open it in Jupyter, save it and hand it in again."
         )
-    own = tree["metadata"].get("autograder") if isinstance(tree.get("metadata"), dict) else None
-    return Document(cells, _language(tree), tuple(notes), own == {"ids": "made"})
+    own_metadata = tree["metadata"].get("autograder") if isinstance(tree.get("metadata"), dict) else None
+    return Document(cells, _read_language(tree), tuple(notes), own_metadata == {"ids": "made"})
 
 
 def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
@@ -148,24 +148,24 @@ def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
             f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. "
             "Clear all outputs, save and hand it in again.",
         )
-    text = _decode(data, notes)
+    text = _decode_text(data, notes)
     if not text.strip():
         raise NotebookError("empty", "The file is empty. Save the notebook in Jupyter and hand it in again.")
     _check_other_format(text)
     # Before parsing, because the parsed objects are what exhausts memory.
-    _bound(text)
-    tree = _json(text)
+    _check_complexity(text)
+    tree = _parse_json(text)
     if not isinstance(tree, dict) or not any(key in tree for key in _NOTEBOOK_KEYS):
-        found = "an object without cells" if isinstance(tree, dict) else f"a {type(tree).__name__}"
+        actual = "an object without cells" if isinstance(tree, dict) else f"a {type(tree).__name__}"
         raise NotebookError(
             "not-a-notebook",
-            f"The file is JSON but not a notebook: expected an object with 'cells', got {found}. "
+            f"The file is JSON but not a notebook: expected an object with 'cells', got {actual}. "
             "Hand in the .ipynb file itself.",
         )
     return tree
 
 
-def joined(source: Any) -> str | None:
+def join_source(source: Any) -> str | None:
     """Return the text of a source, a string or a list of strings in the format; None if it is neither."""
     if isinstance(source, str):
         return source
@@ -174,7 +174,7 @@ def joined(source: Any) -> str | None:
     return None
 
 
-def shows_attachment(source: str, name: str) -> bool:
+def is_attachment_shown(source: str, name: str) -> bool:
     """Decide whether a text shows a picture that is attached to its cell, in Markdown or HTML.
 
     A comment shows nothing.
@@ -184,7 +184,7 @@ def shows_attachment(source: str, name: str) -> bool:
     return any(wanted in text for text in (source, unquote(source), unescape(source)))
 
 
-def canonical(source: str) -> str:
+def normalize_source(source: str) -> str:
     """Return a source without trailing white space, for comparison."""
     return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
 
@@ -196,7 +196,7 @@ def name_cells(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
     return f"{'cell' if len(indices) == 1 else 'cells'} {numbers}"
 
 
-def shown(value: object, limit: int = 60) -> str:
+def format_value(value: object, limit: int = 60) -> str:
     """Return a student's value for a note: ASCII only, quoted and short."""
     # Converting an integer of thousands of digits to text is slow, or refused by Python.
     small = isinstance(value, int) and abs(value) < 10**9
@@ -206,7 +206,7 @@ def shown(value: object, limit: int = 60) -> str:
     return text + "…" if isinstance(value, str) and len(value) > limit else text
 
 
-def _lean(data: bytes) -> bytes:
+def _strip_outputs(data: bytes) -> bytes:
     """Return the same notebook without outputs; data that is no regular notebook is returned unchanged."""
     try:
         return msgspec.json.encode(msgspec.json.decode(data, type=_Notebook))
@@ -215,7 +215,7 @@ def _lean(data: bytes) -> bytes:
         return data
 
 
-def _decode(data: bytes, notes: list[Note]) -> str:
+def _decode_text(data: bytes, notes: list[Note]) -> str:
     """Return the file's text, and note an encoding other than UTF-8."""
     # JSON begins with ASCII, so that its first bytes reveal UTF-16 and UTF-32.
     encoding: str = json.detect_encoding(data[:4])
@@ -266,19 +266,19 @@ def _has_conflict(text: str) -> bool:
     """Decide whether a text contains the markers of a merge conflict, in order."""
     position = 0
     for marker in _CONFLICT:
-        found = marker.search(text, position)
-        if found is None:
+        match = marker.search(text, position)
+        if match is None:
             return False
-        position = found.end()
+        position = match.end()
     return True
 
 
-def _bound(text: str) -> None:
+def _check_complexity(text: str) -> None:
     """Refuse JSON that would be very large when parsed. The cheap count, strings included, comes first."""
-    if _values(text) <= MAX_VALUES and _containers(text) <= MAX_CONTAINERS:
+    if _count_values(text) <= MAX_VALUES and _count_containers(text) <= MAX_CONTAINERS:
         return
     bare = _STRING.sub('""', text)
-    if _values(bare) > MAX_VALUES or _containers(bare) > MAX_CONTAINERS:
+    if _count_values(bare) > MAX_VALUES or _count_containers(bare) > MAX_CONTAINERS:
         raise NotebookError(
             "too-complex",
             "The notebook holds millions of values, probably in its outputs. "
@@ -286,17 +286,17 @@ def _bound(text: str) -> None:
         )
 
 
-def _values(text: str) -> int:
+def _count_values(text: str) -> int:
     """Return the number of separators in a JSON text."""
     return text.count(",")
 
 
-def _containers(text: str) -> int:
+def _count_containers(text: str) -> int:
     """Return the number of objects and lists in a JSON text."""
     return text.count("{") + text.count("[")
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Parse the JSON of a notebook.
 
     Raises:
@@ -309,7 +309,7 @@ def _json(text: str) -> Any:
             raise
         except ValueError:
             # An integer of thousands of digits, which Python refuses to convert.
-            return json.loads(text, parse_int=_integer)
+            return json.loads(text, parse_int=_parse_integer)
     except RecursionError as error:
         raise NotebookError(
             "too-deep", "The file's JSON is nested too deeply to be a notebook. Save it in Jupyter again."
@@ -329,12 +329,12 @@ def _json(text: str) -> Any:
         ) from error
 
 
-def _integer(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     """Return an integer, or infinity for one with hundreds of digits."""
     return int(digits) if len(digits) < 400 else math.inf
 
 
-def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
+def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
     """Return the list of cells of a notebook of any version."""
     version = tree.get("nbformat")
     # Format 1 has no worksheets, so the version is checked as well.
@@ -342,12 +342,12 @@ def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
         # nbformat takes a second to import and only notebooks from before 2015 need it.
         from autograder.notebook import legacy
 
-        notes.append(Note("old-format", f"Format version {shown(version)}; upgraded to 4."))
-        entries: Any = legacy.upgraded_cells(tree, MAX_CELLS)
+        notes.append(Note("old-format", f"Format version {format_value(version)}; upgraded to 4."))
+        entries: Any = legacy.upgrade_cells(tree, MAX_CELLS)
     else:
         if version != 4:
             notes.append(
-                Note("format-version", f"Format version: expected 4, got {shown(version)}; read as 4.")
+                Note("format-version", f"Format version: expected 4, got {format_value(version)}; read as 4.")
             )
         entries = tree.get("cells")
     if not isinstance(entries, list):
@@ -362,24 +362,26 @@ def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
     return entries
 
 
-def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
+def _read_cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
     """Read one cell, or return None if the entry is not an object; oddities are noted."""
     place = f"cell {number}"
     if not isinstance(entry, dict):
-        notes.append(Note("not-a-cell", f"Expected an object, got {shown(entry)}; left out.", place))
+        notes.append(Note("not-a-cell", f"Expected an object, got {format_value(entry)}; left out.", place))
         return None
     cell_type = entry.get("cell_type")
     if cell_type not in ("code", "markdown", "raw"):
-        notes.append(Note("cell-type-unknown", f"Cell type {shown(cell_type)}; shown but not run.", place))
+        notes.append(
+            Note("cell-type-unknown", f"Cell type {format_value(cell_type)}; shown but not run.", place)
+        )
         cell_type = "raw"
-    source = joined(entry.get("source"))
+    source = join_source(entry.get("source"))
     if source is None:
         notes.append(Note(UNREADABLE_SOURCE, "The source is not text; read as an empty cell.", place))
         source = ""
-    pictures = () if cell_type == "code" else tuple(attached_pictures(entry.get("attachments")))
+    pictures = () if cell_type == "code" else tuple(list_attached_pictures(entry.get("attachments")))
     # Pasted pictures alone may exceed the limit, so they are extracted before it is applied.
     if len(source) > MAX_SOURCE and cell_type != "code":
-        source, pictures = take_out_pictures(source, pictures)
+        source, pictures = extract_pictures(source, pictures)
     if len(source) > MAX_SOURCE:
         if cell_type == "code":
             raise NotebookError(
@@ -396,25 +398,27 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
     identifier = entry.get("id")
     named = identifier if isinstance(identifier, str) and len(identifier) <= MAX_CELL_ID else ""
-    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes), named, pictures)
+    return RawCell(number, cell_type, clean, _read_nbgrader(entry, place, notes), named, pictures)
 
 
-def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:
+def _read_nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:
     """Return the nbgrader metadata of a cell, pruned to a safe depth; None if there is none."""
     metadata = entry.get("metadata")
-    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    if found is None or found == {}:
+    stored = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if stored is None or stored == {}:
         return None
-    if not isinstance(found, dict):
-        notes.append(Note("metadata-garbage", f"nbgrader metadata is {shown(found)}; ignored.", place))
+    if not isinstance(stored, dict):
+        notes.append(
+            Note("metadata-garbage", f"nbgrader metadata is {format_value(stored)}; ignored.", place)
+        )
         return None
-    kept: dict[str, Any] = pruned(found)
-    if kept != found:  # safe to compare: at the cut an empty container meets a full one, so nothing recurses
+    kept: dict[str, Any] = prune_json(stored)
+    if kept != stored:  # safe to compare: at the cut an empty container meets a full one, so nothing recurses
         notes.append(Note("metadata-garbage", "nbgrader metadata is nested too deeply; cut.", place))
     return kept
 
 
-def _language(tree: dict[str, Any]) -> str:
+def _read_language(tree: dict[str, Any]) -> str:
     """Return the language that a notebook names, in any of the places where tools write it."""
     metadata = tree.get("metadata")
     if not isinstance(metadata, dict):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from autograder.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.nodes import Tree, symbols
+from autograder.formulas.nodes import Tree, collect_symbols
 from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS
 from autograder.formulas.reading import read_formula
-from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 from autograder.formulas.values.points import Points
 from autograder.rubric import Question, Rubric
 
@@ -33,12 +33,12 @@ def read_vocabularies(rubric: Rubric) -> dict[str, Vocabulary]:
     return {
         question.answer_cell or f"{question.id}-answer": vocabulary
         for question in rubric.questions
-        if question.kind == "formula" and not _asks_for_form(question)
+        if question.kind == "formula" and not _has_form_option(question)
         for vocabulary in _read_vocabulary(rubric, question)
     }
 
 
-def _asks_for_form(question: Question) -> bool:
+def _has_form_option(question: Question) -> bool:
     """Decide whether a question asks for a form of a formula."""
     return any(option in item.options for item in question.items for option in _FORM_OPTIONS)
 
@@ -46,7 +46,7 @@ def _asks_for_form(question: Question) -> bool:
 def _read_vocabulary(rubric: Rubric, question: Question) -> Iterator[Vocabulary]:
     """Yield the question's vocabulary, if it is valid."""
     try:
-        yield rubric.vocabulary(question)
+        yield rubric.make_vocabulary(question)
     except RubricError:
         return  # reported when the question is checked
 
@@ -59,11 +59,11 @@ def find_equal_formula(text: str, keys: Iterable[str], vocabulary: Vocabulary) -
         keys: formulas of the answer key; one that cannot be read is never found.
         vocabulary: vocabulary for reading both.
     """
-    trees = [tree for key in keys if (tree := _read(_bare(key), vocabulary)) is not None]
+    trees = [tree for key in keys if (tree := _read_tree(_strip_latex(key), vocabulary)) is not None]
     comparer = Comparer(Points(vocabulary.domains, _SEED)) if trees else None
-    for passage in formulas_in(text, vocabulary) if comparer else ():
-        given = _read(passage, vocabulary)
-        if given is not None and any(_is_equal(comparer, given, tree) for tree in trees):
+    for passage in find_formulas(text, vocabulary) if comparer else ():
+        passage_tree = _read_tree(passage, vocabulary)
+        if passage_tree is not None and any(_is_equal(comparer, passage_tree, tree) for tree in trees):
             return passage
     return ""
 
@@ -72,25 +72,25 @@ def compute_number(text: str) -> int | None:
     """Return the whole number that arithmetic with numbers yields; None for anything else."""
     try:
         (tree,) = read_formula(text, _NO_SYMBOLS)
-        value = constant_value(tree)
+        value = evaluate_constant(tree)
     except (Unreadable, FormulaError, TooLarge, Undefined, ValueError):
         return None
     return value if isinstance(value, int) else None
 
 
-def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:
+def find_formulas(text: str, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield the longest passages of a text that contain only numbers, declared symbols and signs.
 
     A part of a longer formula is not yielded by itself: other formulas contain it as well.
     """
-    bare = _bare(text)
-    known: Mapping[str, str] = {**FUNCTION_SPELLINGS, **vocabulary.names, **vocabulary.functions}
+    bare = _strip_latex(text)
+    known_names: Mapping[str, str] = {**FUNCTION_SPELLINGS, **vocabulary.names, **vocabulary.functions}
     since, end = -1, -1
     # The final None ends a passage at the end of the text.
     for piece in (*_PIECE.finditer(bare), None):
         is_word = piece is not None and piece[0][0].isalpha()
         goes_on = piece is not None and not bare[end : piece.start()].strip(" \t") and since >= 0
-        is_known = piece is not None and (not is_word or piece[0] in known)
+        is_known = piece is not None and (not is_word or piece[0] in known_names)
         if since >= 0 and not (goes_on and is_known):
             passage = bare[since:end]
             # The second form drops operators at the ends, such as the bullet of a list.
@@ -101,12 +101,12 @@ def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:
         end = piece.end() if piece is not None else end
 
 
-def _bare(text: str) -> str:
+def _strip_latex(text: str) -> str:
     """Return a text without LaTeX markup around names and indices."""
     return _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", text))
 
 
-def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
+def _read_tree(passage: str, vocabulary: Vocabulary) -> Tree | None:
     """Return the formula that a passage is; None for a single number or symbol, and for anything else."""
     # A single number or symbol occurs in most texts and proves nothing.
     if len(_PIECE.findall(passage)) < 2:
@@ -115,12 +115,12 @@ def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
         sides = read_formula(passage, vocabulary)
     except (Unreadable, FormulaError):
         return None
-    return sides[0] if len(sides) == 1 and symbols(sides[0]) else None
+    return sides[0] if len(sides) == 1 and collect_symbols(sides[0]) else None
 
 
 def _is_equal(comparer: Comparer | None, first: Tree, second: Tree) -> bool:
     """Decide whether two formulas are equal; False if that is undecided."""
     try:
-        return comparer is not None and comparer.equal(first, second)
+        return comparer is not None and comparer.is_equal(first, second)
     except (Undecided, FormulaError):
         return False

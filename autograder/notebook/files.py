@@ -30,9 +30,9 @@ def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
     try:
         # Only the submission's folder itself may be a link: staff made it.
         above = os.open(folder, flags & ~os.O_NOFOLLOW)
-        for one in folders:
+        for folder_name in folders:
             # Walk with descriptors, so that no folder can be exchanged for a link after it was checked.
-            inner = os.open(one, flags, dir_fd=above)
+            inner = os.open(folder_name, flags, dir_fd=above)
             os.close(above)
             above = inner
         return read_file(folder / path, only_name=True, most=most, above=above)
@@ -72,27 +72,27 @@ def read_file(
     try:
         # Systems without O_NOFOLLOW can only check before opening.
         if above is None and not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
-            raise _link(path, name)
+            raise _make_link_error(path, name)
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         descriptor = os.open(path if above is None else path.name, flags, dir_fd=above)
     except FileNotFoundError as error:
         raise NotebookError("missing", f"{name}: there is no such file; hand it in.") from error
     except IsADirectoryError as error:
-        raise _directory(name) from error
+        raise _make_directory_error(name) from error
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
-            raise _link(path, name) from error
+            raise _make_link_error(path, name) from error
         if isinstance(error, OSError) and error.errno == errno.ENXIO:  # a socket
-            raise _no_file(name) from error
+            raise _make_type_error(name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
     try:
         folder = path.parent if above is None else above
-        return _content(descriptor, name, folder, only_name=only_name, most=most)
+        return _read_content(descriptor, name, folder, only_name=only_name, most=most)
     finally:
         os.close(descriptor)
 
 
-def _belongs_to(status: os.stat_result, folder: int | Path) -> bool:
+def _has_same_owner(status: os.stat_result, folder: int | Path) -> bool:
     """Decide whether a file has the same owner as its folder, and this owner is neither root nor our user.
 
     A user who creates a second name of a file does not become its owner. So a file to which a classmate
@@ -107,14 +107,14 @@ def _belongs_to(status: os.stat_result, folder: int | Path) -> bool:
     return status.st_uid == owner and owner not in (0, os.geteuid())
 
 
-def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool, most: int) -> bytes:
+def _read_content(descriptor: int, name: str, folder: int | Path, *, only_name: bool, most: int) -> bytes:
     """Return the content of an open file, if it is a regular file within the limits."""
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
-        raise _directory(name)
+        raise _make_directory_error(name)
     if not stat.S_ISREG(status.st_mode):
-        raise _no_file(name)
-    if only_name and status.st_nlink > 1 and not _belongs_to(status, folder):
+        raise _make_type_error(name)
+    if only_name and status.st_nlink > 1 and not _has_same_owner(status, folder):
         raise NotebookError(
             "hard-link",
             f"{name}: the file has {status.st_nlink} names on this disk and may be somebody else's. "
@@ -140,7 +140,7 @@ def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool,
     return b"".join(parts)
 
 
-def _link(path: Path, name: str) -> NotebookError:
+def _make_link_error(path: Path, name: str) -> NotebookError:
     """Return the error for a link."""
     try:
         exists = path.exists()
@@ -153,11 +153,11 @@ def _link(path: Path, name: str) -> NotebookError:
     )
 
 
-def _directory(name: str) -> NotebookError:
+def _make_directory_error(name: str) -> NotebookError:
     """Return the error for a folder."""
     return NotebookError("directory", f"{name}: is a folder; hand in the notebook file itself.")
 
 
-def _no_file(name: str) -> NotebookError:
+def _make_type_error(name: str) -> NotebookError:
     """Return the error for a pipe, socket or device."""
     return NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.errors import NotebookError
-from autograder.notebook.document import joined, load_tree
-from autograder.variants.expressions import Value, fill
+from autograder.notebook.document import join_source, load_tree
+from autograder.variants.expressions import Value, fill_text
 
 
 class Listing(Struct, frozen=True):
@@ -41,14 +41,14 @@ def fill_notebook(
     tree = load_tree(source, [])
     waiting = dict(listings or {})
     for number, cell in enumerate(tree.get("cells", ()), start=1):
-        text = joined(cell.get("source", "")) if isinstance(cell, dict) else None
+        text = join_source(cell.get("source", "")) if isinstance(cell, dict) else None
         if text is None:
             continue
-        grade_id = _grade_id(cell)
+        grade_id = _read_grade_id(cell)
         place = f"notebook {name!r}, cell {number}" + (f" ({grade_id})" if grade_id else "")
-        filled = fill(text, values, place)
+        filled = fill_text(text, values, place)
         if grade_id in waiting:
-            filled = _exchanged(filled, waiting.pop(grade_id), place)
+            filled = _swap_listing(filled, waiting.pop(grade_id), place)
         cell["source"] = filled
     # The first remaining listing has no cell.
     for grade_id in waiting:
@@ -58,7 +58,7 @@ def fill_notebook(
     return json.dumps(tree, ensure_ascii=False).encode()
 
 
-def label(release: bytes, variant: str) -> bytes:
+def label_release(release: bytes, variant: str) -> bytes:
     """Add the name of the variant to a released notebook. It informs people; no decision depends on it."""
     tree = json.loads(release)
     tree["metadata"]["autograder"] = {"variant": variant}
@@ -66,36 +66,36 @@ def label(release: bytes, variant: str) -> bytes:
     return (json.dumps(tree, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
 
 
-def label_of(notebook: bytes) -> str:
+def read_label(notebook: bytes) -> str:
     """Return the variant that a notebook claims to be; empty if it claims none. The claim can be forged."""
     try:
         metadata = load_tree(notebook, []).get("metadata")
     except NotebookError:
         return ""
     ours = metadata.get("autograder") if isinstance(metadata, dict) else None
-    found = ours.get("variant") if isinstance(ours, dict) else None
-    return found if isinstance(found, str) else ""
+    variant = ours.get("variant") if isinstance(ours, dict) else None
+    return variant if isinstance(variant, str) else ""
 
 
-def _exchanged(text: str, listing: Listing, place: str) -> str:
+def _swap_listing(text: str, listing: Listing, place: str) -> str:
     """Replace the common listing in a cell by that of the variant.
 
     Raises:
         NotebookError: ``listing-missing``.
     """
-    found = text.count(listing.common)
-    if found != 1:
+    count = text.count(listing.common)
+    if count != 1:
         raise NotebookError(
             "listing-missing",
-            f"{place}: expected the listing with the common variant's faults once, found it {found} times; "
+            f"{place}: expected the listing with the common variant's faults once, found it {count} times; "
             "let the checks' listing stand there, or state in the rubric which faults it has",
         )
     return text.replace(listing.common, listing.own)
 
 
-def _grade_id(cell: Mapping[str, Any]) -> str:
+def _read_grade_id(cell: Mapping[str, Any]) -> str:
     """Return the grade_id of a cell; empty if it has none."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    found = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
-    return found if isinstance(found, str) else ""
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return grade_id if isinstance(grade_id, str) else ""

@@ -65,14 +65,14 @@ class _Question(Struct, frozen=True):
     def is_named_in(self, heading: Words) -> bool:
         """Decide whether a heading begins with the title or an id, or contains one of several words."""
         return any(
-            name == heading[at : at + len(name)]
+            name == heading[start : start + len(name)]
             for name in (*self.titles, *self.ids)
-            for at in range(len(heading) if len(name) > 1 else bool(name))
+            for start in range(len(heading) if len(name) > 1 else bool(name))
         )
 
 
 def name_answers(
-    cells: Sequence[RawCell], release: Release, own: Collection[int]
+    cells: Sequence[RawCell], release: Release, own_cells: Collection[int]
 ) -> dict[int, tuple[str, ...]]:
     """Return the student's own text cells with headings that name questions → written answers to these.
 
@@ -82,11 +82,11 @@ def name_answers(
     Args:
         cells: cells of the submission.
         release: the student's own release.
-        own: cells that are not part of the release.
+        own_cells: cells that are not part of the release.
     """
     questions = _list_questions(release)
-    found: dict[int, tuple[str, ...]] = {}
-    for index in sorted(own):
+    named_answers: dict[int, tuple[str, ...]] = {}
+    for index in sorted(own_cells):
         if cells[index].cell_type == "code":
             continue
         headings = _list_headings(cells[index].source)
@@ -94,11 +94,11 @@ def name_answers(
         # A continuation belongs to the last written answer of its question.
         written = dict.fromkeys(question.written[-1] for question in named if question.written)
         if written:
-            found[index] = tuple(written)
-        elif not named and index - 1 in found:
+            named_answers[index] = tuple(written)
+        elif not named and index - 1 in named_answers:
             # A cell without headings continues the cell directly above.
-            found[index] = found[index - 1]
-    return found
+            named_answers[index] = named_answers[index - 1]
+    return named_answers
 
 
 def find_labelled(
@@ -115,15 +115,15 @@ def find_labelled(
         places: positions of the release's cells, by grade_id.
     """
     questions = _list_questions(release)
-    found: dict[str, set[int]] = {}
+    labelled: dict[str, set[int]] = {}
     for index in searched:
         labels = {_join_number(*label.groups()) for label in _LINE_LABEL.finditer(cells[index].source)}
         task = _find_task(index, questions, places)
         keys = {label if label[0].isdigit() else (*task, *label) for label in labels}
         named = (question for question in questions if question.number in keys)
         for name in (name for question in named for name in question.answers):
-            found.setdefault(name, set()).add(index)
-    return found
+            labelled.setdefault(name, set()).add(index)
+    return labelled
 
 
 def _find_task(index: int, questions: Sequence[_Question], places: Mapping[str, int]) -> Words:
@@ -148,37 +148,37 @@ def _list_questions(release: Release) -> list[_Question]:
             label = _LABEL.match(text)
             number = _join_number(*label.groups()) if label else ()
             # A heading ends all headings of its own and lower levels.
-            numbers = {upper: one for upper, one in numbers.items() if upper < level}
+            numbers = {upper: upper_number for upper, upper_number in numbers.items() if upper < level}
             # A letter alone, such as "(c)", completes the number of the heading above.
-            whole = number if number and number[0].isdigit() else (*_last(numbers), *number)
+            whole = number if number and number[0].isdigit() else (*_get_last_number(numbers), *number)
             numbers[level] = whole
-            titles.append(_words(_POINTS.sub("", text[label.end() :] if label and number else text)))
+            titles.append(_split_words(_POINTS.sub("", text[label.end() :] if label and number else text)))
         if headings:
-            questions.append(_Question(_last(numbers), tuple(titles), [], [], []))
+            questions.append(_Question(_get_last_number(numbers), tuple(titles), [], [], []))
         if questions and cell.grade_id and (cell.is_answer or cell.points is not None):
-            questions[-1].ids.append(_words(cell.grade_id))
+            questions[-1].ids.append(_split_words(cell.grade_id))
             questions[-1].written.extend([cell.grade_id] * (cell.is_answer and cell.cell_type == "markdown"))
             questions[-1].answers.extend([cell.grade_id] * cell.is_answer)
     return [question for question in questions if question.ids]
 
 
-def _last(numbers: dict[int, Words]) -> Words:
+def _get_last_number(numbers: dict[int, Words]) -> Words:
     """Return the number of the deepest heading."""
     return numbers[max(numbers)] if numbers else ()
 
 
 def _find_questions(heading: str, questions: Sequence[_Question]) -> list[_Question]:
     """Return the questions that a heading names by number, else the only one that it names by id or title."""
-    keys = [_join_number(*found.groups()) for found in _NUMBER.finditer(heading)]
+    keys = [_join_number(*match.groups()) for match in _NUMBER.finditer(heading)]
     if _ENTRY.match(heading) and not _CONTINUED.search(heading):
         # "1. Old data" is a list entry; only a two-part number such as "4c" still names a question.
         keys = [key for key in keys if len(key) > 1]
     longest = [key for key in keys if len(key) == max(map(len, keys))]  # "4c" in "part 2 of 4c"
-    numbered = [[one for one in questions if one.is_numbered(key)] for key in longest]
+    numbered = [[candidate for candidate in questions if candidate.is_numbered(key)] for key in longest]
     # A number that fits several questions, such as "(c)", decides nothing.
-    if unique := [found[0] for found in numbered if len(found) == 1]:
+    if unique := [match[0] for match in numbered if len(match) == 1]:
         return unique
-    named = [question for question in questions if question.is_named_in(_words(heading))]
+    named = [question for question in questions if question.is_named_in(_split_words(heading))]
     return named if len(named) == 1 else []
 
 
@@ -202,6 +202,6 @@ def _join_number(digits: str | None, *letters: str | None) -> Words:
     return (*(digits.split(".") if digits else ()), *(letter.lower() for letter in letters if letter))
 
 
-def _words(text: str) -> Words:
+def _split_words(text: str) -> Words:
     """Return the words of a text in lower case."""
     return tuple(word.casefold() for word in _WORD.findall(text))

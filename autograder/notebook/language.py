@@ -29,7 +29,7 @@ class _LanguagePart(NamedTuple):
     text: str
 
 
-def in_language(text: str, languages: Sequence[str], wanted: str, place: str) -> str:
+def select_language(text: str, languages: Sequence[str], wanted: str, place: str) -> str:
     """Return the text of one cell as a release shows it.
 
     Args:
@@ -42,16 +42,16 @@ def in_language(text: str, languages: Sequence[str], wanted: str, place: str) ->
         NotebookError: ``language``; a mark names no language of the assignment, or a translated passage is
             not there once in every language.
     """
-    parts = _parts(text, languages, place)
+    parts = _split_parts(text, languages, place)
     if len(parts) == 1:
         return text
-    _check(parts, languages, place)
+    _check_passages(parts, languages, place)
     if not wanted:
         return text
     return "\n\n".join(part.text for part in parts if part.text and part.language in (wanted, ALL))
 
 
-def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePart]:
+def _split_parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePart]:
     """Return the parts of a text between its marks."""
     parts: list[_LanguagePart] = []
     language, lines, fenced = "", list[str](), False
@@ -64,8 +64,8 @@ def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePar
             continue
         new = mark[1].lower()
         if new not in (*languages, ALL):
-            known = ", ".join((*languages, ALL))
-            raise NotebookError("language", f"{place}: <!-- {new} -->: expected one of {known}")
+            expected = ", ".join((*languages, ALL))
+            raise NotebookError("language", f"{place}: <!-- {new} -->: expected one of {expected}")
         # Text before the first mark is a translation only if another language follows.
         unmarked = ALL if new in (languages[0], ALL) else languages[0]
         parts.append(_LanguagePart(language or unmarked, "\n".join(lines).strip("\n")))
@@ -74,7 +74,7 @@ def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePar
     return parts
 
 
-def _check(parts: Sequence[_LanguagePart], languages: Sequence[str], place: str) -> None:
+def _check_passages(parts: Sequence[_LanguagePart], languages: Sequence[str], place: str) -> None:
     """Refuse incomplete passages.
 
     A passage ends at a text for all languages, and at the next one in the first language.

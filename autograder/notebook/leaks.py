@@ -20,11 +20,11 @@ from msgspec import Struct
 
 from autograder.errors import NotebookError
 from autograder.formulas import Vocabulary
-from autograder.notebook.document import joined, load_tree
-from autograder.notebook.equal_formulas import compute_number, find_equal_formula, formulas_in
-from autograder.notebook.markers import split
+from autograder.notebook.document import join_source, load_tree
+from autograder.notebook.equal_formulas import compute_number, find_equal_formula, find_formulas
+from autograder.notebook.markers import split_regions
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 _MARKER = re.compile(
     r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
@@ -140,34 +140,36 @@ class _CodeKey(Struct, frozen=True):
     """Values among these assignments that are searched everywhere."""
 
 
-def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) -> None:
+def check_leaks(withheld: Sequence[WithheldAnswer], released_texts: Sequence[GivenText]) -> None:
     """Refuse solutions, model answers and solution markers in texts for students.
 
     Raises:
         NotebookError: ``solution-left``; names the answer's cell, the place that reveals it, and the passage.
     """
-    for text in given:
+    for text in released_texts:
         if marker := _MARKER.search(text.text):
             raise NotebookError(
                 "solution-left",
-                f"{text.place}: students would see {_quoted(marker[0])}, which marks a solution. Solutions "
+                f"{text.place}: students would see {_quote_passage(marker[0])}, which marks a "
+                "solution. Solutions "
                 "are taken out between ### BEGIN SOLUTION and ### END SOLUTION in answer cells alone: move "
                 "it there, or delete it.",
             )
-    shown = [_Shown(text) for text in given]
+    shown = [_SearchableText(text) for text in released_texts]
     for answer in withheld:
-        found = _leaked_code(answer, shown) if answer.code else _leaked_text(answer, shown)
-        if found := found or _leaked_formula(answer, given):
-            place, passage = found
+        leak = _find_leaked_code(answer, shown) if answer.code else _find_leaked_text(answer, shown)
+        if leak := leak or _find_leaked_formula(answer, released_texts):
+            place, passage = leak
             raise NotebookError(
                 "solution-left",
-                f"{place}: gives away the solution of {answer.place}: {_quoted(passage)}. Delete it there, "
+                f"{place}: gives away the solution of {answer.place}: {_quote_passage(passage)}. "
+                "Delete it there, "
                 "or put it between ### BEGIN SOLUTION and ### END SOLUTION in its answer cell; if students "
                 "may know it, word the two differently.",
             )
 
 
-def withheld_answers(
+def list_withheld_answers(
     source: bytes, notebook: str, vocabularies: Mapping[str, Vocabulary] = {}
 ) -> Iterator[WithheldAnswer]:
     """Yield the withheld content of a source notebook: solutions, whole model answers, and mark schemes.
@@ -185,7 +187,7 @@ def withheld_answers(
     for cell in load_release(source, notebook, source=True).cells:
         if not cell.is_answer and not cell.task:
             continue
-        parts = split(cell.source, name_cell(notebook, cell))
+        parts = split_regions(cell.source, name_cell(notebook, cell))
         # Without solution markers nbgrader replaces the whole answer, so all of it is withheld.
         whole = not cell.task and "SOLUTION" not in parts.regions
         lines = (*parts.kept, *parts.withheld) if whole else parts.withheld
@@ -201,13 +203,13 @@ def withheld_answers(
         since = cell.number + 1
 
 
-def withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
+def list_withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
     """Yield the content that the answer key's version of a starter file withholds."""
-    if lines := split(source, path).withheld:
+    if lines := split_regions(source, path).withheld:
         yield WithheldAnswer(path, "\n".join(lines), path.endswith(".py"), "", 0, 0)
 
 
-def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
+def list_given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
     """Yield all texts in a released notebook: cells, their outputs, attachments and metadata.
 
     Args:
@@ -228,10 +230,10 @@ def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterato
         # nbgrader's metadata contains no text of the author.
         metadata = {key: value for key, value in raw.get("metadata", {}).items() if key != "nbgrader"}
         beside = {"outputs": raw.get("outputs"), "metadata": metadata}
-        for what, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
-            if text := "\n".join(_texts(tree_of)):
-                yield GivenText(f"{place}, {what}", text, notebook=notebook, number=cell.number)
-    if text := "\n".join(_texts({key: value for key, value in tree.items() if key != "cells"})):
+        for part_name, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
+            if text := "\n".join(_list_strings(tree_of)):
+                yield GivenText(f"{place}, {part_name}", text, notebook=notebook, number=cell.number)
+    if text := "\n".join(_list_strings({key: value for key, value in tree.items() if key != "cells"})):
         yield GivenText(f"notebook {notebook!r}, metadata", text)
 
 
@@ -241,154 +243,168 @@ def name_cell(notebook: str, cell: ReleaseCell) -> str:
     return f"notebook {notebook!r}, cell {cell.number}{named}"
 
 
-class _Shown:
+class _SearchableText:
     """Given text with its tokens and words, each computed at first use."""
 
-    def __init__(self, given: GivenText) -> None:
-        self.given = given
-        computed = _plain(given.text, compute=True) if given.code else given.text
+    def __init__(self, given_text: GivenText) -> None:
+        self.given = given_text
+        computed = _normalize_code(given_text.text, compute=True) if given_text.code else given_text.text
         # Numbers are compared as written and as computed: "1024 * 768" also reveals 786432.
-        forms = {given.text, computed, *([_plain(given.text)] if given.code else [])}
+        forms = {given_text.text, computed, *([_normalize_code(given_text.text)] if given_text.code else [])}
         self._tokens = [f" {_read_code_tokens(form)} " for form in forms]
         self._formula = " ; ".join(
-            f" {_formula_tokens(form)} " for form in dict.fromkeys((given.text, computed))
+            f" {_read_formula_tokens(form)} " for form in dict.fromkeys((given_text.text, computed))
         )
         self._words = ""
         self._runs: frozenset[tuple[str, ...]] | None = None
 
-    def has(self, tokens: str) -> bool:
+    def has_code(self, tokens: str) -> bool:
         """Decide whether the text contains the tokens of a line of code."""
         return any(f" {tokens} " in form for form in self._tokens)
 
     def has_formula(self, tokens: str) -> bool:
         """Decide whether the text contains a formula by itself, not as a part of a longer one."""
-        at = self._formula.find(f" {tokens} ")
-        while at >= 0:
-            before, behind = self._formula[:at].rsplit(" ", 1)[-1], self._formula[at + len(tokens) + 2 :]
+        position = self._formula.find(f" {tokens} ")
+        while position >= 0:
+            before, behind = (
+                self._formula[:position].rsplit(" ", 1)[-1],
+                self._formula[position + len(tokens) + 2 :],
+            )
             if before not in ("+", "-", "/", "^") and behind.split(" ", 1)[0] not in ("+", "-", "/", "^"):
                 return True
-            at = self._formula.find(f" {tokens} ", at + 1)
+            position = self._formula.find(f" {tokens} ", position + 1)
         return False
 
     def has_words(self, words: Sequence[str]) -> bool:
         """Decide whether the text contains the words in a row."""
         if not self._words:
-            self._words = f" {' '.join(_words(self.given.text))} "
+            self._words = f" {' '.join(_split_words(self.given.text))} "
         return f" {' '.join(words)} " in self._words
 
-    def shared_words(self, words: Sequence[str]) -> int:
+    def count_shared_words(self, words: Sequence[str]) -> int:
         """Return how many of the words occur in the text within a long run of them."""
         if self._runs is None:
-            self._runs = frozenset(_runs(_words(self.given.text)))
+            self._runs = frozenset(_list_runs(_split_words(self.given.text)))
         shared = set[int]()
-        for at, run in enumerate(_runs(words)):
-            shared.update(range(at, at + _RUN_WORDS) if run in self._runs else ())
+        for position, run in enumerate(_list_runs(words)):
+            shared.update(range(position, position + _RUN_WORDS) if run in self._runs else ())
         return len(shared)
 
 
-def _leaked_code(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
+def _find_leaked_code(answer: WithheldAnswer, shown: Sequence[_SearchableText]) -> tuple[str, str] | None:
     """Return where a solution in code is revealed, and by which passage; None if it is not."""
     key = _read_key(answer.text)
     fixed = [text for text in shown if text.given.fixed]
     # Lines that given code contains anyway reveal nothing in other places.
-    known = {line.tokens for line in key.lines if any(text.has(line.tokens) for text in fixed)}
+    given_lines = {line.tokens for line in key.lines if any(text.has_code(line.tokens) for text in fixed)}
     for text in shown:
-        passage = _value_in(text, key, answer)
+        passage = _find_value(text, key, answer)
         if not passage and text.given.fixed:
-            passage = _covered(key.lines, text, 1.0, _GIVEN_TOKENS)
+            passage = _find_covered(key.lines, text, 1.0, _GIVEN_TOKENS)
         elif not passage:
-            passage = _solution_in(text, key, known)
+            passage = _find_solution(text, key, given_lines)
         if passage:
             return text.given.place, passage
     return None
 
 
-def _value_in(text: _Shown, key: _CodeKey, answer: WithheldAnswer) -> str:
+def _find_value(text: _SearchableText, key: _CodeKey, answer: WithheldAnswer) -> str:
     """Return the formula or value of a solution that a text contains; empty if it contains none."""
     near = _is_near(answer, text.given)
     for value in (*key.formulas, *(key.values if near else key.far)):
         long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS or value in key.far
-        if (near or long) and text.has_formula(_formula_tokens(value)):
+        if (near or long) and text.has_formula(_read_formula_tokens(value)):
             return value
-    own = _is_own(answer, text.given)  # the stub
+    is_own = _is_own(answer, text.given)  # the stub
     for line in key.assignments:
-        if (own or (line.is_telling and not text.given.fixed)) and text.has(line.tokens):
+        if (is_own or (line.is_telling and not text.given.fixed)) and text.has_code(line.tokens):
             return line.said
     return ""
 
 
-def _solution_in(text: _Shown, key: _CodeKey, known: Collection[str]) -> str:
+def _find_solution(text: _SearchableText, key: _CodeKey, given_lines: Collection[str]) -> str:
     """Return a line of a solution, or of a definition in it, of which a text contains too much.
 
     Lines that students receive as code (``known``) reveal nothing.
     """
-    for lines, share in ((key.lines, _SHARE), *((one, 1.0) for one in key.definitions)):
-        if passage := _covered(
-            [line for line in lines if line.tokens not in known], text, share, _KEY_TOKENS
+    for lines, share in ((key.lines, _SHARE), *((definition, 1.0) for definition in key.definitions)):
+        if passage := _find_covered(
+            [line for line in lines if line.tokens not in given_lines], text, share, _KEY_TOKENS
         ):
             return passage
     return ""
 
 
-def _covered(lines: Iterable[_CodeLine], text: _Shown, share: float, least: int) -> str:
+def _find_covered(lines: Iterable[_CodeLine], text: _SearchableText, share: float, least: int) -> str:
     """Return the longest line that is present, if the present lines make up the share; else an empty text."""
     lines = list(lines)
-    found = [line for line in lines if text.has(line.tokens)]
-    weight = sum(line.weight for line in found)
+    present = [line for line in lines if text.has_code(line.tokens)]
+    weight = sum(line.weight for line in present)
     if weight < least or weight < share * sum(line.weight for line in lines):
         return ""
-    return max(found, key=lambda line: line.weight).said
+    return max(present, key=lambda line: line.weight).said
 
 
-def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
+def _find_leaked_text(answer: WithheldAnswer, shown: Sequence[_SearchableText]) -> tuple[str, str] | None:
     """Return where a model answer in words is revealed, and by which paragraph; None if it is not."""
     for paragraph in _PARAGRAPH.split(answer.text):
         said = _QUESTION.sub("", paragraph).strip()  # questions are quoted from the prompt
-        words, least = _words(said), _TEXT_SHARE * len(_words(paragraph))
+        words, least = _split_words(said), _TEXT_SHARE * len(_split_words(paragraph))
         # Headings and very short paragraphs occur in many texts.
         if len(words) < _SHORT_ANSWER_WORDS or said.startswith("#"):
             continue
         for text in shown:
-            if text.has_words(words) if len(words) < _PARAGRAPH_WORDS else text.shared_words(words) >= least:
+            if (
+                text.has_words(words)
+                if len(words) < _PARAGRAPH_WORDS
+                else text.count_shared_words(words) >= least
+            ):
                 return text.given.place, said
     return None
 
 
-def _leaked_formula(answer: WithheldAnswer, given: Sequence[GivenText]) -> tuple[str, str] | None:
+def _find_leaked_formula(
+    answer: WithheldAnswer, released_texts: Sequence[GivenText]
+) -> tuple[str, str] | None:
     """Return where an equal formula reveals a key in its own question, and which one; None if none does.
 
     Copying such a formula would earn the points.
     """
     if answer.vocabulary is None:
         return None
-    found = _read_key(answer.text).formulas if answer.code else formulas_in(answer.text, answer.vocabulary)
-    keys = [key for key in found if _OPERATOR.search(key)]
-    for text in given:
+    formulas = (
+        _read_key(answer.text).formulas if answer.code else find_formulas(answer.text, answer.vocabulary)
+    )
+    keys = [key for key in formulas if _OPERATOR.search(key)]
+    for text in released_texts:
         if _is_near(answer, text) and (passage := find_equal_formula(text.text, keys, answer.vocabulary)):
             return text.place, passage
     return None
 
 
-def _is_own(answer: WithheldAnswer, given: GivenText) -> bool:
+def _is_own(answer: WithheldAnswer, given_text: GivenText) -> bool:
     """Decide whether a text is the cell of an answer itself."""
-    return given.number > 0 and (given.notebook, given.number) == (answer.notebook, answer.number)
+    return given_text.number > 0 and (given_text.notebook, given_text.number) == (
+        answer.notebook,
+        answer.number,
+    )
 
 
-def _is_near(answer: WithheldAnswer, given: GivenText) -> bool:
+def _is_near(answer: WithheldAnswer, given_text: GivenText) -> bool:
     """Decide whether a text belongs to the question of an answer."""
-    return given.notebook == answer.notebook and answer.since <= given.number <= answer.number
+    return given_text.notebook == answer.notebook and answer.since <= given_text.number <= answer.number
 
 
 def _read_key(source: str) -> _CodeKey:
     """Return a solution in the forms that are compared; unreadable code as lines only."""
-    plain = _plain(source)
+    plain = _normalize_code(source)
     try:
-        tree = parsed(_plain(source, compute=True))
+        tree = parse_module(_normalize_code(source, compute=True))
     except UNREADABLE:
-        return _CodeKey(_code_lines(plain), (), (), (), ())
+        return _CodeKey(_read_code_lines(plain), (), (), (), ())
     definitions = [
-        _code_lines(ast.unparse(ast.Module(node.body, [])))
-        for node in parsed(plain).body
+        _read_code_lines(ast.unparse(ast.Module(node.body, [])))
+        for node in parse_module(plain).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
     strings = [
@@ -399,12 +415,12 @@ def _read_key(source: str) -> _CodeKey:
     formulas = dict.fromkeys(text.strip() for text in strings if _is_formula(text))
     assigned = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
     values = [ast.unparse(node) for node in assigned]
-    assignments = tuple(_assignments(parsed(plain), tree))
+    assignments = tuple(_list_assignments(parse_module(plain), tree))
     far = values if assignments else []
     # Long numbers count wherever they are inside a value.
     values += [ast.unparse(node) for value in assigned for node in ast.walk(value) if _is_long_number(node)]
     return _CodeKey(
-        _code_lines(plain),
+        _read_code_lines(plain),
         tuple(definitions),
         tuple(formulas),
         tuple(value for value in values if _is_telling(value)),
@@ -413,7 +429,7 @@ def _read_key(source: str) -> _CodeKey:
     )
 
 
-def _assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignment]:
+def _list_assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignment]:
     """Yield the assignments of a solution that only assigns plain values to its own names."""
     values = [node.value for node in computed.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
     targets = [ast.unparse(node.targets[0]) for node in computed.body if isinstance(node, ast.Assign)]
@@ -460,7 +476,7 @@ def _is_formula(text: str) -> bool:
     return bool(_FORMULA.fullmatch(bare) and is_applied and not prose)
 
 
-def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
+def _read_code_lines(plain: str) -> tuple[_CodeLine, ...]:
     """Return the lines of code that count, without duplicates."""
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
@@ -471,7 +487,7 @@ def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     return tuple(lines.values())
 
 
-def _plain(source: str, *, compute: bool = False) -> str:
+def _normalize_code(source: str, *, compute: bool = False) -> str:
     """Return code in Python's own layout, without comments and docstrings; unreadable code only dedented.
 
     Args:
@@ -483,7 +499,7 @@ def _plain(source: str, *, compute: bool = False) -> str:
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     dedented = "\n".join(line[margin:] for line in lines)
     try:
-        tree = parsed(dedented)
+        tree = parse_module(dedented)
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list):
@@ -500,7 +516,9 @@ class _Computing(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         operands = (node.left, node.right)
-        if isinstance(node.op, _ARITHMETIC) and all(isinstance(one, ast.Constant) for one in operands):
+        if isinstance(node.op, _ARITHMETIC) and all(
+            isinstance(operand, ast.Constant) for operand in operands
+        ):
             value = compute_number(ast.unparse(node))
             if value is not None:
                 return ast.Constant(value)
@@ -513,7 +531,7 @@ def _is_remark(node: Any) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def _tokens(text: str) -> str:
+def _join_tokens(text: str) -> str:
     """Return the tokens of a text, separated by spaces."""
     return " ".join(token.replace("_", "") if token[0].isdigit() else token for token in _TOKEN.findall(text))
 
@@ -521,50 +539,50 @@ def _tokens(text: str) -> str:
 def _read_code_tokens(text: str) -> str:
     """Return the tokens of code, independent of its layout; in a text the code is not parsed."""
     joined_lines = _LAYOUT.sub(" ", text).replace("\\", "")
-    return _tokens(_DECIMAL.sub(lambda found: repr(float(found[0])).removesuffix(".0"), joined_lines))
+    return _join_tokens(_DECIMAL.sub(lambda match: repr(float(match[0])).removesuffix(".0"), joined_lines))
 
 
-def _formula_tokens(text: str) -> str:
+def _read_formula_tokens(text: str) -> str:
     """Return the tokens of a formula, the same for LaTeX, Python and plain notation."""
-    raised = _RAISED.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", text)
+    raised = _RAISED.sub(lambda match: f"^{unicodedata.normalize('NFKC', match[0])}", text)
     bare = _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", raised)).replace("**", "^")
-    return " ".join(token for token in _tokens(bare).split(" ") if token not in _DROPPED_IN_FORMULAS)
+    return " ".join(token for token in _join_tokens(bare).split(" ") if token not in _DROPPED_IN_FORMULAS)
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of a text in lower case."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _list_runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield all runs of words of the fixed length."""
-    for at in range(len(words) - _RUN_WORDS + 1):
-        yield tuple(words[at : at + _RUN_WORDS])
+    for start in range(len(words) - _RUN_WORDS + 1):
+        yield tuple(words[start : start + _RUN_WORDS])
 
 
-def _texts(tree: Any) -> Iterator[str]:
+def _list_strings(tree: Any) -> Iterator[str]:
     """Yield every string of a JSON tree: a source's lines as one, a base64 SVG picture as its text."""
-    if (whole := joined(tree)) is not None:
+    if (whole := join_source(tree)) is not None:
         yield whole
     elif isinstance(tree, list | tuple):
         for entry in tree:
-            yield from _texts(entry)
+            yield from _list_strings(entry)
     elif isinstance(tree, Mapping):
         for key, value in tree.items():
             yield str(key)
-            yield from _texts(_decoded(value) if key == "image/svg+xml" else value)
+            yield from _list_strings(_decode_image(value) if key == "image/svg+xml" else value)
 
 
-def _decoded(value: Any) -> Any:
+def _decode_image(value: Any) -> Any:
     """Return the text of a base64 picture; other values as they are."""
-    text = joined(value)
+    text = join_source(value)
     try:
         return text if text is None else base64.b64decode(text, validate=True).decode()
     except (binascii.Error, ValueError):
         return text
 
 
-def _quoted(passage: str, limit: int = 80) -> str:
+def _quote_passage(passage: str, limit: int = 80) -> str:
     """Return a passage in quotes on one line, shortened for a message."""
     flat = " ".join(passage.split())
     return repr(flat if len(flat) <= limit else flat[: limit - 1] + "…")

@@ -12,13 +12,13 @@ import nbformat
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder.errors import NotebookError
-from autograder.notebook.nesting import pruned
+from autograder.notebook.nesting import prune_json
 
 _SOURCE_KEYS = ("source", "input")
 _DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")
 
 
-def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
+def upgrade_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
     """Return the cells of a notebook of format 1, 2 or 3, in the form of format 4 and without outputs.
 
     Raises:
@@ -35,7 +35,7 @@ def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
         raise NotebookError(
             "too-many-cells", f"The notebook has {len(entries):,} cells; at most {max_cells:,} are read."
         )
-    bare = [_bare(entry) for entry in entries]
+    bare = [_strip_cell(entry) for entry in entries]
     version = tree.get("nbformat")
     # Only the cells are upgraded, because nothing else of the notebook is used.
     old: dict[str, Any] = {"nbformat": 2 if version in (1, 2) else 3, "nbformat_minor": 0, "metadata": {}}
@@ -52,13 +52,13 @@ def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
         ) from error
 
 
-def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[str, Any]:
+def upgrade_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[str, Any]:
     """Return one cell's nbgrader metadata at the current schema version; empty if it has no meaning.
 
     Raises:
         ValueError: nbgrader cannot upgrade it.
     """
-    bare = {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": pruned(dict(metadata))}}
+    bare = {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": prune_json(dict(metadata))}}
     try:
         cell = nbformat.from_dict(bare)
         upgraded = MetadataValidator().upgrade_cell_metadata(cell)
@@ -67,11 +67,11 @@ def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[st
         raise ValueError(type(error).__name__) from error
 
 
-def _bare(entry: Any) -> Any:
+def _strip_cell(entry: Any) -> Any:
     """Return one old cell without outputs and with joined sources, which nbformat's upgrade requires."""
     if not isinstance(entry, dict):
         return {"cell_type": "markdown", "source": "", "metadata": {}}
-    bare = {key: pruned(value) for key, value in entry.items() if key not in _DROPPED_KEYS}
+    bare = {key: prune_json(value) for key, value in entry.items() if key not in _DROPPED_KEYS}
     if "code" in bare and "input" not in bare:  # format 1
         bare["input"] = bare.pop("code")
     for key in _SOURCE_KEYS:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder.errors import NotebookError
 from autograder.notebook.release import ReleaseCell
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 """A region begins with a line that contains ``BEGIN <name>`` and ends with one that contains ``END
@@ -33,7 +33,7 @@ class Split(Struct, frozen=True):
     """Names of the regions, once per occurrence."""
 
 
-def split(source: str, place: str) -> Split:
+def split_regions(source: str, place: str) -> Split:
     """Separate the withheld lines of a cell from those that students see.
 
     Raises:
@@ -49,10 +49,12 @@ def split(source: str, place: str) -> Split:
         # A closing marker must match the open region by name, which also detects crossed regions.
         end = next((name for name in REGIONS if f"END {name}" in line), "")
         if begin and inside:
-            raise _bad(place, number, f"BEGIN {begin} stands inside BEGIN {inside} of line {since}")
+            raise _make_marker_error(
+                place, number, f"BEGIN {begin} stands inside BEGIN {inside} of line {since}"
+            )
         if end and end != inside:
-            found = f"BEGIN {inside} of line {since} is open" if inside else "no region is open"
-            raise _bad(place, number, f"END {end} without its beginning: {found}")
+            state = f"BEGIN {inside} of line {since} is open" if inside else "no region is open"
+            raise _make_marker_error(place, number, f"END {end} without its beginning: {state}")
         if begin:
             inside, since = begin, number
             regions.append(begin)
@@ -61,7 +63,7 @@ def split(source: str, place: str) -> Split:
         else:
             (withheld if inside else kept).append(line)
     if inside:
-        raise _bad(place, since, f"BEGIN {inside} has no END {inside}")
+        raise _make_marker_error(place, since, f"BEGIN {inside} has no END {inside}")
     return Split(tuple(kept), tuple(withheld), tuple(regions))
 
 
@@ -78,7 +80,7 @@ def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
             "HIDDEN TESTS": True,  # `check_tests` refuses them with advice
             "MARK SCHEME": cell.task,
         }
-        for region in split(cell.source, place).regions:
+        for region in split_regions(cell.source, place).regions:
             if not allowed[region]:
                 kind = {"SOLUTION": "an answer cell", "MARK SCHEME": "a task"}
                 raise NotebookError(
@@ -98,40 +100,42 @@ def check_tests(cells: Sequence[ReleaseCell], name: str) -> None:
         lines = enumerate(cell.source.split("\n"), start=1)
         hidden = next((number for number, line in lines if _HIDDEN in line), 0)
         graded = cell.grade and not cell.solution and cell.cell_type == "code"
-        line = hidden or (graded and tests(cell.source))
+        line = hidden or (graded and find_first_test(cell.source))
         if line:
-            what = "hidden tests are" if hidden else "a test in the cell that carries the points is"
+            subject = "hidden tests are" if hidden else "a test in the cell that carries the points is"
             named = f" ({cell.grade_id})" if cell.grade_id else ""
             raise NotebookError(
                 "own-tests",
-                f"notebook {name!r}, cell {cell.number}{named}, line {line}: {what} never asked for points; "
+                f"notebook {name!r}, cell {cell.number}{named}, line {line}: {subject} never asked "
+                "for points; "
                 "those follow from the rubric alone. State there what is tested (for code a question of the "
                 "kind code, for values number, formula or shape; see "
                 "docs/rubric.md), and take the tests out of the cell.",
             )
 
 
-def tests(source: str) -> int:
+def find_first_test(source: str) -> int:
     """Return the first line of a cell that contains an assertion of any kind; 0 if there is none."""
     try:
-        tree = parsed(source)
+        tree = parse_module(source)
     except UNREADABLE:  # a line for IPython, for instance
         lines = enumerate(source.split("\n"), start=1)
         return next((number for number, line in lines if _TEST.match(line)), 0)
-    found = [
+    line_numbers = [
         node.lineno
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assert | ast.Raise) or (isinstance(node, ast.Call) and _asserts(node.func))
+        if isinstance(node, ast.Assert | ast.Raise)
+        or (isinstance(node, ast.Call) and _is_assertion(node.func))
     ]
-    return min(found, default=0)
+    return min(line_numbers, default=0)
 
 
-def _asserts(called: ast.expr) -> bool:
+def _is_assertion(called: ast.expr) -> bool:
     """Decide whether a call is an assertion by its name: ``assert_equal``, ``self.assertTrue``."""
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name.startswith("assert") or name in _TESTING
 
 
-def _bad(place: str, line: int, problem: str) -> NotebookError:
+def _make_marker_error(place: str, line: int, problem: str) -> NotebookError:
     """Return the error for a misplaced marker."""
     return NotebookError("bad-markers", f"{place}, line {line}: {problem}.")

@@ -8,10 +8,10 @@ MAX_LEVELS = 20
 """Most nested objects and lists that are kept of a cell; no tool writes half as many."""
 
 
-def pruned(value: Any, levels: int = MAX_LEVELS) -> Any:
+def prune_json(value: Any, levels: int = MAX_LEVELS) -> Any:
     """Return a copy of parsed JSON in which objects and lists below so many levels are empty."""
     if isinstance(value, dict):
-        return {key: pruned(entry, levels - 1) for key, entry in value.items()} if levels else {}
+        return {key: prune_json(entry, levels - 1) for key, entry in value.items()} if levels else {}
     if isinstance(value, list):
-        return [pruned(entry, levels - 1) for entry in value] if levels else []
+        return [prune_json(entry, levels - 1) for entry in value] if levels else []
     return value

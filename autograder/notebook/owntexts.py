@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from autograder.notebook.copies import parse_cell
-from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, bound_by
-from autograder.notebook.document import RawCell, canonical, name_cells
+from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, find_bound_names
+from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.headings import find_labelled
-from autograder.notebook.match import LOST, region
+from autograder.notebook.match import LOST, find_region
 from autograder.notebook.release import ReleaseCell
 from autograder.records import Note
-from autograder.syntax import bound_names, first_line
+from autograder.syntax import collect_bound_names, find_first_line
 
 _FEWEST_WORDS = 3
 _FEWEST_WORDS_IN_CODE = 5
@@ -43,7 +43,7 @@ _SHOWING = ("print", "display")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-class _Known(Struct, frozen=True):
+class _NonAnswers(Struct, frozen=True):
     """Content that a cell may have without being an answer."""
 
     given: set[str]
@@ -63,9 +63,9 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     """Return the blank answers that may be in the student's own texts: grade_id → these cells."""
     answers = [cell for cell in notebook.release.cells if cell.is_answer]
     blank = [cell for cell in answers if notebook.is_blank(cell.grade_id)]
-    found = dict[str, set[int]]()
+    candidates = dict[str, set[int]]()
     added = {kind: _find_added(notebook, kind) for kind in {cell.cell_type for cell in blank}}
-    read = {index for cell in answers for index in notebook.cells_of(cell.grade_id)}
+    read = {index for cell in answers for index in notebook.get_cells(cell.grade_id)}
     labelled = (
         find_labelled(notebook.cells, notebook.release, {*notebook.own} | read, notebook.places)
         if blank
@@ -73,27 +73,31 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     )
     for original in blank:
         name, near = original.grade_id, _find_beside(notebook, original)
-        own = added[original.cell_type]
-        found[name] = {index for index in own if index in near and _may_be(notebook, index, name)}
-        found[name] |= _cells_with_names(notebook, original) | _find_cells_with_signature(notebook, original)
-    beside = set().union(*found.values())
-    texts = _texts_of_no_answer(notebook) - beside
+        added_cells = added[original.cell_type]
+        candidates[name] = {
+            index for index in added_cells if index in near and _may_be(notebook, index, name)
+        }
+        candidates[name] |= _find_cells_with_names(notebook, original) | _find_cells_with_signature(
+            notebook, original
+        )
+    beside = set().union(*candidates.values())
+    texts = _find_unassigned_texts(notebook) - beside
     for original in blank:
         name = original.grade_id
         if original.cell_type != "code":
-            found[name] |= {index for index in texts if _may_be(notebook, index, name)}
-            found[name] |= _shared_cells(notebook, original)
-        found[name] |= labelled.get(name, set()) - {*notebook.cells_of(name)}
-        at = _expected_position(notebook, original)
+            candidates[name] |= {index for index in texts if _may_be(notebook, index, name)}
+            candidates[name] |= _find_shared_cells(notebook, original)
+        candidates[name] |= labelled.get(name, set()) - {*notebook.get_cells(name)}
+        expected = _locate_answer(notebook, original)
         # Show the nearest cells only: a list of all of them would help no marker.
-        nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
-        found[name] = {*nearest}
+        nearest = sorted(candidates[name], key=lambda index: abs(index - expected))[:MOST_TEXTS]
+        candidates[name] = {*nearest}
         if nearest:
             where = name_cells(notebook.cells, sorted(nearest))
             verb = "has" if len(nearest) == 1 else "have"
             text = f"The answer is blank; {where} {verb} text of the student's that may be the answer."
             notes.append(Note(LOST, text, name))
-    return {name: tuple(sorted(near)) for name, near in found.items() if near}
+    return {name: tuple(sorted(near)) for name, near in candidates.items() if near}
 
 
 def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
@@ -106,47 +110,56 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
         notebook: notebook with all cells that are certainly read as an answer.
         notes: receives a note for each of these answers.
     """
-    known, read = notebook.release.by_id, notebook.owners()
+    cell_by_id, read = notebook.release.by_id, notebook.map_owners()
     texts = {index for index in notebook.own if index not in read and _is_prose(notebook.cells[index])}
-    texts |= _texts_of_no_answer(notebook) - read.keys()
+    texts |= _find_unassigned_texts(notebook) - read.keys()
     # A copy of an answer adds nothing to read.
-    repeated = {canonical(notebook.cells[index].source) for index in read}
-    texts = {index for index in texts if canonical(notebook.cells[index].source) not in repeated}
-    first = next((name for name, original in known.items() if original.is_answer), "")
-    title = region(first, known, notebook.places, len(notebook.cells), locked=True)[2].start if first else 0
+    repeated = {normalize_source(notebook.cells[index].source) for index in read}
+    texts = {index for index in texts if normalize_source(notebook.cells[index].source) not in repeated}
+    first = next((name for name, original in cell_by_id.items() if original.is_answer), "")
+    title = (
+        find_region(first, cell_by_id, notebook.places, len(notebook.cells), locked=True)[2].start
+        if first
+        else 0
+    )
     written = [
         name
-        for name, original in known.items()
+        for name, original in cell_by_id.items()
         if original.is_answer and original.cell_type != "code" and not notebook.is_blank(name)
     ]
-    last = {name: max(notebook.cells_of(name)) for name in written}
+    last = {name: max(notebook.get_cells(name)) for name in written}
     spans = {
-        name: region(name, known, notebook.places, len(notebook.cells), locked=True)[2] for name in written
+        name: find_region(name, cell_by_id, notebook.places, len(notebook.cells), locked=True)[2]
+        for name in written
     }
-    found: dict[str, list[int]] = {}
+    further: dict[str, list[int]] = {}
     for index in sorted(index for index in texts if index >= title and written):
         # A heading that names answers is stronger than the position.
         if index in notebook.named:
             for name in set(notebook.named[index]).intersection(written):
-                found.setdefault(name, []).append(index)
+                further.setdefault(name, []).append(index)
             continue
         above = [name for name in written if last[name] < index]
         nearest = max(above, key=last.__getitem__) if above else min(written, key=last.__getitem__)
         for name in dict.fromkeys([nearest, *(name for name in written if index in spans[name])]):
-            found.setdefault(name, []).append(index)
-    for name, indices in found.items():
+            further.setdefault(name, []).append(index)
+    for name, indices in further.items():
         text = f"Text in {name_cells(notebook.cells, indices)} belongs to no answer; shown with this one."
         notes.append(Note("further-text", text, name))
-    return {name: tuple(indices) for name, indices in found.items()}
+    return {name: tuple(indices) for name, indices in further.items()}
 
 
 def _find_beside(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """Return the cells between the neighbouring answers of an answer, and those around all given cells."""
-    known, at, end = notebook.release.by_id, _expected_position(notebook, original), len(notebook.cells)
+    cell_by_id, expected, end = (
+        notebook.release.by_id,
+        _locate_answer(notebook, original),
+        len(notebook.cells),
+    )
     places = {name: place for name, place in notebook.places.items() if name != original.grade_id}
-    others = [place for name, place in places.items() if known[name].is_answer]
-    start = max((place for place in others if place < at), default=-1)
-    stop = min((place for place in others if place >= at), default=end)
+    answer_places = [place for name, place in places.items() if cell_by_id[name].is_answer]
+    start = max((place for place in answer_places if place < expected), default=-1)
+    stop = min((place for place in answer_places if place >= expected), default=end)
     first, last = min(notebook.places.values(), default=end), max(notebook.places.values(), default=-1)
     return {*range(first), *range(start + 1, stop), *range(last + 1, end)}
 
@@ -162,57 +175,65 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
     Text after another text in an answer's own cell may be the next answer; other cells that are read as an
     answer belong to that answer.
     """
-    owners, code = notebook.owners(), [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    owners, code = notebook.map_owners(), [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
-    asked = set[str]().union(*map(notebook.names_of, answers))
-    defined = set[str]().union(*map(bound_by, code))
-    used, needed = _names_used(notebook.cells)
-    known = _Known(_given_lines(notebook), asked, used, needed if kind == "code" else used, defined)
+    answer_names = set[str]().union(*map(notebook.get_names, answers))
+    defined = set[str]().union(*map(find_bound_names, code))
+    used, needed = _collect_used_names(notebook.cells)
+    non_answers = _NonAnswers(
+        _collect_given_lines(notebook), answer_names, used, needed if kind == "code" else used, defined
+    )
     taken = {
         index
         for index, ids in owners.items()
         if notebook.cells[index].cell_type == "code"
-        or any(notebook.places.get(name) not in notebook.cells_of(name) for name in ids)
+        or any(notebook.places.get(name) not in notebook.get_cells(name) for name in ids)
     }
     return {
         index
         for index in {*notebook.own} - taken - {*notebook.places.values()}
-        if _adds(notebook.cells[index], known)
+        if _has_content(notebook.cells[index], non_answers)
     }
 
 
-def _adds(cell: RawCell, known: _Known) -> bool:
+def _has_content(cell: RawCell, non_answers: _NonAnswers) -> bool:
     """Decide whether a cell of the student adds content: a text, or in code a comment, a value or a name."""
     if _is_text(cell):
-        return _has_text(cell, known.given)
+        return _has_text(cell, non_answers.given)
     tree = parse_cell(cell.source)
     # Invalid Python may be prose, so it counts as content.
     if tree is None:
         return True
-    if bound_by(cell.source) & known.asked:
+    if find_bound_names(cell.source) & non_answers.asked:
         return False
     comments = (f"# {text.strip()}" for text in _COMMENT.findall(cell.source))
-    return not known.given.issuperset(comments) or any(_says(statement, known) for statement in tree.body)
+    return not non_answers.given.issuperset(comments) or any(
+        _has_statement_content(statement, non_answers) for statement in tree.body
+    )
 
 
-def _says(statement: ast.stmt, known: _Known) -> bool:
+def _has_statement_content(statement: ast.stmt, non_answers: _NonAnswers) -> bool:
     """Decide whether a statement has a text, shows a value, or defines an unused name, trial runs aside."""
     nodes = [*ast.walk(statement)]
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     # A function that calls an answer, or that other code needs, is a helper.
     if isinstance(statement, _Definition):
-        return not (loaded & known.asked) and statement.name not in known.needed
+        return not (loaded & non_answers.asked) and statement.name not in non_answers.needed
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    if not known.given.issuperset(text.strip() for text in texts):
+    if not non_answers.given.issuperset(text.strip() for text in texts):
         return True
     if isinstance(statement, ast.Assign | ast.AnnAssign):
-        return not (loaded & known.asked) and bool(bound_names(statement) - known.used)
+        return not (loaded & non_answers.asked) and bool(collect_bound_names(statement) - non_answers.used)
     shown = [node for value in _list_shown(statement) for node in ast.walk(value)]
     names = {node.id for node in shown if isinstance(node, ast.Name)}
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.BinOp):
-        return not names & known.asked  # a formula
+        return not names & non_answers.asked  # a formula
     is_called = any(isinstance(node, ast.Call) for node in shown)
-    return bool(shown) and not is_called and not names & (known.asked | known.used | known.defined)
+    return (
+        bool(shown)
+        and not is_called
+        and not names & (non_answers.asked | non_answers.used | non_answers.defined)
+    )
 
 
 def _list_shown(statement: ast.stmt) -> list[ast.expr]:
@@ -225,30 +246,32 @@ def _list_shown(statement: ast.stmt) -> list[ast.expr]:
     return value.args if isinstance(value.func, ast.Name) and value.func.id in _SHOWING else []
 
 
-def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
+def _find_unassigned_texts(notebook: SearchedNotebook) -> set[int]:
     """Return the student's own text cells that are read as no answer.
 
     A text below the last cell of the release follows an answer by chance, so it is included although it is
     shown with that answer, unless its headings name no other.
     """
-    end, owners = max(notebook.places.values(), default=-1), notebook.owners()
+    end, owners = max(notebook.places.values(), default=-1), notebook.map_owners()
     certain = {index for index, names in notebook.named.items() if owners.get(index, set()).issuperset(names)}
     certain.update(notebook.places.values())
     read = {index for index in owners if index < end or index in certain}
-    given = _given_lines(notebook)
+    given_lines = _collect_given_lines(notebook)
     return {
         index
         for index in notebook.own
-        if index not in read and _is_text(notebook.cells[index]) and _has_text(notebook.cells[index], given)
+        if index not in read
+        and _is_text(notebook.cells[index])
+        and _has_text(notebook.cells[index], given_lines)
     }
 
 
-def _given_lines(notebook: SearchedNotebook) -> set[str]:
+def _collect_given_lines(notebook: SearchedNotebook) -> set[str]:
     """Return the lines of the release, and the texts in its code."""
-    given = {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
+    given_lines = {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
     trees = [parse_cell(cell.source) for cell in notebook.release.cells if cell.cell_type == "code"]
     nodes = (node for tree in trees if tree for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return given.union(node.value.strip() for node in nodes if isinstance(node.value, str))
+    return given_lines.union(node.value.strip() for node in nodes if isinstance(node.value, str))
 
 
 def _is_text(cell: RawCell) -> bool:
@@ -256,13 +279,13 @@ def _is_text(cell: RawCell) -> bool:
     return cell.cell_type != "code" or bool(_TEXT_MAGIC.match(cell.source))
 
 
-def _has_text(cell: RawCell, given: set[str]) -> bool:
+def _has_text(cell: RawCell, given_lines: set[str]) -> bool:
     """Decide whether a text cell contains more than given lines."""
     source = _TEXT_MAGIC.sub("", cell.source, count=1)
-    return any(re.search(r"\w", line) for line in source.split("\n") if line.strip() not in given)
+    return any(re.search(r"\w", line) for line in source.split("\n") if line.strip() not in given_lines)
 
 
-def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+def _find_shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """Return the cells of the answers next to a blank written one, if they have room for two answers.
 
     A student who writes into the wrong cell, below its own answer, leaves the right cell blank. A copy of
@@ -270,67 +293,69 @@ def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]
     """
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     written = [name for name in answers if notebook.release.by_id[name].cell_type != "code"]
-    known, end = notebook.release.by_id, len(notebook.cells)
-    _, _, span = region(original.grade_id, known, notebook.places, end, locked=True)
+    cell_by_id, end = notebook.release.by_id, len(notebook.cells)
+    _, _, span = find_region(original.grade_id, cell_by_id, notebook.places, end, locked=True)
     parts = {index for name in written for index in notebook.parts.get(name, ()) if index in span}
     parts -= {*notebook.places.values(), *notebook.named}
     # A copy in the right place is better evidence than a neighbour with room.
     if copied := {index for index in parts if _is_text(notebook.cells[index])}:
         return copied
-    given, found = _given_lines(notebook), set[int]()
+    given_lines, shared = _collect_given_lines(notebook), set[int]()
     before = answers.index(original.grade_id) - 1
     if before >= 0 and not notebook.is_blank(answers[before]):
-        asked = notebook.names_of(answers[before])
-        found = {
+        answer_names = notebook.get_names(answers[before])
+        shared = {
             index
-            for index in notebook.cells_of(answers[before])
+            for index in notebook.get_cells(answers[before])
             if notebook.cells[index].cell_type == "code"
-            and _explains(notebook.cells[index].source, given, asked)
+            and _has_explanation(notebook.cells[index].source, given_lines, answer_names)
         }
     number = written.index(original.grade_id)
     for name in (*written[max(0, number - 1) : number], *written[number + 1 : number + 2]):
         if notebook.is_blank(name):
             continue
-        read = (index for index in notebook.cells_of(name) if index not in notebook.named)
+        read = (index for index in notebook.get_cells(name) if index not in notebook.named)
         cells = [index for index in read if _is_text(notebook.cells[index])]
         text = "\n\n".join(notebook.cells[index].source for index in cells)
-        if _count_paragraphs(text, given) > 1:
-            found.update(cells)
-    return found
+        if _count_paragraphs(text, given_lines) > 1:
+            shared.update(cells)
+    return shared
 
 
-def _count_paragraphs(text: str, given: set[str]) -> int:
+def _count_paragraphs(text: str, given_lines: set[str]) -> int:
     """Count the paragraphs with words or a picture; lists, tables and code belong to the paragraph above."""
-    blocks = _BLANK_LINES.split(_END_OF_LIST.sub(_part_if_sentence, text.strip()))
-    own = ("\n".join(line for line in block.split("\n") if line.strip() not in given) for block in blocks)
+    blocks = _BLANK_LINES.split(_END_OF_LIST.sub(_split_before_sentence, text.strip()))
+    own_blocks = (
+        "\n".join(line for line in block.split("\n") if line.strip() not in given_lines) for block in blocks
+    )
     return sum(
         len(_WORD.findall(block)) >= _FEWEST_WORDS or bool(_PICTURE.search(block))
-        for number, block in enumerate(own)
+        for number, block in enumerate(own_blocks)
         if not (number and _CONTINUES.match(block))
     )
 
 
-def _part_if_sentence(found: re.Match[str]) -> str:
+def _split_before_sentence(match: re.Match[str]) -> str:
     """Add a blank line below a list if a new sentence follows; another line is part of the last entry."""
-    return f"{found[1]}\n\n" if found[2].isupper() else found[0]
+    return f"{match[1]}\n\n" if match[2].isupper() else match[0]
 
 
-def _explains(source: str, given: set[str], asked: set[str]) -> bool:
+def _has_explanation(source: str, given_lines: set[str], answer_names: set[str]) -> bool:
     """Decide whether code has a longer text outside of its functions and classes.
 
     Args:
         source: source of a cell.
-        given: lines of the release.
-        asked: names with values that are themselves an answer.
+        given_lines: lines of the release.
+        answer_names: names with values that are themselves an answer.
     """
     lines = source.split("\n")
     tree = parse_cell(source)
     strings: list[str] = []
     for statement in tree.body if tree else ():
         if isinstance(statement, _Definition):
-            for number in range(first_line(statement) - 1, statement.end_lineno or 0):
+            for number in range(find_first_line(statement) - 1, statement.end_lineno or 0):
                 lines[number] = ""
-        elif not bound_names(statement) & asked:
+        elif not collect_bound_names(statement) & answer_names:
             strings += [
                 node.value
                 for node in ast.walk(statement)
@@ -338,11 +363,15 @@ def _explains(source: str, given: set[str], asked: set[str]) -> bool:
             ]
     # Comments at the start of a line only; commented-out code is no explanation.
     comments = [line.lstrip("# \t") for line in lines if line.startswith("#")]
-    own = [text for text in comments if text and f"# {text}" not in given and parse_cell(text) is None]
-    own_strings = (text for text in strings if not given.issuperset(text.strip().split("\n")))
+    own_comments = [
+        text for text in comments if text and f"# {text}" not in given_lines and parse_cell(text) is None
+    ]
+    own_strings = (text for text in strings if not given_lines.issuperset(text.strip().split("\n")))
     if tree is None and _has_sentences(source):
-        own = lines  # prose in a code cell
-    return any(len(_WORD.findall(text)) >= _FEWEST_WORDS_IN_CODE for text in ("\n".join(own), *own_strings))
+        own_comments = lines  # prose in a code cell
+    return any(
+        len(_WORD.findall(text)) >= _FEWEST_WORDS_IN_CODE for text in ("\n".join(own_comments), *own_strings)
+    )
 
 
 def _is_prose(cell: RawCell) -> bool:
@@ -350,7 +379,7 @@ def _is_prose(cell: RawCell) -> bool:
     tree = parse_cell(cell.source) if cell.cell_type == "code" else None
     if tree is None:
         return cell.cell_type == "code" and _has_sentences(cell.source)
-    return all(map(_only_shows_text, tree.body)) and _explains(cell.source, set(), set())
+    return all(map(_is_shown_text, tree.body)) and _has_explanation(cell.source, set(), set())
 
 
 def _has_sentences(source: str) -> bool:
@@ -361,7 +390,7 @@ def _has_sentences(source: str) -> bool:
     return len(_WORD.findall(source)) >= _FEWEST_WORDS_IN_CODE and 2 * len(sentences) >= len(lines) > 0
 
 
-def _only_shows_text(statement: ast.stmt) -> bool:
+def _is_shown_text(statement: ast.stmt) -> bool:
     """Decide whether a statement only shows constant texts."""
     shown = _list_shown(statement)
     return bool(shown) and all(
@@ -369,59 +398,65 @@ def _only_shows_text(statement: ast.stmt) -> bool:
     )
 
 
-def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+def _find_cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """Return the cells that give a value to a code answer's names in an unread place: a text or function."""
     if original.cell_type != "code":
         return set()
-    wanted = notebook.names_of(original.grade_id)
-    known = notebook.release.by_id
-    read = {index for name in known if known[name].is_answer for index in notebook.cells_of(name)}
+    wanted = notebook.get_names(original.grade_id)
+    cell_by_id = notebook.release.by_id
+    read = {index for name in cell_by_id if cell_by_id[name].is_answer for index in notebook.get_cells(name)}
     texts = {index for index in read if _is_text(notebook.cells[index])}
     return {
-        index for index in {*notebook.own, *texts} if wanted.intersection(_names_given(notebook.cells[index]))
+        index
+        for index in {*notebook.own, *texts}
+        if wanted.intersection(_list_assigned_names(notebook.cells[index]))
     }
 
 
 def _find_cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """Return the student's code cells with a function that has all parameters of a blank answer."""
     wanted = _list_signatures(original.source) - {()}
-    own = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
-    return {index for index in own if wanted & _list_signatures(notebook.cells[index].source)}
+    own_code = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
+    return {index for index in own_code if wanted & _list_signatures(notebook.cells[index].source)}
 
 
 def _list_signatures(source: str) -> set[tuple[str, ...]]:
     """Return the names of the parameters of each function that a cell defines."""
     tree = parse_cell(source)
-    functions = [one for one in (tree.body if tree else ()) if isinstance(one, ast.FunctionDef)]
+    functions = [
+        statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.FunctionDef)
+    ]
     return {tuple(argument.arg for argument in function.args.args) for function in functions}
 
 
-def _names_given(cell: RawCell) -> list[str]:
+def _list_assigned_names(cell: RawCell) -> list[str]:
     """Return the names to which a text or code gives a value, and those that code in a text defines."""
     defined = _DEFINED.findall(cell.source) if _is_text(cell) else []
     return _ASSIGNED.findall(cell.source) + defined
 
 
-def _names_used(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:
+def _collect_used_names(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:
     """Return the names that code uses other than to show values, with and without names it only calls."""
     trees = [parse_cell(cell.source) for cell in cells if cell.cell_type == "code"]
     statements = [statement for tree in trees if tree for statement in tree.body]
     shows = [statement for statement in statements if isinstance(statement, ast.Expr)]
-    called = [node.func for one in shows for node in ast.walk(one) if isinstance(node, ast.Call)]
-    others = [statement for statement in statements if not isinstance(statement, ast.Expr)]
-    needed = _names_loaded(node for one in others for node in ast.walk(one))
-    return needed | _names_loaded(called), needed
+    called = [node.func for root in shows for node in ast.walk(root) if isinstance(node, ast.Call)]
+    other_statements = [statement for statement in statements if not isinstance(statement, ast.Expr)]
+    needed = _collect_loaded_names(node for root in other_statements for node in ast.walk(root))
+    return needed | _collect_loaded_names(called), needed
 
 
-def _names_loaded(nodes: Iterable[ast.AST]) -> set[str]:
+def _collect_loaded_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that some nodes read."""
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
-def _expected_position(notebook: SearchedNotebook, original: ReleaseCell) -> int:
+def _locate_answer(notebook: SearchedNotebook, original: ReleaseCell) -> int:
     """Return the position of an answer, or the one where it is expected."""
     if original.grade_id in notebook.places:
         return notebook.places[original.grade_id]
-    known = notebook.release.by_id
-    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=False)
+    cell_by_id = notebook.release.by_id
+    _, _, span = find_region(
+        original.grade_id, cell_by_id, notebook.places, len(notebook.cells), locked=False
+    )
     return span.start

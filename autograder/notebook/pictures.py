@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from autograder.records import PastedPicture
-from autograder.tables import printable_name
+from autograder.tables import escape_name
 
 _MIMES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MOST_NAME = 200
@@ -31,7 +31,7 @@ _SHOWN = re.compile(
 _MOST_NAMED, _MOST_SHOWN = 5, 80
 
 
-def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str, ...]:
+def find_absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str, ...]:
     """Return the pictures that a text shows and that are not in its cell, as the text names them.
 
     These are attachments that were lost when text was pasted, files in the notebook's folder, and web
@@ -46,8 +46,8 @@ def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str
         for written in (attached, quote(attached), escape(attached)):  # names may contain parentheses
             source = source.replace(f"attachment:{written}", "data:")
     absent: dict[str, None] = {}
-    for found in _SHOWN.findall(source):
-        address = unescape(unquote("".join(found))).strip()
+    for groups in _SHOWN.findall(source):
+        address = unescape(unquote("".join(groups))).strip()
         kind, _, name = address.partition(":")
         if kind.lower() != "data" and address:
             absent[name if kind.lower() == "attachment" else address] = None
@@ -67,26 +67,26 @@ def attach_files(
     pictures = {picture.name: picture for picture in attached}
     paths = {path.rpartition("/")[2].casefold(): path for path in files}
 
-    def attach(found: re.Match[str]) -> str:
+    def attach_file(match: re.Match[str]) -> str:
         """Return the reference to an attachment that replaces one to a file."""
-        written = next(filter(None, found.groups())).strip()
+        written = next(filter(None, match.groups())).strip()
         address = unescape(unquote(written)).replace("\\", "/").removeprefix("attachment:")
         # Only the file's name is compared, because the text may state any path to it.
-        base = printable_name(address.rpartition("/")[2]).casefold()
+        base = escape_name(address.rpartition("/")[2]).casefold()
         # Web addresses stay as they are: they are never fetched.
         if "://" in address or address in pictures or base not in paths:
-            return found[0]
+            return match[0]
         name = paths[base].rpartition("/")[2]
         ending = name.rpartition(".")[2].casefold().replace("jpg", "jpeg")
         mime = f"image/{ending}" if f"image/{ending}" in _MIMES else ""
         data = base64.b64encode(files[paths[base]]).decode() if mime else ""
         pictures.setdefault(name, PastedPicture(name, mime, data))
-        return found[0].replace(written, f"attachment:{quote(name)}")
+        return match[0].replace(written, f"attachment:{quote(name)}")
 
-    return (_SHOWN.sub(attach, source) if files else source), tuple(pictures.values())
+    return (_SHOWN.sub(attach_file, source) if files else source), tuple(pictures.values())
 
 
-def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
+def list_attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
     """Yield the pictures of a cell's attachments, whatever else these contain.
 
     A picture of another type is listed without its data, because it cannot be shown.
@@ -106,7 +106,7 @@ def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
                     yield PastedPicture(name, "", "")
 
 
-def take_out_pictures(
+def extract_pictures(
     source: str, attached: Iterable[PastedPicture] = ()
 ) -> tuple[str, tuple[PastedPicture, ...]]:
     """Replace data URIs in a text by names of attachments; return the text and all its pictures.
@@ -117,13 +117,13 @@ def take_out_pictures(
     """
     pictures = {picture.name: picture for picture in attached}
 
-    def name_instead(found: re.Match[str]) -> str:
+    def name_instead(match: re.Match[str]) -> str:
         """Return the attachment's address that replaces a data URI."""
-        kind = found[1].lower().replace("jpg", "jpeg")
+        kind = match[1].lower().replace("jpg", "jpeg")
         number = 1
         while (name := f"pasted-{number}.{kind}") in pictures:
             number += 1
-        pictures[name] = PastedPicture(name, f"image/{kind}", found[2])
+        pictures[name] = PastedPicture(name, f"image/{kind}", match[2])
         return f"attachment:{name}"
 
     return _DATA_URI.sub(name_instead, source), tuple(pictures.values())

@@ -16,10 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import parse_cell
-from autograder.notebook.document import canonical
+from autograder.notebook.document import normalize_source
 from autograder.notebook.release import Release
 from autograder.records import Cell, Markdown, Note
-from autograder.syntax import UNREADABLE, bound_names, first_line, lines_of, parsed
+from autograder.syntax import UNREADABLE, collect_bound_names, find_first_line, parse_module, split_lines
 
 _RESET = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 _NOTES = {
@@ -45,43 +45,43 @@ class SkippedLines(Struct, frozen=True):
     spans: tuple[tuple[int, int], ...]
     """First and last line of each statement, counted from 1."""
 
-    def note(self, cell: Cell | Markdown) -> Note:
+    def make_note(self, cell: Cell | Markdown) -> Note:
         """Return the note for staff."""
         code = f"{self.code.partition('.')[0]}-skipped"
         return Note(code, _NOTES[self.code], cell.grade_id or f"cell {self.position + 1}")
 
 
-def without_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> list[Cell | Markdown]:
+def mask_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> list[Cell | Markdown]:
     """Return the cells as they are run. Lines keep their numbers."""
     ran = list(cells)
     for skipped in find_skipped_lines(cells, release):
         cell = ran[skipped.position]
-        ran[skipped.position] = replace(cell, source=_blank_lines(cell.source, skipped.spans))
+        ran[skipped.position] = replace(cell, source=_replace_lines(cell.source, skipped.spans))
     return ran
 
 
 def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> list[SkippedLines]:
     """Return the lines that are not run."""
     raises, stubs = _list_placeholders(release)
-    unchanged = {canonical(cell.source) for cell in release.cells if cell.is_answer}
-    found, bound = [], set[str]()
+    unchanged = {normalize_source(cell.source) for cell in release.cells if cell.is_answer}
+    skipped, bound = [], set[str]()
     for position, cell in enumerate(cells):
         if not isinstance(cell, Cell) or cell.locked:
             continue
         if resets := _find_resets(cell.source):
-            found.append(SkippedLines(position, "reset", resets))
+            skipped.append(SkippedLines(position, "reset", resets))
         is_copy = not cell.grade_id  # of a placeholder, perhaps below the cell with the answer
-        if canonical(cell.source) in unchanged and not is_copy:
+        if normalize_source(cell.source) in unchanged and not is_copy:
             continue
         if above := _find_raises_above(cell.source, raises):
-            found.append(SkippedLines(position, "placeholder", above))
+            skipped.append(SkippedLines(position, "placeholder", above))
         if below := _find_stubs_below(cell.source, stubs, bound if is_copy else ()):
-            found.append(SkippedLines(position, "placeholder.below", below))
+            skipped.append(SkippedLines(position, "placeholder.below", below))
         tree = parse_cell(cell.source)
         # Placeholders do not count as definitions that a later copy would undo.
-        answers = [one for one in (tree.body if tree else ()) if ast.dump(one) not in stubs]
-        bound |= bound_names(*answers)
-    return found
+        answers = [statement for statement in (tree.body if tree else ()) if ast.dump(statement) not in stubs]
+        bound |= collect_bound_names(*answers)
+    return skipped
 
 
 def list_stubs(release: Release) -> set[str]:
@@ -89,14 +89,14 @@ def list_stubs(release: Release) -> set[str]:
     return _list_placeholders(release)[1]
 
 
-def without_stubs_below(source: str, stubs: Collection[str]) -> str:
+def remove_stubs_below(source: str, stubs: Collection[str]) -> str:
     """Return the source of an answer without the placeholders of `list_stubs` below it."""
-    return _blank_lines(source, _find_stubs_below(source, stubs))
+    return _replace_lines(source, _find_stubs_below(source, stubs))
 
 
-def _blank_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
+def _replace_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
     """Replace statements by ``pass``; the number of lines stays the same."""
-    lines = lines_of(source)
+    lines = split_lines(source)
     for first, last in spans:
         # Line ends are kept, so that line numbers in errors match the student's cell.
         ends = [line[len(line.rstrip("\r\n")) :] for line in lines[first - 1 : last]]
@@ -111,9 +111,9 @@ def _find_resets(source: str) -> tuple[tuple[int, int], ...]:
         return ()
     try:
         # Valid Python cannot contain a magic outside of a string.
-        parsed(source)
+        parse_module(source)
     except UNREADABLE:
-        lines = enumerate(lines_of(source), 1)
+        lines = enumerate(split_lines(source), 1)
         return tuple((number, number) for number, line in lines if _RESET.match(line))
     return ()  # a line of a text
 
@@ -149,13 +149,13 @@ def _find_stubs_below(
         above: names that cells above it define.
     """
     tree = parse_cell(source) if stubs else None
-    found, bound = list[tuple[int, int]](), set(above)
+    spans, bound = list[tuple[int, int]](), set(above)
     for statement in tree.body if tree else ():
         if ast.dump(statement) not in stubs:
-            bound |= bound_names(statement)
-        elif bound_names(statement) <= bound and _is_alone(statement, source):
-            found.append(_find_span(statement))
-    return tuple(found)
+            bound |= collect_bound_names(statement)
+        elif collect_bound_names(statement) <= bound and _is_alone(statement, source):
+            spans.append(_find_span(statement))
+    return tuple(spans)
 
 
 def _list_placeholders(release: Release) -> tuple[set[str], set[str]]:
@@ -192,13 +192,13 @@ def _list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _find_span(statement: ast.stmt) -> tuple[int, int]:
     """Return the first and last line of a statement."""
-    return first_line(statement), statement.end_lineno or statement.lineno
+    return find_first_line(statement), statement.end_lineno or statement.lineno
 
 
 def _is_alone(statement: ast.stmt, source: str) -> bool:
     """Decide whether no other statement shares the lines of a statement."""
     first, last = _find_span(statement)
-    lines = lines_of(source)
+    lines = split_lines(source)
     # Column offsets of the syntax tree count UTF-8 bytes.
     before = lines[first - 1].encode()[: statement.col_offset]
     after = lines[last - 1].encode()[statement.end_col_offset :].decode().lstrip()

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from autograder.notebook.additions import take_additions_out
 from autograder.notebook.displaced import take_details_apart
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.pictures import attach_files
-from autograder.notebook.rejoin import rejoin
+from autograder.notebook.rejoin import join_split_cells
 from autograder.notebook.release import Release
-from autograder.notebook.unmerge import unmerge
+from autograder.notebook.unmerge import split_merged_cells
 from autograder.records import Note
 
 _FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)
@@ -46,17 +46,17 @@ def prepare_cells(
         names_asked: grade_id → names that the rubric asks for.
         pictures: pictures that were submitted with the notebook, by path; texts may show them.
     """
-    shown = _with_pictures_shown(cells, release, pictures)
-    known = _with_ids(shown, release) if release.foreign else shown
-    unfenced = tuple(_without_fences(cell, release) for cell in known)
-    rejoined = rejoin(take_details_apart(unfenced, names_asked), release)
-    unmerged, taken_apart, notes = unmerge(rejoined.cells, release)
+    shown = _show_pictures(cells, release, pictures)
+    identified = _restore_ids(shown, release) if release.foreign else shown
+    unfenced = tuple(_remove_fences(cell, release) for cell in identified)
+    rejoined = join_split_cells(take_details_apart(unfenced, names_asked), release)
+    unmerged, taken_apart, notes = split_merged_cells(rejoined.cells, release)
     apart, taken_apart = take_additions_out(unmerged, taken_apart, release, names_asked)
     return PreparedCells(apart, taken_apart, frozenset(rejoined.joined), (*rejoined.notes, *notes))
 
 
-def _with_pictures_shown(
-    cells: Iterable[RawCell], release: Release, beside: Mapping[str, bytes]
+def _show_pictures(
+    cells: Iterable[RawCell], release: Release, files: Mapping[str, bytes]
 ) -> tuple[RawCell, ...]:
     """Return the cells with texts that show the pictures belonging to them.
 
@@ -65,23 +65,23 @@ def _with_pictures_shown(
     Args:
         cells: cells of the notebook.
         release: the notebook as it was released.
-        beside: pictures in separate files, by path.
+        files: pictures in separate files, by path.
     """
-    blank = {"", *(canonical(cell.source) for cell in release.cells if cell.is_answer)}
+    blank = {"", *(normalize_source(cell.source) for cell in release.cells if cell.is_answer)}
     shown = []
     for cell in cells:
         if cell.cell_type == "code":
             shown.append(cell)
-        elif cell.pictures and canonical(cell.source) in blank:
+        elif cell.pictures and normalize_source(cell.source) in blank:
             addresses = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
             shown.append(replace(cell, source="\n\n".join(addresses)))
         else:
-            source, pictures = attach_files(cell.source, cell.pictures, beside)
+            source, pictures = attach_files(cell.source, cell.pictures, files)
             shown.append(replace(cell, source=source, pictures=pictures))
     return tuple(shown)
 
 
-def _without_fences(cell: RawCell, release: Release) -> RawCell:
+def _remove_fences(cell: RawCell, release: Release) -> RawCell:
     """Return the code of a code answer that was turned to text and fenced; other lines become comments."""
     grade_id = (cell.nbgrader or {}).get("grade_id")
     original = release.by_id.get(grade_id) if isinstance(grade_id, str) else None
@@ -96,23 +96,28 @@ def _without_fences(cell: RawCell, release: Release) -> RawCell:
     return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
 
 
-def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
+def _restore_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
     """Add the release's ids to cells of a submission that never had nbgrader's ids, such as otter's.
 
     A cell is recognised by the id that Jupyter gave it, and a locked one also by its text. The rest is left
     to `match_cells` and `recover_answers`, as in notebooks from which a tool removed the metadata.
     """
-    known = release.by_id
-    by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}
-    by_text = {cell.source.strip(): name for name, cell in known.items() if cell.is_locked}
+    cell_by_grade_id = release.by_id
+    by_cell = {cell.cell_id: name for name, cell in cell_by_grade_id.items() if cell.cell_id}
+    by_text = {cell.source.strip(): name for name, cell in cell_by_grade_id.items() if cell.is_locked}
     taken: set[str] = set()
-    found = []
+    identified = []
     for cell in cells:
         name = by_cell.get(cell.id) or by_text.get(cell.source.strip(), "")
         if name and name not in taken and cell.nbgrader is None:
             taken.add(name)
-            own = known[name]
-            flags = {"grade": own.grade, "solution": own.solution, "locked": own.locked, "task": own.task}
+            original = cell_by_grade_id[name]
+            flags = {
+                "grade": original.grade,
+                "solution": original.solution,
+                "locked": original.locked,
+                "task": original.task,
+            }
             cell = replace(cell, nbgrader={"grade_id": name, **flags})  # noqa: PLW2901
-        found.append(cell)
-    return tuple(found)
+        identified.append(cell)
+    return tuple(identified)

@@ -21,28 +21,28 @@ from autograder.notebook.document import (
     UNREADABLE_SOURCE,
     Document,
     RawCell,
-    canonical,
-    parse,
-    shown,
-    shows_attachment,
+    format_value,
+    is_attachment_shown,
+    normalize_source,
+    parse_notebook,
 )
-from autograder.notebook.match import LOST, Matching, match
-from autograder.notebook.pictures import absent_pictures, take_out_pictures
-from autograder.notebook.placeholders import find_skipped_lines, list_stubs, without_stubs_below
+from autograder.notebook.match import LOST, Matching, match_cells
+from autograder.notebook.pictures import extract_pictures, find_absent_pictures
+from autograder.notebook.placeholders import find_skipped_lines, list_stubs, remove_stubs_below
 from autograder.notebook.prepare import prepare_cells
-from autograder.notebook.recover import Recovery, recover
+from autograder.notebook.recover import Recovery, recover_answers
 from autograder.notebook.release import Release, ReleaseCell
-from autograder.notebook.remarks import remarks
+from autograder.notebook.remarks import collect_remarks
 from autograder.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
-from autograder.syntax import UNREADABLE, parsed
-from autograder.tables import printable_name
+from autograder.syntax import UNREADABLE, parse_module
+from autograder.tables import escape_name
 
 MAX_NOTES = 200
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
 
-def read(
+def read_notebook(
     data: bytes,
     release: Release,
     *,
@@ -71,50 +71,52 @@ def read(
     Raises:
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse_notebook`.
     """
-    document = parse(data)
+    document = parse_notebook(data)
     prepared = prepare_cells(document.cells, release, names_asked, pictures)
     cells = prepared.cells
-    matching = match(cells, release)
-    recovery = recover(cells, release, matching, names_asked)
+    matching = match_cells(cells, release)
+    recovery = recover_answers(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
-    types = _types(cells, release.by_id, places)
+    types = _determine_types(cells, release.by_id, places)
     answer_cells = {**matching.parts, **recovery.written_elsewhere}
     # After the recovery, because only then is it known which cells form one answer.
     cells = _rename_clashing_pictures(cells, answer_cells.values())
-    program, restored = _program(cells, release, matching, recovery, types)
-    positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
+    program, restored = _arrange_program(cells, release, matching, recovery, types)
+    positions = {index: position for position, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
     skipped = find_skipped_lines(ran, release)
     lost = _find_damaged(cells, document, places, answer_cells)
     restored += _review_damaged(lost, release)
-    told_staff = (one.note(ran[one.position]) for one in skipped)
-    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *told_staff)
-    notes = (*document.notes, *_language(document, release), *found)
+    skipped_notes = (lines.make_note(ran[lines.position]) for lines in skipped)
+    cell_notes = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped_notes)
+    notes = (*document.notes, *_note_language(document, release), *cell_notes)
     outcome = (cells, release, matching, recovery, positions)
-    told = remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
+    cell_remarks = collect_remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
     return Submission(
         student=student,
         assignment=assignment,
         notebook=release.name,
         digest=hashlib.sha256(data).hexdigest(),
         cells=tuple(ran),
-        answers=_answers(cells, release, places, answer_cells, types),
-        notes=_capped(notes),
-        answer_cells=_positions_of(answer_cells, positions),
-        remarks=_remark_encoding(told, document),
-        further=_positions_of(recovery.further, positions),
+        answers=_collect_answers(cells, release, places, answer_cells, types),
+        notes=_limit_notes(notes),
+        answer_cells=_map_positions(answer_cells, positions),
+        remarks=_replace_encoding_remarks(cell_remarks, document),
+        further=_map_positions(recovery.further, positions),
     )
 
 
-def _remark_encoding(found: tuple[CellRemark, ...], document: Document) -> tuple[CellRemark, ...]:
+def _replace_encoding_remarks(
+    cell_remarks: tuple[CellRemark, ...], document: Document
+) -> tuple[CellRemark, ...]:
     """Replace remarks on given cells by one on the encoding, if this is what changed their letters."""
     if "encoding" not in {note.code for note in document.notes}:
-        return found
-    others = (remark for remark in found if remark.message.code != "notebook.given-changed")
-    return (CellRemark(0, Message("notebook.encoding")), *others)
+        return cell_remarks
+    kept = (remark for remark in cell_remarks if remark.message.code != "notebook.given-changed")
+    return (CellRemark(0, Message("notebook.encoding")), *kept)
 
 
-def _program(
+def _arrange_program(
     cells: Sequence[RawCell],
     release: Release,
     matching: Matching,
@@ -126,30 +128,32 @@ def _program(
     Each cell comes with its index, which is None for an inserted cell. Every code cell is run except
     untouched copies of an empty answer cell, because running one of these could undo the answer.
     """
-    known, places = release.by_id, {**matching.places, **recovery.places}
+    cell_by_id, places = release.by_id, {**matching.places, **recovery.places}
     owner = {index: grade_id for grade_id, index in places.items()}
     part_of = {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
-    told_elsewhere = {
+    moved_answers = {
         name: indices
         for name, indices in recovery.written_elsewhere.items()
         if name not in recovery.unassigned
     }
     program: list[tuple[int | None, Cell | Markdown]] = []
     notes: list[Note] = []
-    for index in _order(len(cells), places, told_elsewhere):
+    for index in _order_cells(len(cells), places, moved_answers):
         cell, grade_id = cells[index], owner.get(index, "")
-        if grade_id and known[grade_id].is_locked:
-            program.append((index, _released(known[grade_id])))
+        if grade_id and cell_by_id[grade_id].is_locked:
+            program.append((index, _copy_released(cell_by_id[grade_id])))
         elif grade_id or index not in matching.untouched:
             counts_as = types.get(grade_id or part_of.get(index, ""), cell.cell_type)
             code = counts_as == "code" or (not grade_id and cell.cell_type == "code")
-            program.append((index, Cell(cell.source, grade_id) if code else _text(cell, grade_id, notes)))
+            program.append(
+                (index, Cell(cell.source, grade_id) if code else _read_text(cell, grade_id, notes))
+            )
     previous = ""
-    for grade_id, original in known.items():
+    for grade_id, original in cell_by_id.items():
         # The position in the release decides: a missing cell follows the one that precedes it there.
         if original.is_locked and grade_id not in places:
-            after = (at for at, (_, cell) in enumerate(program, 1) if cell.grade_id == previous)
-            program.insert(next(after, 0) if previous else 0, (None, _released(original)))
+            after = (position for position, (_, cell) in enumerate(program, 1) if cell.grade_id == previous)
+            program.insert(next(after, 0) if previous else 0, (None, _copy_released(original)))
             notes.append(
                 Note("cell-restored", "A locked cell is missing; the release's is put back.", grade_id)
             )
@@ -159,7 +163,7 @@ def _program(
     return program, notes
 
 
-def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequence[int]]) -> list[int]:
+def _order_cells(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequence[int]]) -> list[int]:
     """Return the student's order, but with unchanged answer cells above the cells that contain the answer.
 
     Below these cells the unchanged cell would redefine the answer's names as they were released.
@@ -173,7 +177,7 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
     return order
 
 
-def _positions_of(
+def _map_positions(
     groups: Mapping[str, Sequence[int]], positions: Mapping[int, int]
 ) -> dict[str, tuple[int, ...]]:
     """Convert indices of cells to positions in the program."""
@@ -204,16 +208,16 @@ def _find_damaged(
     }
 
 
-def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
+def _read_text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
     """Return a student's text with the pictures that it shows, and note the others."""
-    source, pictures = take_out_pictures(cell.source, cell.pictures)
-    shown = tuple(picture for picture in pictures if shows_attachment(source, picture.name))
+    source, pictures = extract_pictures(cell.source, cell.pictures)
+    shown = tuple(picture for picture in pictures if is_attachment_shown(source, picture.name))
     if len(shown) < len(pictures):
         unseen = len(pictures) - len(shown)
         text = f"Pictures attached to this cell that its text does not show: {unseen}. They are left out."
         notes.append(Note("attachments", text, f"cell {cell.number}"))
-    if absent := absent_pictures(source, pictures):
-        text = f"the text shows pictures that are not in the notebook: {printable_name(', '.join(absent))}"
+    if absent := find_absent_pictures(source, pictures):
+        text = f"the text shows pictures that are not in the notebook: {escape_name(', '.join(absent))}"
         notes.append(Note("picture-absent", text, f"cell {cell.number}"))
     return Markdown(source, grade_id, pictures=shown)
 
@@ -237,7 +241,7 @@ def _rename_clashing_pictures(
             cell = cells[index]
             if cell.cell_type == "code":
                 continue
-            source, pictures = take_out_pictures(cell.source, cell.pictures)
+            source, pictures = extract_pictures(cell.source, cell.pictures)
             unique = []
             for picture in pictures:
                 name = picture.name if picture.name not in names else f"{cell.number}-{picture.name}"
@@ -250,27 +254,27 @@ def _rename_clashing_pictures(
     return tuple(renamed)
 
 
-def _released(original: ReleaseCell) -> Cell | Markdown:
+def _copy_released(original: ReleaseCell) -> Cell | Markdown:
     """Return a locked cell as the release has it."""
     if original.cell_type == "code":
         return Cell(original.source, original.grade_id, locked=True)
     return Markdown(original.source, original.grade_id)
 
 
-def _types(
-    cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], places: Mapping[str, int]
+def _determine_types(
+    cells: Sequence[RawCell], cell_by_id: Mapping[str, ReleaseCell], places: Mapping[str, int]
 ) -> dict[str, str]:
     """Return the type of each answer: the release's, unless code was turned to a text that is no code."""
-    types = {grade_id: cell.cell_type for grade_id, cell in known.items()}
+    types = {grade_id: cell.cell_type for grade_id, cell in cell_by_id.items()}
     for grade_id, index in places.items():
         cell = cells[index]
         # A converted cell with code is still run: see `cell_types.is_text`.
-        if known[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
+        if cell_by_id[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
             types[grade_id] = "markdown"
     return types
 
 
-def _answers(
+def _collect_answers(
     cells: Sequence[RawCell],
     release: Release,
     places: Mapping[str, int],
@@ -287,24 +291,28 @@ def _answers(
         else:
             source = cells[places[grade_id]].source if grade_id in places else original.source
         # Compare before pictures and placeholders are removed, which would also change the release's text.
-        changed = canonical(source) != canonical(original.source)
+        changed = normalize_source(source) != normalize_source(original.source)
         if types[grade_id] != "code":
-            source, _ = take_out_pictures(source)
+            source, _ = extract_pictures(source)
         elif changed:
-            source = without_stubs_below(source, stubs)
+            source = remove_stubs_below(source, stubs)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
 
 
-def _language(document: Document, release: Release) -> list[Note]:
+def _note_language(document: Document, release: Release) -> list[Note]:
     """Return a note if the notebook names another language than the release."""
-    found = document.language
-    if not found or found.startswith(("python", "ipython")) or found == release.language:
+    language = document.language
+    if not language or language.startswith(("python", "ipython")) or language == release.language:
         return []
-    return [Note("kernel", f"The notebook names the language {shown(found)}; read as {release.language}.")]
+    return [
+        Note(
+            "kernel", f"The notebook names the language {format_value(language)}; read as {release.language}."
+        )
+    ]
 
 
-def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
+def _limit_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
     """Return the notes, limited in number."""
     if len(notes) <= MAX_NOTES:
         return tuple(notes)
@@ -313,27 +321,27 @@ def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
     return (*first, Note("more-notes", f"{len(notes) - len(first)} more notes are not kept."))
 
 
-def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
+def read_details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
     """Return the texts and numbers that cells assign to the student's details, without running any code.
 
     The first value that is not empty counts; each is cut to a hundred characters.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for cell in cells:
         if not isinstance(cell, Cell) or cell.locked or len(cell.source) > _MOST_CODE:
             continue
         if any(name in cell.source for name in FIELDS):
-            found = {**_assigned(cell.source), **found}
-    return {name: found[name] for name in FIELDS if name in found}
+            values = {**_read_assigned(cell.source), **values}
+    return {name: values[name] for name in FIELDS if name in values}
 
 
-def _assigned(source: str) -> dict[str, str]:
+def _read_assigned(source: str) -> dict[str, str]:
     """Return the texts and numbers that one cell assigns to the student's details."""
     try:
-        body = parsed(source).body
+        body = parse_module(source).body
     except UNREADABLE:
         return {}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for statement in body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
             continue
@@ -343,5 +351,5 @@ def _assigned(source: str) -> dict[str, str]:
             value = str(value)
         if isinstance(value, str) and value.strip():
             text = " ".join(value.split())[:_MOST_SIGNS]
-            found |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
-    return {name: text for name, text in found.items() if name in FIELDS}
+            values |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
+    return {name: text for name, text in values.items() if name in FIELDS}

@@ -26,20 +26,20 @@ class RejoinedCells(Struct, frozen=True):
     notes: tuple[Note, ...]
 
 
-def rejoin(cells: Sequence[RawCell], release: Release) -> RejoinedCells:
+def join_split_cells(cells: Sequence[RawCell], release: Release) -> RejoinedCells:
     """Append cells that begin with indented code to the code cell directly above.
 
     The second half of a class runs without an error, because IPython removes the indentation, but its methods
     are missing from the class.
     """
-    known = release.by_id
+    cell_by_id = release.by_id
     joined: dict[int, tuple[int, ...]] = {}
     notes: list[Note] = []
-    found: list[RawCell] = []
+    result: list[RawCell] = []
     for cell in cells:
-        above = found[-1] if found else None
-        if above is None or not _may_continue(above, cell, known):
-            found.append(cell)
+        above = result[-1] if result else None
+        if above is None or not _may_continue(above, cell, cell_by_id):
+            result.append(cell)
             continue
         whole = f"{above.source.rstrip()}\n\n{cell.source}"
         owner = _find_grade_id(above) or _find_grade_id(cell)
@@ -47,28 +47,28 @@ def rejoin(cells: Sequence[RawCell], release: Release) -> RejoinedCells:
         is_long = len(whole) > MAX_SOURCE or len(joined.get(above.number, ())) >= MOST_HALVES
         # Invalid code that belongs to an answer is joined as well, because a human must see the whole.
         if is_long or not (is_valid or owner):
-            found.append(cell)
+            result.append(cell)
             continue
         marked = above if _find_grade_id(above) else replace(above, nbgrader=cell.nbgrader, id=cell.id)
-        found[-1] = replace(marked, source=whole)
+        result[-1] = replace(marked, source=whole)
         joined[above.number] = (*joined.get(above.number, ()), cell.number)
         text = f"Cell {cell.number} begins with indented code and is read as the rest of cell {above.number}"
         if is_valid:
             notes.append(Note("answer-rejoined", f"{text}.", owner or f"cell {above.number}"))
         else:
             notes.append(Note(LOST, f"{text}, but together they are not valid Python: manual review.", owner))
-    return RejoinedCells(tuple(found), joined, tuple(notes))
+    return RejoinedCells(tuple(result), joined, tuple(notes))
 
 
-def _may_continue(above: RawCell, below: RawCell, known: Mapping[str, ReleaseCell]) -> bool:
+def _may_continue(above: RawCell, below: RawCell, cell_by_id: Mapping[str, ReleaseCell]) -> bool:
     """Decide whether a cell looks like the rest of the one above; a cell of the release never does."""
     if above.cell_type != "code" or below.cell_type != "code":
         return False
     ids = [name for cell in (above, below) if (name := _find_grade_id(cell))]
-    if len(ids) > 1 or any(name not in known or not known[name].is_answer for name in ids):
+    if len(ids) > 1 or any(name not in cell_by_id or not cell_by_id[name].is_answer for name in ids):
         return False
-    given = {original.source.strip() for original in known.values()}
-    if above.source.strip() in given or below.source.strip() in given:
+    given_sources = {original.source.strip() for original in cell_by_id.values()}
+    if above.source.strip() in given_sources or below.source.strip() in given_sources:
         return False
     code = [line for line in below.source.split("\n") if line.strip() and not line.lstrip().startswith("#")]
     lines = above.source.rstrip().split("\n")

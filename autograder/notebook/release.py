@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.errors import CourseError, NotebookError
-from autograder.notebook.document import RawCell, parse, shown
+from autograder.notebook.document import RawCell, format_value, parse_notebook
 from autograder.rubric import Question
-from autograder.tables import hint
+from autograder.tables import suggest_name
 
 SCHEMA_VERSION = 3
 """nbgrader's current version of its cell metadata."""
@@ -72,7 +72,7 @@ class Release(Struct, frozen=True, dict=True):
         """Whether students write into it; otherwise it need not be submitted."""
         return any(cell.is_answer for cell in self.cells)
 
-    def answer_cell(self, question: Question) -> str:
+    def find_answer_cell(self, question: Question) -> str:
         """Return the grade_id of a question's answer cell: the stated one, else `<id>-answer` or `<id>`.
 
         Raises:
@@ -80,20 +80,20 @@ class Release(Struct, frozen=True, dict=True):
         """
         answers = solutions = {cell.grade_id for cell in self.cells if cell.is_answer}
         default = f"{question.id}-answer"
-        stated = question.answer_cell != default
-        if stated:  # a task, or a cell that carries points for an answer at another place
+        is_stated = question.answer_cell != default
+        if is_stated:  # a task, or a cell that carries points for an answer at another place
             answers = solutions | {cell.grade_id for cell in self.cells if cell.points is not None}
-        names = (question.answer_cell,) if stated else (default, question.id)
+        names = (question.answer_cell,) if is_stated else (default, question.id)
         for grade_id in names:
             if grade_id in answers:
                 return grade_id
         raise CourseError(
             f"notebook {self.name!r}: question {question.id!r} has no answer cell; expected a solution cell "
-            f"{' or '.join(map(repr, names))}; {hint(names[0], solutions)}"
+            f"{' or '.join(map(repr, names))}; {suggest_name(names[0], solutions)}"
         )
 
 
-def names_asked(
+def collect_names(
     release: Release, questions: Iterable[Question], called: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str]]:
     """Return the names that each answer cell must define: grade_id → names of its questions and their items.
@@ -104,16 +104,18 @@ def names_asked(
         called: question → names that its checks call, for questions that state no name.
     """
     answers = {cell.grade_id for cell in release.cells if cell.is_answer}
-    found: dict[str, frozenset[str]] = {}
+    collected: dict[str, frozenset[str]] = {}
     for question in questions:
-        grade_id = next((one for one in (question.answer_cell, question.id) if one in answers), "")
-        stated = [question.answer, *(item.options.get("answer", "") for item in question.items)]
-        if not any(stated):
-            stated += called.get(question.id, ())
-        names = {name for name in stated if isinstance(name, str) and name.isidentifier()}
+        grade_id = next(
+            (candidate for candidate in (question.answer_cell, question.id) if candidate in answers), ""
+        )
+        answers_stated = [question.answer, *(item.options.get("answer", "") for item in question.items)]
+        if not any(answers_stated):
+            answers_stated += called.get(question.id, ())
+        names = {name for name in answers_stated if isinstance(name, str) and name.isidentifier()}
         if grade_id and names and not question.file:
-            found[grade_id] = found.get(grade_id, frozenset()) | names
-    return found
+            collected[grade_id] = collected.get(grade_id, frozenset()) | names
+    return collected
 
 
 def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
@@ -130,16 +132,16 @@ def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
     """
     place = f"{'source' if source else 'release'} {name!r}"
     try:
-        document = parse(data)
+        document = parse_notebook(data)
     except NotebookError as error:
         raise CourseError(f"{place}: {error}") from error
-    cells = tuple(_cell(raw, place) for raw in document.cells)
+    cells = tuple(_read_cell(raw, place) for raw in document.cells)
     numbers: dict[str, list[int]] = defaultdict(list)
     for cell in cells:
         if cell.grade_id:
             numbers[cell.grade_id].append(cell.number)
-    for grade_id, (first, *others) in numbers.items():
-        if others:
+    for grade_id, (first, *repeats) in numbers.items():
+        if repeats:
             advice = (
                 "Splitting or copying a cell copies its grade_id: give the others one of their own, or none."
                 if source
@@ -147,13 +149,13 @@ def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
             )
             raise CourseError(
                 f"{place}: grade_id {grade_id!r} stands in cells {first} and "
-                f"{', '.join(map(str, others))}; each may stand once. {advice}"
+                f"{', '.join(map(str, repeats))}; each may stand once. {advice}"
             )
     digest = hashlib.sha256(data).hexdigest()
     return Release(name, cells, document.language or "python", digest, document.made_ids)
 
 
-def _cell(raw: RawCell, whole: str) -> ReleaseCell:
+def _read_cell(raw: RawCell, whole: str) -> ReleaseCell:
     """Check the metadata of one cell and return the cell.
 
     Raises:
@@ -168,33 +170,33 @@ def _cell(raw: RawCell, whole: str) -> ReleaseCell:
         from autograder.notebook import legacy  # imports nbgrader, which takes seconds
 
         try:
-            metadata = legacy.upgraded_metadata(metadata, raw.cell_type)
+            metadata = legacy.upgrade_metadata(metadata, raw.cell_type)
         except ValueError as error:
             raise CourseError(f"{place}: nbgrader cannot upgrade the metadata ({error})") from error
         # Old metadata without meaning marks an ordinary cell.
         if not metadata:
             return ReleaseCell(raw.number, raw.cell_type, raw.source)
     elif version != SCHEMA_VERSION:
-        raise CourseError(f"{place}: schema_version: expected {SCHEMA_VERSION}, got {shown(version)}")
+        raise CourseError(f"{place}: schema_version: expected {SCHEMA_VERSION}, got {format_value(version)}")
     flags = {key: metadata.get(key, False) for key in FLAGS}
     for key, value in flags.items():
         if not isinstance(value, bool):
-            raise CourseError(f"{place}: {key}: expected true or false, got {shown(value)}")
+            raise CourseError(f"{place}: {key}: expected true or false, got {format_value(value)}")
     grade_id = metadata.get("grade_id")
     if any(flags.values()) and (not isinstance(grade_id, str) or not grade_id):
-        raise CourseError(f"{place}: grade_id: expected a name, got {shown(grade_id)}")
+        raise CourseError(f"{place}: grade_id: expected a name, got {format_value(grade_id)}")
     return ReleaseCell(
         raw.number,
         raw.cell_type,
         raw.source,
         grade_id if isinstance(grade_id, str) and any(flags.values()) else "",
-        points=_points(metadata.get("points"), place) if flags["grade"] or flags["task"] else None,
+        points=_read_points(metadata.get("points"), place) if flags["grade"] or flags["task"] else None,
         cell_id=raw.id,
         **flags,
     )
 
 
-def _points(value: Any, place: str) -> Decimal:
+def _read_points(value: Any, place: str) -> Decimal:
     """Return the points of a cell.
 
     Raises:
@@ -205,4 +207,4 @@ def _points(value: Any, place: str) -> Decimal:
         points = Decimal(str(value))
         if points.is_finite() and points >= 0:
             return points
-    raise CourseError(f"{place}: points: expected a number from 0, got {shown(value)}")
+    raise CourseError(f"{place}: points: expected a number from 0, got {format_value(value)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from autograder.notebook.copies import is_split_statement
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.match import LOST, Matching
 from autograder.notebook.placeholders import SkippedLines
 from autograder.notebook.prepare import PreparedCells
@@ -18,7 +18,7 @@ MOST_REMARKS = 100
 _MOST_NAMED = 12
 
 
-def remarks(
+def collect_remarks(
     cells: Sequence[RawCell],
     release: Release,
     matching: Matching,
@@ -41,13 +41,13 @@ def remarks(
         damaged: cells without text in the file.
         prepared: changes to the cells before they were matched.
     """
-    found = [
-        *_on_answers(cells, matching, recovery, positions),
-        *_on_given(cells, release, matching, prepared.taken_apart),
-        *_on_own_cells(matching, recovery, prepared.taken_apart),
+    messages = [
+        *_list_answer_remarks(cells, matching, recovery, positions),
+        *_list_given_remarks(cells, release, matching, prepared.taken_apart),
+        *_list_own_remarks(matching, recovery, prepared.taken_apart),
         *((index, Message("notebook.damaged")) for index in damaged),
     ]
-    placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    placed = [CellRemark(positions[index], message) for index, message in messages if index in positions]
     placed += [
         CellRemark(positions[index], Message("notebook.rejoined"))
         for index, cell in enumerate(cells)
@@ -57,17 +57,17 @@ def remarks(
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
 
-def _on_answers(
+def _list_answer_remarks(
     cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
 ) -> Iterator[tuple[int, Message]]:
     """Yield remarks that list the cells of an answer, if these are not its own cell alone."""
     unassigned: dict[int, list[str]] = {}
-    found = {**matching.parts, **recovery.written_elsewhere}
+    answer_cells = {**matching.parts, **recovery.written_elsewhere}
     # Texts of unassigned answers get one remark per cell, not one per answer.
-    for name in [name for name in found if name in recovery.unassigned]:
-        for index in found.pop(name):
+    for name in [name for name in answer_cells if name in recovery.unassigned]:
+        for index in answer_cells.pop(name):
             unassigned.setdefault(index, []).append(name)
-    for name, parts in found.items():
+    for name, parts in answer_cells.items():
         unclear = _find_doubt(cells, name, parts, matching, recovery)
         together = "notebook.reassigned" if name in recovery.rebound.reassigned else "notebook.together"
         code = unclear or (together if len(parts) > 1 else "notebook.elsewhere")
@@ -75,10 +75,10 @@ def _on_answers(
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
-        own = matching.places.get(name)
-        if not unclear and own is not None and own not in parts:
+        own_cell = matching.places.get(name)
+        if not unclear and own_cell is not None and own_cell not in parts:
             found_code = "notebook.found" if len(parts) > 1 else "notebook.found.one"
-            yield own, Message(found_code, {"cells": named})
+            yield own_cell, Message(found_code, {"cells": named})
     for index, blank in unassigned.items():
         named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
         yield index, Message("notebook.unassigned", {"names": named})
@@ -100,7 +100,7 @@ def _find_doubt(
     return "notebook.unsure.missing" if len(parts) > 1 else "notebook.unsure.one"
 
 
-def _on_own_cells(
+def _list_own_remarks(
     matching: Matching, recovery: Recovery, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
     """Yield remarks on copies of an answer cell, and on parts of merged cells, that are read as no answer."""
@@ -111,8 +111,8 @@ def _on_own_cells(
             yield index, Message("notebook.apart", {"name": name})
     for index, changed in recovery.rebound.deleted.items():
         yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
-    for index, asked in recovery.unnamed.items():
-        yield index, Message("notebook.unnamed", {"names": ", ".join(asked[:_MOST_NAMED])})
+    for index, wanted in recovery.unnamed.items():
+        yield index, Message("notebook.unnamed", {"names": ", ".join(wanted[:_MOST_NAMED])})
     further: dict[int, list[str]] = {}
     for name, indices in recovery.further.items():
         for index in indices:
@@ -124,14 +124,14 @@ def _on_own_cells(
             yield index, Message("notebook.taken-apart")
 
 
-def _on_given(
+def _list_given_remarks(
     cells: Sequence[RawCell], release: Release, matching: Matching, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
     """Yield remarks on given cells that were changed, because the release's text replaces them."""
-    known = release.by_id
+    cell_by_id = release.by_id
     for name, index in matching.places.items():
-        original = known[name]
-        if original.is_locked and canonical(cells[index].source) != canonical(original.source):
+        original = cell_by_id[name]
+        if original.is_locked and normalize_source(cells[index].source) != normalize_source(original.source):
             # The split-off addition directly follows its cell and has the same number.
             is_shown = index + 1 in taken_apart and cells[index + 1].number == cells[index].number
             code = "notebook.given-written" if is_shown else "notebook.given-changed"

@@ -14,8 +14,8 @@ class Notebook:
         """Return a method that does nothing."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return _nothing
+        return _ignore_call
 
 
-def _nothing(*_: Any, **__: Any) -> None:
+def _ignore_call(*_: Any, **__: Any) -> None:
     """Do nothing."""

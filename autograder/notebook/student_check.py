@@ -16,13 +16,13 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.messages import languages, sentences, template
+from autograder.messages import get_template, list_languages, load_sentences
 from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.syntax import bound_names, parsed
+from autograder.syntax import collect_bound_names, parse_module
 from autograder.timestamps import Window
-from autograder.wording import decimal_comma
+from autograder.wording import has_decimal_comma
 
 FILE_NAME = "coursecheck.py"
 """Name of the file next to the released notebook; check cells import it by this name."""
@@ -138,37 +138,39 @@ def build_student_check(
     Raises:
         CourseError: the package's own template is damaged.
     """
-    known = {release.name: release for release in releases}
+    release_by_name = {release.name: release for release in releases}
     specification = {
         "assignment": rubric.assignment.name,
         "language": language or next(iter(rubric.assignment.languages), "en"),
         "texts": language,
         "cells": {
             name: {
-                "given": [one.grade_id for one in release.by_id.values() if one.is_locked],
-                "answers": [one.grade_id for one in release.by_id.values() if one.is_answer],
+                "given": [entry.grade_id for entry in release.by_id.values() if entry.is_locked],
+                "answers": [entry.grade_id for entry in release.by_id.values() if entry.is_answer],
             }
-            for name, release in known.items()
+            for name, release in release_by_name.items()
         },
         "questions": {
-            question.id: _specification(question, rubric, known.get(question.notebook), forms or {})
+            question.id: _describe_question(
+                question, rubric, release_by_name.get(question.notebook), forms or {}
+            )
             for question in rubric.questions
             if notebook in ("", question.notebook)
         },
     }
     files = {
-        one.name: _files(one, starters or {})
-        for one in rubric.assignment.notebooks
-        if one.own and notebook in ("", one.name)
+        entry.name: _list_files(entry, starters or {})
+        for entry in rubric.assignment.notebooks
+        if entry.own and notebook in ("", entry.name)
     }
     if files:
         specification["files"] = files
     if window:
-        specification["times"] = _times(window)
-    return _filled(specification)
+        specification["times"] = _describe_times(window)
+    return _fill_template(specification)
 
 
-def _filled(specification: dict[str, Any]) -> bytes:
+def _fill_template(specification: dict[str, Any]) -> bytes:
     """Return the template with its three lines of data.
 
     Raises:
@@ -176,9 +178,9 @@ def _filled(specification: dict[str, Any]) -> bytes:
     """
     source = _TEMPLATE.read_text(encoding="utf-8")
     lines = {
-        "SPECIFICATION": _literal(specification),
-        "SENTENCES": _literal(travelling_sentences()),
-        "SOURCES": _sources(),
+        "SPECIFICATION": _encode_literal(specification),
+        "SENTENCES": _encode_literal(collect_sentences()),
+        "SOURCES": _encode_sources(),
     }
     for name, literal in lines.items():
         place = f'\n{name} = "{{}}"\n'
@@ -191,16 +193,16 @@ def _filled(specification: dict[str, Any]) -> bytes:
     return source.encode()
 
 
-def in_window(source: str, window: Window) -> str:
+def set_window(source: str, window: Window) -> str:
     """Return a ``coursecheck.py`` for another time window: that of one student.
 
     Raises:
         CourseError: the source is no ``coursecheck.py``.
     """
-    specification = specification_of(source)
+    specification = extract_specification(source)
     if specification is None:
         raise CourseError(f"{FILE_NAME}: its line SPECIFICATION is not readable; generate the release again")
-    changed = _literal({**specification, "times": _times(window)})
+    changed = _encode_literal({**specification, "times": _describe_times(window)})
     lines = [
         f"{_SPECIFICATION}{changed}" if line.startswith(_SPECIFICATION) else line
         for line in source.split("\n")
@@ -208,25 +210,25 @@ def in_window(source: str, window: Window) -> str:
     return "\n".join(lines)
 
 
-def _files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
+def _list_files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the specification of the files that students submit with a notebook."""
-    optional = {*notebook.take_along, *(one.path for one in notebook.results if one.optional)}
+    optional = {*notebook.take_along, *(result.path for result in notebook.results if result.optional)}
     return [
         {"path": path, "most": most, "optional": path in optional, "starter": starters.get(path, "")}
         for path, most in notebook.own.items()
     ]
 
 
-def _times(window: Window) -> dict[str, Any]:
+def _describe_times(window: Window) -> dict[str, Any]:
     """Return the specification of a time window."""
     start = {"start": window.start.isoformat()} if window.start else {}
     times = {**start, "end": window.end.isoformat(), "zone": window.zone}
-    late = {language: " ".join(window.terms.texts(language)) for language in languages()}
-    told = {"late": late} if any(late.values()) else {}
-    return {**times, **told, **({"own": True} if window.own else {})}
+    late = {language: " ".join(window.terms.describe_terms(language)) for language in list_languages()}
+    late_entry = {"late": late} if any(late.values()) else {}
+    return {**times, **late_entry, **({"own": True} if window.own else {})}
 
 
-def specification_of(source: str) -> dict[str, Any] | None:
+def extract_specification(source: str) -> dict[str, Any] | None:
     """Return the specification in a ``coursecheck.py``, read as data; None if it is not readable."""
     try:
         literal = next(line for line in source.split("\n") if line.startswith(_SPECIFICATION))
@@ -244,17 +246,17 @@ def read_specification(source: str, place: str) -> dict[str, Any]:
         CourseError: it is not readable; names the place.
     """
     try:
-        read = msgspec.convert(specification_of(source), _Specification, strict=True)
+        read = msgspec.convert(extract_specification(source), _Specification, strict=True)
     except msgspec.ValidationError as error:
         raise CourseError(
             f"{place}: is not the coursecheck.py of an assignment, or one of another version ({error}); "
             "take a fresh copy of the folder that you got"
         ) from error
-    made: dict[str, Any] = msgspec.to_builtins(read)
-    return made
+    content: dict[str, Any] = msgspec.to_builtins(read)
+    return content
 
 
-def released_language(path: Path) -> str | None:
+def read_language(path: Path) -> str | None:
     """Return the language of the release that a check belongs to.
 
     Args:
@@ -264,56 +266,58 @@ def released_language(path: Path) -> str | None:
         Empty for all languages; None if there is no readable release.
     """
     try:
-        specification = specification_of(path.read_text(encoding="utf-8"))
+        specification = extract_specification(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return str((specification or {}).get("texts", ""))
 
 
-def sources() -> dict[str, str]:
+def collect_sources() -> dict[str, str]:
     """Return the modules that are copied into the check, by name; the same for every assignment."""
-    found: dict[str, str] = {}
+    source_by_name: dict[str, str] = {}
     waiting = [*_TAKEN_ALONG]
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in source_by_name:
             continue
         path = _PROGRAM.joinpath(*name.split(".")[1:]).with_suffix(".py")
-        found[name] = path.read_text(encoding="utf-8")
-        tree = ast.parse(found[name])
+        source_by_name[name] = path.read_text(encoding="utf-8")
+        tree = ast.parse(source_by_name[name])
         imported = {
             node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
         }
         # Follow imports transitively, except into modules that the template replaces.
-        waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
-    return dict(sorted(found.items()))
+        waiting += [
+            module for module in imported if module.startswith("autograder.") and module not in _STAND_INS
+        ]
+    return dict(sorted(source_by_name.items()))
 
 
-def travelling_sentences() -> dict[str, Any]:
+def collect_sentences() -> dict[str, Any]:
     """Return the sentences copied into the check, in every language; the same for every assignment."""
-    known = languages()
+    known_languages = list_languages()
     return {
         "sentences": {
-            code: {language: template(code, language) for language in known}
-            for code in sorted(sentences())
+            code: {language: get_template(code, language) for language in known_languages}
+            for code in sorted(load_sentences())
             if code.startswith(_SAID)
         },
-        "decimal-comma": [language for language in known if decimal_comma([language])],
+        "decimal-comma": [language for language in known_languages if has_decimal_comma([language])],
     }
 
 
 @functools.cache
-def _sources() -> str:
+def _encode_sources() -> str:
     """Return the encoded modules; cached, because all personal notebooks of a class share them."""
-    return _literal(sources())
+    return _encode_literal(collect_sources())
 
 
-def _literal(content: dict[str, Any]) -> str:
+def _encode_literal(content: dict[str, Any]) -> str:
     """Encode data as JSON in a JSON string, which is also a Python string: data, not code."""
     return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
 
 
-def _specification(
+def _describe_question(
     question: Question, rubric: Rubric, release: Release | None, forms: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the specification of one question, without any expected value."""
@@ -324,17 +328,17 @@ def _specification(
         name = item.options.get("answer") or question.answer
         if isinstance(name, str) and name and not item.manual:
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
-            if kind == "number" and not form and _asks_whole({**question.options, **item.options}):
+            if kind == "number" and not form and _needs_whole({**question.options, **item.options}):
                 form = "whole"
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = rubric.symbols(question) if kind in ("formula", "shape") else {}
+    symbols = rubric.list_symbols(question) if kind in ("formula", "shape") else {}
     return {
         "kind": kind,
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
-        "cell": _cell_of(question, release),
+        "cell": _find_cell(question, release),
         "names": names,
         "file": question.file or beside,
         "symbols": {
@@ -344,13 +348,16 @@ def _specification(
         "languages": list(rubric.assignment.languages),
         "library": "torch" if "torch" in rubric.assignment.preload else "numpy",
         # Drawn values differ from sheet to sheet, but all sheets share this file.
-        "given": _given(question, release) if rubric.draws is None else "",
-        "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
-        "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
+        "given": _read_given(question, release) if rubric.draws is None else "",
+        "closed": _hash_options(question, release) if kind == "choice" and rubric.draws is None else [],
+        "visible": [
+            _to_plain(msgspec.to_builtins(visible_check, builtin_types=(Decimal,)))
+            for visible_check in question.visible
+        ],
     }
 
 
-def _asks_whole(options: Mapping[str, Any]) -> bool:
+def _needs_whole(options: Mapping[str, Any]) -> bool:
     """Decide whether exactly a whole number without a unit is correct."""
     value, exact = options.get("value"), options.get("tolerance", "exact") == "exact"
     return exact and not options.get("unit") and type(value) is int
@@ -361,51 +368,55 @@ def _is_value(question: Question, rubric: Rubric) -> bool:
     file = rubric.checks.get(question.id)
     if file is None or not file.solution:
         return False
-    statements = parsed(file.solution).body
+    statements = parse_module(file.solution).body
     assigned = (statement for statement in statements if isinstance(statement, ast.Assign | ast.AnnAssign))
-    return question.answer in bound_names(*assigned)
+    return question.answer in collect_bound_names(*assigned)
 
 
-def _cell_of(question: Question, release: Release | None) -> str:
+def _find_cell(question: Question, release: Release | None) -> str:
     """Return the name of the answer cell; empty if the answer is a file."""
     if question.file:
         return ""
-    return release.answer_cell(question) if release else question.answer_cell
+    return release.find_answer_cell(question) if release else question.answer_cell
 
 
-def _given(question: Question, release: Release | None) -> str:
+def _read_given(question: Question, release: Release | None) -> str:
     """Return the released code of a question's answer cell; empty if it is no code."""
-    name = _cell_of(question, release)
+    name = _find_cell(question, release)
     cell = release.by_id[name] if release and name else None
     return cell.source if cell and cell.cell_type == "code" else ""
 
 
-def _closed(question: Question, release: Release | None) -> list[str]:
+def _hash_options(question: Question, release: Release | None) -> list[str]:
     """Return hashes of the options of a choice; none unless students are shown all of them."""
     if release is None:
         return []
-    stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
-    stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]
+    option_names: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
+    option_names += [
+        (option["id"], *option.get("aliases", ())) for option in question.options.get("option", ())
+    ]
     # An option recognised by its beginning has no complete list of names.
-    if any(one.get("begins") for one in question.options.get("option", ())):
+    if any(option.get("begins") for option in question.options.get("option", ())):
         return []
-    words = _words("\n".join(cell.source for cell in release.cells))
+    words = _normalize_words("\n".join(cell.source for cell in release.cells))
     # Hashes of options that students cannot see would reveal by trial which names exist.
-    shown = all(any(f" {_words(name)} " in f" {words} " for name in names) for names in stated)
+    shown = all(
+        any(f" {_normalize_words(name)} " in f" {words} " for name in names) for names in option_names
+    )
     if question.options.get("preset") == "yes-no":
-        stated += [(name, *others) for name, others in closed.YES_NO.items()]
-    return sorted({closed.mark(name) for names in stated for name in names}) if shown else []
+        option_names += [(name, *aliases) for name, aliases in closed.YES_NO.items()]
+    return sorted({closed.hash_name(name) for names in option_names for name in names}) if shown else []
 
 
-def _words(text: str) -> str:
+def _normalize_words(text: str) -> str:
     """Return a text as words separated by spaces, so that one text can be searched in another."""
     return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Return a table of the rubric with floats for its decimals."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _to_plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(entry) for entry in value]
     return float(value) if isinstance(value, Decimal) else value

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from autograder.messages.catalogue import sentence
+from autograder.messages.catalogue import format_sentence
 
 TOLD_AFTERWARDS = timedelta(hours=1)
 """How long the end is mentioned after it has passed. A student who rereads the notebook later is not late."""
@@ -38,7 +38,7 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
     chosen = language or str(specification.get("language", "en"))
     same_day = now.astimezone(end.tzinfo).date() == end.date()
-    said = sentence("time-left.today" if same_day else "time-left.another-day", chosen, end=end)
+    said = format_sentence("time-left.today" if same_day else "time-left.another-day", chosen, end=end)
     key = ("left" if now <= end else "over") + ("-own" if times.get("own") else "")
-    told = sentence(f"time-left.{key}", chosen, left=left, end=said, zone=times["zone"])
-    return " ".join(filter(None, (told, late.get(chosen) or late.get("en"))))
+    remaining = format_sentence(f"time-left.{key}", chosen, left=left, end=said, zone=times["zone"])
+    return " ".join(filter(None, (remaining, late.get(chosen) or late.get("en"))))

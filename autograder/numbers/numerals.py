@@ -9,7 +9,7 @@ from fractions import Fraction
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 
 MAX_BITS = 4096
 """Size of the numerator and the denominator of a number."""
@@ -28,29 +28,29 @@ _TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
 _TOO_LARGE = frozenset(("number-too-long", "number-too-large", "exponent-too-large", "too-deep"))
 
 
-def plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
+def normalise_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
     """Return the text with every numeral in program notation; None if one does not fit the convention."""
     parts: list[str] = []
     end = 0
-    for found in _NUMERAL.finditer(text):
-        numeral = pattern.fullmatch(found.group())
+    for match in _NUMERAL.finditer(text):
+        numeral = pattern.fullmatch(match.group())
         if numeral is None:
             return None
         # All grouping marks are removed; the pattern has checked that they are consistent.
         whole = re.sub("[^0-9]", "", numeral["whole"] or "0")
-        parts += (text[end : found.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
-        end = found.end()
+        parts += (text[end : match.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
+        end = match.end()
     return _TIMES.sub("*", "".join((*parts, text[end:])))
 
 
-def value_of(text: str) -> Fraction:
+def parse_value(text: str) -> Fraction:
     """Return the value of a number, or of a formula of numbers.
 
     Raises:
         Unreadable: ``not-a-number`` or ``number-too-large``.
     """
     try:
-        value = constant_value(parse(text, _NO_SYMBOLS))
+        value = evaluate_constant(parse(text, _NO_SYMBOLS))
     except Unreadable as error:
         large = error.code in _TOO_LARGE
         raise Unreadable("number-too-large" if large else "not-a-number", 0, text=text) from None
@@ -65,12 +65,12 @@ def value_of(text: str) -> Fraction:
     return Fraction(value)
 
 
-def half_a_unit(number: Fraction, digits: int) -> Fraction:
+def compute_half_unit(number: Fraction, digits: int) -> Fraction:
     """Return half a unit in the last of the given number of significant digits."""
-    return Fraction(10) ** (_leading(number) - digits + 1) / 2 if number else Fraction(0)
+    return Fraction(10) ** (_find_leading_power(number) - digits + 1) / 2 if number else Fraction(0)
 
 
-def significant_digits(number: Fraction) -> int:
+def count_significant_digits(number: Fraction) -> int:
     """Return the number of digits without zeros at either end; 0 if the decimals do not end."""
     numerator, denominator = abs(number.numerator), number.denominator
     # Decimals end if the denominator has no prime factors other than 2 and 5.
@@ -84,7 +84,7 @@ def significant_digits(number: Fraction) -> int:
     return len(str(numerator * 10**shift // denominator).rstrip("0"))
 
 
-def _leading(number: Fraction) -> int:
+def _find_leading_power(number: Fraction) -> int:
     """Return the power of ten of the first digit."""
     size = abs(number)
     power = len(str(size.numerator)) - len(str(size.denominator))

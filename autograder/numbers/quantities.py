@@ -16,15 +16,15 @@ from typing import Literal
 from msgspec import Struct
 
 from autograder.formulas.errors import Unreadable
-from autograder.formulas.printing.text import decimal
-from autograder.numbers.numerals import MAX_BITS, NUMERALS, plain_numerals, value_of
+from autograder.formulas.printing.text import format_decimal
+from autograder.numbers.numerals import MAX_BITS, NUMERALS, normalise_numerals, parse_value
 from autograder.numbers.units import (
     Dimension,
     Unit,
     UnitReading,
-    base_text,
-    only_unit,
-    possible,
+    format_base_unit,
+    is_possible,
+    read_single_unit,
     read_unit,
 )
 
@@ -105,12 +105,12 @@ _LATEX = (
 )
 
 
-def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
+def read_quantity(text: str, expected_unit: Unit, mark: DecimalMark = "either") -> ReadQuantity:
     """Parse a number with or without a unit.
 
     Args:
         text: the answer as it was written.
-        asked: the expected unit; a number without a unit counts in it.
+        expected_unit: the expected unit; a number without a unit counts in it.
         mark: the convention for decimals.
 
     Raises:
@@ -118,17 +118,17 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
-    parts = _SPLIT.fullmatch(clean(text))
+    parts = _SPLIT.fullmatch(clean_text(text))
     if parts is None:
         raise Unreadable("no-number")
-    numbers = _numbers(parts["number"], ("point", "comma") if mark == "either" else (mark,))
-    units = _fitting(read_unit(parts["unit"]), asked)
-    readings = [_quantity(number, unit, asked) for number in numbers.values() for unit in units]
-    readings = [one for one in readings if possible(one.amount, one.dimension)] or readings
+    numbers = _parse_numbers(parts["number"], ("point", "comma") if mark == "either" else (mark,))
+    units = _select_fitting(read_unit(parts["unit"]), expected_unit)
+    readings = [_make_quantity(number, unit, expected_unit) for number in numbers.values() for unit in units]
+    readings = [reading for reading in readings if is_possible(reading.amount, reading.dimension)] or readings
     # Reversed twice, so that of equal amounts the first reading is kept.
-    distinct = tuple({one.amount: one for one in reversed(readings)}.values())[::-1]
+    distinct = tuple({reading.amount: reading for reading in reversed(readings)}.values())[::-1]
     # 1.234 MB and 1.234e6 never mean thousands; 1,234 MB may.
-    scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
+    scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _is_scaled(units[0])
     likely = scientific and len(units) == 1 and "," not in parts["number"]
     doubt = "not-a-number" if _RANGE.search(parts["number"]) else ""
     return ReadQuantity(distinct, len(distinct) == 1 or likely, text, scientific, doubt)
@@ -136,7 +136,7 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
 
 def keep_whole(read: ReadQuantity) -> ReadQuantity:
     """Drop the readings that are not whole numbers, if others remain."""
-    whole = tuple(one for one in read.readings if one.amount.denominator == 1)
+    whole = tuple(reading for reading in read.readings if reading.amount.denominator == 1)
     settled = len(whole) == 1 or read.settled
     return ReadQuantity(whole, settled, read.text, read.rough, read.doubt) if whole else read
 
@@ -147,14 +147,14 @@ def read_whole(text: str) -> int:
     Raises:
         Unreadable: see `read_quantity`; ``not-a-number`` if it is not whole, or may be two numbers.
     """
-    read = keep_whole(read_quantity(text, only_unit("")))
-    amount, *others = (one.amount for one in read.readings)
-    if others or amount.denominator != 1 or read.readings[0].dimension or read.doubt:
+    read = keep_whole(read_quantity(text, read_single_unit("")))
+    amount, *alternatives = (reading.amount for reading in read.readings)
+    if alternatives or amount.denominator != 1 or read.readings[0].dimension or read.doubt:
         raise Unreadable("not-a-number", 0, text=text)
     return int(amount)
 
 
-def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
+def from_number(number: float | Decimal | Fraction, expected_unit: Unit) -> Quantity:
     """Return a number as a quantity in the expected unit.
 
     Raises:
@@ -169,15 +169,21 @@ def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
     exact = Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
         raise Unreadable("number-too-large")
-    return Quantity(exact, asked.factor, asked.dimension, asked.text, from_float=isinstance(number, float))
+    return Quantity(
+        exact,
+        expected_unit.factor,
+        expected_unit.dimension,
+        expected_unit.text,
+        from_float=isinstance(number, float),
+    )
 
 
 def write_quantity(quantity: Quantity) -> str:
     """Format a quantity, e.g. ``124,000,000 parameters``; parsing the result gives only this quantity."""
-    return f"{_written(quantity.number)} {quantity.unit}".strip()
+    return f"{_format_number(quantity.number)} {quantity.unit}".strip()
 
 
-def _written(number: Fraction) -> str:
+def _format_number(number: Fraction) -> str:
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > MOST_WRITTEN_BITS:
         bits = number.numerator.bit_length() - number.denominator.bit_length()
         return f"{'-' if number < 0 else ''}(≈ 2^{bits})"
@@ -186,12 +192,12 @@ def _written(number: Fraction) -> str:
         return f"{sign}{number.numerator:,}" if number >= 10**6 else f"{sign}{number.numerator}"
     if pow(10, MOST_WRITTEN_BITS, number.denominator):  # its decimals never end
         return f"{sign}({number.numerator}/{number.denominator})"
-    text = decimal(number)
+    text = format_decimal(number)
     whole, _, part = text.partition(".")
     return f"{sign}{text}{'0' if len(part) == 3 and len(whole) < 4 and whole != '0' else ''}"
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Remove text around the number: a name, a word for "about", markup, brackets."""
     plain = text.strip(" \t\r\n$`*_")
     left = _LEFT_SIDE.match(plain)
@@ -200,8 +206,8 @@ def clean(text: str) -> str:
     about = ABOUT.match(plain)
     if about is not None:
         plain = plain[about.end() :]
-    for pattern, by in _LATEX:
-        plain = pattern.sub(by, plain)
+    for pattern, replacement in _LATEX:
+        plain = pattern.sub(replacement, plain)
     plain = plain.strip(" $`*_")
     return plain[1:-1] if plain[:1] in _OPENING and find_opening(plain) == 0 else plain
 
@@ -216,41 +222,50 @@ def find_opening(text: str) -> int:
     return -1
 
 
-def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
+def _parse_numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
     """Return the number by each convention that fits."""
     if _LONG_EXPONENT.search(text):
         raise Unreadable("number-too-large")
     numbers: dict[str, Fraction] = {}
     for mark in marks:
-        plain = plain_numerals(text, NUMERALS[mark])
+        plain = normalise_numerals(text, NUMERALS[mark])
         if plain is not None:
-            numbers[mark] = value_of(plain)
+            numbers[mark] = parse_value(plain)
     if not numbers:
         raise Unreadable("not-a-number", 0, text=text)
     return numbers
 
 
-def _fitting(readings: Sequence[UnitReading], asked: Unit) -> list[UnitReading]:
+def _select_fitting(readings: Sequence[UnitReading], expected_unit: Unit) -> list[UnitReading]:
     """Return the readings that fit the expected unit; the first one if none does."""
-    fitting = [one for one in readings if one.unit is not None and one.unit.dimension == asked.dimension]
-    bare = [one for one in readings if one.unit is None]
-    if asked.dimension == (("second", 1),):  # 5 m does not mean five million seconds
-        bare = [one for one in bare if one.scale_text != "m"]
+    fitting = [
+        reading
+        for reading in readings
+        if reading.unit is not None and reading.unit.dimension == expected_unit.dimension
+    ]
+    bare = [reading for reading in readings if reading.unit is None]
+    if expected_unit.dimension == (("second", 1),):  # 5 m does not mean five million seconds
+        bare = [reading for reading in bare if reading.scale_text != "m"]
     # Only a scale that cannot be meant, such as "m" for seconds.
     if not fitting and not bare and readings[0].unit is None:
         raise Unreadable("unknown-unit", 0, name=readings[0].scale_text, suggestion="")
     return fitting or bare or [readings[0]]
 
 
-def _quantity(number: Fraction, reading: UnitReading, asked: Unit) -> Quantity:
+def _make_quantity(number: Fraction, reading: UnitReading, expected_unit: Unit) -> Quantity:
     unit = reading.unit
     if unit is not None:
         return Quantity(number * reading.scale, unit.factor, unit.dimension, unit.text, has_unit=True)
     if not reading.scale_text:
-        return Quantity(number, asked.factor, asked.dimension, asked.text)
-    return Quantity(number * reading.scale, Fraction(1), asked.dimension, base_text(asked.dimension))
+        return Quantity(number, expected_unit.factor, expected_unit.dimension, expected_unit.text)
+    return Quantity(
+        number * reading.scale,
+        Fraction(1),
+        expected_unit.dimension,
+        format_base_unit(expected_unit.dimension),
+    )
 
 
-def _scaled(reading: UnitReading) -> bool:
+def _is_scaled(reading: UnitReading) -> bool:
     """Return whether a prefix or a word for a large number follows."""
     return reading.scale != 1 or (reading.unit is not None and reading.unit.factor != 1)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.numbers.numerals import half_a_unit, significant_digits
+from autograder.numbers.numerals import compute_half_unit, count_significant_digits
 from autograder.numbers.quantities import Quantity
 from autograder.numbers.units import PREFIXES, Dimension
 
@@ -42,20 +42,20 @@ class Tolerance(Struct, frozen=True):
     digits: int = 0
 
 
-def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
+def is_within_tolerance(answer: Quantity, expected: Quantity, tolerance: Tolerance) -> bool:
     """Return whether an answer of the expected dimension is correct."""
-    off, number = abs(given.amount - right.amount), right.amount / given.factor
+    off, number = abs(answer.amount - expected.amount), expected.amount / answer.factor
     if off == 0:
         return True
     # Digits count in the unit of the answer: 1.2 MB has two digits, whatever the base unit is.
     if tolerance.digits:
-        return abs(given.number - number) <= half_a_unit(number, tolerance.digits)
+        return abs(answer.number - number) <= compute_half_unit(number, tolerance.digits)
     if tolerance.relative or tolerance.absolute:
-        return off <= max(tolerance.relative * abs(right.amount), tolerance.absolute)
-    return (given.from_float or right.from_float) and _as_floats(given.number, number)
+        return off <= max(tolerance.relative * abs(expected.amount), tolerance.absolute)
+    return (answer.from_float or expected.from_float) and _is_equal_as_float(answer.number, number)
 
 
-def _as_floats(first: Fraction, second: Fraction) -> bool:
+def _is_equal_as_float(first: Fraction, second: Fraction) -> bool:
     """Return whether two numbers, one of them a float, are equal within the precision of floats."""
     if max(abs(first), abs(second)) >= LARGEST:
         return False
@@ -64,17 +64,17 @@ def _as_floats(first: Fraction, second: Fraction) -> bool:
     return abs(first - second) <= FLOAT * abs(second)
 
 
-def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
+def find_difference(answer: Quantity, expected: Quantity, tolerance: Tolerance) -> str:
     """Return the first of `DIFFERENCES` that explains a wrong answer; empty for a correct one."""
-    if given.dimension != right.dimension:
+    if answer.dimension != expected.dimension:
         return "dimension"
-    if agrees(given, right, tolerance):
+    if is_within_tolerance(answer, expected, tolerance):
         return ""
-    for code, corrected in _corrections(given, right):
-        close = abs(corrected.amount - right.amount) <= CLOSE * abs(right.amount)
-        if close and agrees(corrected, right, tolerance):
+    for code, corrected in _generate_corrections(answer, expected):
+        close = abs(corrected.amount - expected.amount) <= CLOSE * abs(expected.amount)
+        if close and is_within_tolerance(corrected, expected, tolerance):
             return code
-    return _rounded(given, right, tolerance) or "wrong"
+    return _classify_rounding(answer, expected, tolerance) or "wrong"
 
 
 def can_differ(code: str, dimension: Dimension) -> bool:
@@ -84,27 +84,27 @@ def can_differ(code: str, dimension: Dimension) -> bool:
     return code not in _INFORMATION or ("byte", 1) in dimension
 
 
-def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quantity]]:
+def _generate_corrections(answer: Quantity, expected: Quantity) -> Iterator[tuple[str, Quantity]]:
     """Yield possible misconceptions, each with the corrected answer."""
     # Zero has no ratio, so no factor can explain it.
-    if given.number == 0 or right.amount == 0:
+    if answer.number == 0 or expected.amount == 0:
         return
-    yield "sign", replace(given, number=-given.number)
-    ratio = abs(right.amount / given.amount)
+    yield "sign", replace(answer, number=-answer.number)
+    ratio = abs(expected.amount / answer.amount)
     larger = max(ratio, 1 / ratio)
     # Ratios too large for any misconception are skipped; 0.0 is in no range.
     near = float(larger) if larger < MOST_OFF else 0.0
-    bytes_asked = can_differ("binary-prefix", given.dimension)
+    bytes_asked = can_differ("binary-prefix", answer.dimension)
     for code, factor, least, most in (
         (*_BYTE_MISCONCEPTIONS, *_MISCONCEPTIONS) if bytes_asked else _MISCONCEPTIONS
     ):
-        if least < near < most and can_differ(code, given.dimension):
+        if least < near < most and can_differ(code, answer.dimension):
             correction = factor if ratio > 1 else 1 / factor
-            yield code, replace(given, number=given.number * correction)
-    yield "inverse", replace(given, number=1 / given.amount, factor=Fraction(1))
+            yield code, replace(answer, number=answer.number * correction)
+    yield "inverse", replace(answer, number=1 / answer.amount, factor=Fraction(1))
 
 
-def _misconception(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
+def _make_misconception(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
     """Return a misconception with the range of ratios for which it is tried.
 
     The range is a quick filter in floats; the decision is exact.
@@ -116,31 +116,31 @@ _POWERS = range(1, MOST_PREFIXES + 1)
 MOST_OFF = 1 << 70
 """Larger than any factor below."""
 _MISCONCEPTIONS = (
-    _misconception("percent", Fraction(100)),
-    *(_misconception("thousand", Fraction(1000) ** power) for power in _POWERS),
-    *(_misconception("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
+    _make_misconception("percent", Fraction(100)),
+    *(_make_misconception("thousand", Fraction(1000) ** power) for power in _POWERS),
+    *(_make_misconception("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
 )
 """Factors by which an answer may be off in either direction, with the codes of the misconceptions."""
 _BYTE_MISCONCEPTIONS = (
-    *(_misconception("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
-    _misconception("bits-for-bytes", Fraction(8)),
-    *(_misconception("thousand", Fraction(1024) ** power) for power in _POWERS),
+    *(_make_misconception("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
+    _make_misconception("bits-for-bytes", Fraction(8)),
+    *(_make_misconception("thousand", Fraction(1024) ** power) for power in _POWERS),
 )
 
 
-def _rounded(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
+def _classify_rounding(answer: Quantity, expected: Quantity, tolerance: Tolerance) -> str:
     """Classify answers with too few correct digits, or with an error in the last digit that counts."""
-    number = right.amount / given.factor
-    off, digits = abs(given.number - number), significant_digits(given.number)
-    if digits >= 2 and off <= half_a_unit(number, digits):
+    number = expected.amount / answer.factor
+    off, digits = abs(answer.number - number), count_significant_digits(answer.number)
+    if digits >= 2 and off <= compute_half_unit(number, digits):
         return "digits"
     # Off by one in the last digit: truncated instead of rounded, for example.
-    if tolerance.digits and off <= 2 * half_a_unit(number, tolerance.digits):
+    if tolerance.digits and off <= 2 * compute_half_unit(number, tolerance.digits):
         return "rounding"
     return ""
 
 
-def right_in_some_unit(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
+def is_right_in_some_unit(answer: Quantity, expected: Quantity, tolerance: Tolerance) -> bool:
     """Return whether a number without a unit is correct in one of the units that may be meant."""
-    factors = {given.factor, right.factor, Fraction(1), *map(Fraction, PREFIXES.values())}
-    return any(agrees(replace(given, factor=factor), right, tolerance) for factor in factors)
+    factors = {answer.factor, expected.factor, Fraction(1), *map(Fraction, PREFIXES.values())}
+    return any(is_within_tolerance(replace(answer, factor=factor), expected, tolerance) for factor in factors)

@@ -133,22 +133,22 @@ def read_unit(text: str) -> tuple[UnitReading, ...]:
     Raises:
         Unreadable: ``unknown-unit`` with ``name`` and ``suggestion``.
     """
-    words = _words(text)
+    words = _split_words(text)
     if not words:
         return (UnitReading(),)
-    readings = [UnitReading(unit) for unit in _units(words)]
-    rest = words[2:] if words[1:2] == ["-"] else words[1:]
-    for scale in _scales(words[0]):
-        if not rest:
+    readings = [UnitReading(unit) for unit in _find_units(words)]
+    remaining = words[2:] if words[1:2] == ["-"] else words[1:]
+    for scale in _find_scales(words[0]):
+        if not remaining:
             readings.append(UnitReading(None, scale, words[0]))
-        readings.extend(UnitReading(unit, scale, words[0]) for unit in _units(rest))
+        readings.extend(UnitReading(unit, scale, words[0]) for unit in _find_units(remaining))
     if not readings:
-        name = next((word for word in words if not _known(word)), words[0])
-        raise Unreadable("unknown-unit", max(text.find(name), 0), name=name, suggestion=_suggestion(name))
+        name = next((word for word in words if not _is_known(word)), words[0])
+        raise Unreadable("unknown-unit", max(text.find(name), 0), name=name, suggestion=_suggest_word(name))
     return tuple(readings)
 
 
-def only_unit(text: str) -> Unit:
+def read_single_unit(text: str) -> Unit:
     """Parse the unit in a rubric, which must have one meaning; ``"million parameters"`` is a unit, too.
 
     Raises:
@@ -161,20 +161,20 @@ def only_unit(text: str) -> Unit:
         name = f"{reading.scale_text} {unit.text}".strip()
         units.append(Unit(name, unit.factor * reading.scale, unit.dimension))
     # A reading with a unit takes precedence over a bare scale.
-    named = [unit for unit, one in zip(units, readings, strict=True) if one.unit is not None] or units
+    named = [unit for unit, origin in zip(units, readings, strict=True) if origin.unit is not None] or units
     same = [unit for unit in named if unit.dimension == named[0].dimension]
     if any(unit.factor != same[0].factor for unit in same):
         raise Unreadable("two-units", 0, name=text, first=same[0].text, second=same[1].text)
     return same[0]
 
 
-def base_text(dimension: Dimension) -> str:
+def format_base_unit(dimension: Dimension) -> str:
     """Format the unit of a dimension in which every factor is 1."""
     above = "·".join(_BASE_TEXTS[base] for base, power in dimension if power > 0)
-    return "/".join((above, *(_one(_BASE_TEXTS[base]) for base, power in dimension if power < 0)))
+    return "/".join((above, *(_to_singular(_BASE_TEXTS[base]) for base, power in dimension if power < 0)))
 
 
-def possible(amount: Fraction, dimension: Dimension) -> bool:
+def is_possible(amount: Fraction, dimension: Dimension) -> bool:
     """Return whether an amount is possible: countable things have no fractions."""
     # Rates and durations may have fractions.
     bases = dict(dimension)
@@ -183,12 +183,12 @@ def possible(amount: Fraction, dimension: Dimension) -> bool:
     return all((amount * parts).denominator == 1 for base, parts in _SMALLEST.items() if bases.get(base) == 1)
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     if len(text) > MAX_CHARS:
         raise Unreadable("unknown-unit", 0, name=text[:40], suggestion="")
     plain = text.replace("\u03bc", "µ")
-    for pattern, by in _PHRASES:
-        plain = pattern.sub(by, plain)
+    for pattern, replacement in _PHRASES:
+        plain = pattern.sub(replacement, plain)
     words = _WORD.findall(plain)
     unread = _WORD.sub("", plain).strip(" .\t\r\n")
     # Any character that is not part of a word or sign makes the unit unknown.
@@ -197,7 +197,7 @@ def _words(text: str) -> list[str]:
     return words[1:] if words[:1] == ["-"] else words  # 7-B, 124-million
 
 
-def _scales(word: str) -> tuple[int, ...]:
+def _find_scales(word: str) -> tuple[int, ...]:
     if word == _GERMAN_BILLION[0]:
         return _GERMAN_BILLION[1]
     if word.lower() in SCALES:
@@ -208,7 +208,7 @@ def _scales(word: str) -> tuple[int, ...]:
     return (PREFIXES[prefix],) if prefix in PREFIXES else ()
 
 
-def _units(words: list[str]) -> list[Unit]:
+def _find_units(words: list[str]) -> list[Unit]:
     """Return every unit that a sequence of words may mean: factors joined by a sign, ``per`` or nothing."""
     factors: list[tuple[Unit, ...]] = []
     signs: list[int] = []
@@ -219,7 +219,7 @@ def _units(words: list[str]) -> list[Unit]:
                 return []
             sign, complete = -1 if word in _OVER else 1, False
             continue
-        atoms = _atoms(word)
+        atoms = _find_atoms(word)
         if not atoms:
             return []
         factors.append(atoms)
@@ -227,32 +227,32 @@ def _units(words: list[str]) -> list[Unit]:
         sign, complete = 1, True
     if not complete:
         return []
-    joined = dict.fromkeys(_joined(chosen, signs) for chosen in product(*factors))
-    return [unit for unit in joined if _sensible(unit.dimension)]
+    joined = dict.fromkeys(_join_units(chosen, signs) for chosen in product(*factors))
+    return [unit for unit in joined if _is_sensible(unit.dimension)]
 
 
-def _one(text: str) -> str:
+def _to_singular(text: str) -> str:
     """Return the singular: ``B/token``."""
     return text.removesuffix("s") if len(text) > 4 else text
 
 
-def _sensible(dimension: Dimension) -> bool:
+def _is_sensible(dimension: Dimension) -> bool:
     """Return whether a dimension is one quantity, alone or per another: no products of quantities."""
     return all(abs(power) == 1 for _, power in dimension) and sum(power > 0 for _, power in dimension) < 2
 
 
-def _joined(units: tuple[Unit, ...], signs: list[int]) -> Unit:
+def _join_units(units: tuple[Unit, ...], signs: list[int]) -> Unit:
     factor, text = Fraction(1), ""
     powers: dict[str, int] = {}
     for unit, sign in zip(units, signs, strict=True):
         factor *= unit.factor**sign
-        text += f"/{_one(unit.text)}" if sign < 0 else f"{'·' if text else ''}{unit.text}"
+        text += f"/{_to_singular(unit.text)}" if sign < 0 else f"{'·' if text else ''}{unit.text}"
         for base, power in unit.dimension:
             powers[base] = powers.get(base, 0) + sign * power
     return Unit(text, factor, tuple(sorted((base, power) for base, power in powers.items() if power)))
 
 
-def _atoms(word: str) -> tuple[Unit, ...]:
+def _find_atoms(word: str) -> tuple[Unit, ...]:
     """Return the units that one word may denote, the most literal first."""
     exact = _EXACT.get(word)
     if exact is not None:
@@ -261,16 +261,16 @@ def _atoms(word: str) -> tuple[Unit, ...]:
     return tuple(unit for unit in units if unit.text[-1] == "B") if word[-1] == "B" else units  # GIB
 
 
-def _known(word: str) -> bool:
-    return bool(_atoms(word) or _scales(word) or word in _OVER or word in _TIMES_SIGNS)
+def _is_known(word: str) -> bool:
+    return bool(_find_atoms(word) or _find_scales(word) or word in _OVER or word in _TIMES_SIGNS)
 
 
-def _suggestion(word: str) -> str:
+def _suggest_word(word: str) -> str:
     """Return the most similar known word; empty if none is close."""
-    return next((known for known in _suggested() if is_typo(word.lower(), known)), "")
+    return next((candidate for candidate in _generate_suggestions() if is_typo(word.lower(), candidate)), "")
 
 
-def _suggested() -> Iterator[str]:
+def _generate_suggestions() -> Iterator[str]:
     """Yield words that are written out; abbreviations resemble too many other words."""
     for names, _ in _BASES:
         yield from names
@@ -288,7 +288,7 @@ def _with_prefix(prefix: str, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
     )
 
 
-def _symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
+def _generate_symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
     """Yield spellings in which the case of letters matters."""
     for symbol, units in _SYMBOLS:
         if symbol != "F":
@@ -304,7 +304,7 @@ def _symbols() -> Iterator[tuple[str, tuple[Unit, ...]]]:
         yield f"{prefix}s", (Unit(text, Fraction(1, divisor), (("second", 1),)),)
 
 
-def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
+def _generate_words() -> Iterator[tuple[str, tuple[Unit, ...]]]:
     """Yield spellings in any case."""
     for names, units in _BASES:
         for name in names:
@@ -324,12 +324,12 @@ def _words_of_units() -> Iterator[tuple[str, tuple[Unit, ...]]]:
             yield name, (Unit(text, Fraction(1, parts)),)
 
 
-def _folded() -> dict[str, tuple[Unit, ...]]:
+def _build_folded() -> dict[str, tuple[Unit, ...]]:
     """Return lower-case spellings; ``mb`` may be a megabyte or a megabit."""
     table: dict[str, tuple[Unit, ...]] = {}
-    for spelling, units in _words_of_units():
+    for spelling, units in _generate_words():
         table.setdefault(spelling, units)
-    for spelling, units in _symbols():
+    for spelling, units in _generate_symbols():
         if units[0].dimension != (("second", 1),):
             table[spelling.lower()] = tuple(dict.fromkeys((*table.get(spelling.lower(), ()), *units)))
     return table
@@ -338,7 +338,7 @@ def _folded() -> dict[str, tuple[Unit, ...]]:
 _EXACT: Mapping[str, tuple[Unit, ...]] = {
     # In lower case, b and B are often confused, so kb may be either.
     spelling: units
-    for spelling, units in _symbols()
+    for spelling, units in _generate_symbols()
     if not (spelling.islower() and units[0].dimension == _BYTE)
 }
-_FOLDED: Mapping[str, tuple[Unit, ...]] = _folded()
+_FOLDED: Mapping[str, tuple[Unit, ...]] = _build_folded()

@@ -10,9 +10,9 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.feedback.prose import prose
-from autograder.kinds import kind
-from autograder.notebook.markers import REGIONS, STUB_LINES, split
+from autograder.feedback.prose import render_prose
+from autograder.kinds import load_kind
+from autograder.notebook.markers import REGIONS, STUB_LINES, split_regions
 from autograder.notebook.release import ReleaseCell
 from autograder.rubric import Question
 
@@ -86,7 +86,7 @@ class AnswerBox(Struct, frozen=True):
         return sum(piece.text.count("\n") for piece in self.pieces) <= MOST_UNTORN
 
 
-def empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> AnswerBox:
+def make_empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> AnswerBox:
     """Return the box that a student writes into.
 
     Args:
@@ -94,10 +94,10 @@ def empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> AnswerB
         cell: of the release.
         points: the possible points for this cell.
     """
-    return AnswerBox(cell.grade_id, points, tuple(_room(question, cell, points)), question.bonus)
+    return AnswerBox(cell.grade_id, points, tuple(_make_pieces(question, cell, points)), question.bonus)
 
 
-def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str) -> AnswerBox:
+def make_solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str) -> AnswerBox:
     """Return the box with the answer key's content.
 
     Args:
@@ -108,49 +108,54 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
     """
     if cell.cell_type == "markdown":
         return AnswerBox(
-            cell.grade_id, points, (Piece("text", markup=prose(_solution(key))),), question.bonus
+            cell.grade_id,
+            points,
+            (Piece("text", markup=render_prose(_extract_solution(key))),),
+            question.bonus,
         )
-    code = _solution(key)
+    code = _extract_solution(key)
     changed: tuple[bool, ...] = ()
-    if kind(question.kind).form == "listing":
+    if load_kind(question.kind).form == "listing":
         # Compared without indentation: a line that was only moved is not new.
-        given = {line.strip() for line in cell.source.split("\n")}
-        changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
+        released_lines = {line.strip() for line in cell.source.split("\n")}
+        changed = tuple(
+            bool(line.strip()) and line.strip() not in released_lines for line in code.split("\n")
+        )
     return AnswerBox(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
 
 
-def _solution(key: str) -> str:
+def _extract_solution(key: str) -> str:
     """Return the code that the answer key adds.
 
     If that is the body of functions with given heads, return the whole cell.
     """
-    parts = split(key, "answer key")
+    parts = split_regions(key, "answer key")
     inside = next((line for line in parts.withheld if line.strip()), "").startswith((" ", "\t"))
     if "SOLUTION" in parts.regions and not inside:
         return "\n".join(parts.withheld).strip("\n")
     return "\n".join(line for line in key.split("\n") if not _MARKER.search(line)).strip("\n")
 
 
-def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]:
-    before, after = _around_stub(cell.source)
+def _make_pieces(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]:
+    before, after = _split_at_stub(cell.source)
     if cell.cell_type == "markdown":
-        texts = [Piece("text", markup=prose(text)) for text in (before, after) if text]
-        return [*texts[:1], _space(points, TEXT_MILLIMETRES, LEAST_TEXT), *texts[1:]]
-    given = "\n".join(filter(None, (before, after)))
-    form = kind(question.kind).form
+        texts = [Piece("text", markup=render_prose(text)) for text in (before, after) if text]
+        return [*texts[:1], _make_space(points, TEXT_MILLIMETRES, LEAST_TEXT), *texts[1:]]
+    shown_code = "\n".join(filter(None, (before, after)))
+    form = load_kind(question.kind).form
     if form == "listing":
-        return [Piece("listing", given)]
-    columns = tuple(str(column.get("id", "")) for column in _tables(question, "column"))
+        return [Piece("listing", shown_code)]
+    columns = tuple(str(column.get("id", "")) for column in _get_tables(question, "column"))
     if columns:
-        grid = Piece("grid", columns=columns, rows=len(_tables(question, "row")) + SPARE_ROWS)
-        return [*([Piece("code", given)] if given else []), grid]
+        grid = Piece("grid", columns=columns, rows=len(_get_tables(question, "row")) + SPARE_ROWS)
+        return [*([Piece("code", shown_code)] if shown_code else []), grid]
     if form in SHORT_FORMS:
-        return _blanks(question, given)
+        return _make_blanks(question, shown_code)
     parts = [Piece("code", text) for text in (before, after) if text]
-    return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE, given), *parts[1:]]
+    return [*parts[:1], _make_space(points, CODE_MILLIMETRES, LEAST_CODE, shown_code), *parts[1:]]
 
 
-def form(source: str) -> Markup | None:
+def render_form(source: str) -> Markup | None:
     """Render a cell that assigns empty texts to names, such as the student's details, as lines to fill in.
 
     Returns None for any other cell.
@@ -159,11 +164,11 @@ def form(source: str) -> Markup | None:
     fields = [_FIELD.fullmatch(line) for line in lines if not line.startswith("#")]
     if not fields or None in fields:
         return None
-    shown = [_line(_EMPTY.sub(" = ...", line)) for line in lines]
+    shown = [_render_line(_EMPTY.sub(" = ...", line)) for line in lines]
     return Markup('<div class="form">{}</div>').format(Markup("\n").join(shown))
 
 
-def _around_stub(source: str) -> tuple[str, str]:
+def _split_at_stub(source: str) -> tuple[str, str]:
     """Return the source of a released cell before and after the position of the answer."""
     lines = source.split("\n")
     stubs = [number for number, line in enumerate(lines) if line.strip() in STUB_LINES]
@@ -172,26 +177,26 @@ def _around_stub(source: str) -> tuple[str, str]:
     return "\n".join(lines[: stubs[0]]).strip("\n"), "\n".join(lines[stubs[-1] + 1 :]).strip("\n")
 
 
-def _space(points: Decimal, each: int, least: int, given: str = "") -> Piece:
+def _make_space(points: Decimal, each: int, least: int, shown_code: str = "") -> Piece:
     """Return space for an answer. It shrinks slightly if the box then fits on one page with its code."""
     wanted = min(max(least, round(points * each)), MOST_MILLIMETRES)
-    left = _PAGE - round(_CODE_LINE * sum(1 + len(line) // _CODE_LETTERS for line in given.split("\n")))
+    left = _PAGE - round(_CODE_LINE * sum(1 + len(line) // _CODE_LETTERS for line in shown_code.split("\n")))
     return Piece("space", millimetres=left if _MOST_SHRUNK * wanted <= left < wanted else wanted)
 
 
-def _blanks(question: Question, given: str) -> list[Piece]:
+def _make_blanks(question: Question, shown_code: str) -> list[Piece]:
     """Return a line for every short answer, as in the released cell."""
-    lines = [_COMMENTED.sub("", line, count=1) for line in given.split("\n") if line.strip()]
+    lines = [_COMMENTED.sub("", line, count=1) for line in shown_code.split("\n") if line.strip()]
     if not any(map(_BLANK.search, lines)):
         # Without a visible blank in the cell, each expected name gets one, in the rubric's order.
         names = dict.fromkeys(
             str(item.options.get("answer") or question.answer) for item in question.items if not item.manual
         )
         lines += [f"{name} = ..." for name in names if name]
-    return [Piece("blanks", markup=_line(line)) for line in lines]
+    return [Piece("blanks", markup=_render_line(line)) for line in lines]
 
 
-def _line(line: str) -> Markup:
+def _render_line(line: str) -> Markup:
     """Render a line with ruled blanks in place of ``...`` and of texts that contain it."""
     parts = _BLANK.split(line)
     texts = parts[::2]  # odd parts are the pattern's group, the quote
@@ -199,16 +204,18 @@ def _line(line: str) -> Markup:
     left = _LINE - _LETTER * sum(map(len, texts))
     width = int(min(max(left / max(1, len(texts) - 1) - _AROUND, _NARROWEST), _WIDEST))
     blank = Markup('<span class="blank" style="width:{}mm"></span>').format(width)
-    made = [escape(texts[0])]
+    fragments = [escape(texts[0])]
     for text in texts[1:]:
         # Punctuation must not wrap to the next line without the blank before it.
-        rest = text.lstrip(_CLOSING)
-        closing = text[: len(text) - len(rest)]
-        made.append(Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank)
-        made.append(escape(rest))
-    return Markup("").join(made)
+        remainder = text.lstrip(_CLOSING)
+        closing = text[: len(text) - len(remainder)]
+        fragments.append(
+            Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank
+        )
+        fragments.append(escape(remainder))
+    return Markup("").join(fragments)
 
 
-def _tables(question: Question, name: str) -> list[Mapping[str, Any]]:
-    found = question.options.get(name, ())
-    return [entry for entry in found if isinstance(entry, Mapping)]
+def _get_tables(question: Question, name: str) -> list[Mapping[str, Any]]:
+    values = question.options.get(name, ())
+    return [entry for entry in values if isinstance(entry, Mapping)]

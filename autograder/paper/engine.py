@@ -22,14 +22,14 @@ SECONDS = 120
 _MOST_SAID = 300
 
 
-class Printed(Struct, frozen=True):
+class PrintResult(Struct, frozen=True):
     """The result of printing."""
 
     problem: str = ""
     """The reason why there is no PDF, in a sentence; empty if there is one."""
 
 
-def print_pdf(html: str, path: Path, seconds: float = SECONDS) -> Printed:
+def print_pdf(html: str, path: Path, seconds: float = SECONDS) -> PrintResult:
     """Write the page as a PDF. Failures of the browser are returned, never raised.
 
     The browser gets a file, a fresh profile in a temporary folder, and no network.
@@ -39,29 +39,29 @@ def print_pdf(html: str, path: Path, seconds: float = SECONDS) -> Printed:
         path: of the PDF, which is written completely or not at all.
         seconds: time limit for the browser.
     """
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    program = next((executable for name in PROGRAMS if (executable := shutil.which(name))), None)
     if program is None:
-        return Printed(f"no browser for PDF was found; install one of {', '.join(PROGRAMS)}")
+        return PrintResult(f"no browser for PDF was found; install one of {', '.join(PROGRAMS)}")
     with tempfile.TemporaryDirectory(prefix="autograder-print-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        version = _run([program, "--version"], folder, 20)
+        version = _run_program([program, "--version"], folder, 20)
         number = re.search(r"\b([0-9]{1,6})\.[0-9]+\.[0-9]+", version.said)
         if version.problem or number is None or int(number[1]) < LEAST_VERSION:
-            told = version.problem or f"it says {version.said[:_MOST_SAID]!r}"
-            return Printed(f"{program}: expected Chromium {LEAST_VERSION} or later; {told}")
-        page, made = folder / "page.html", folder / "page.pdf"
+            reason = version.problem or f"it says {version.said[:_MOST_SAID]!r}"
+            return PrintResult(f"{program}: expected Chromium {LEAST_VERSION} or later; {reason}")
+        page, pdf_path = folder / "page.html", folder / "page.pdf"
         page.write_text(html, "utf-8")
-        run = _run([program, *_options(folder, made), page.as_uri()], folder, seconds)
-        content = made.read_bytes() if made.is_file() else b""
+        run = _run_program([program, *_build_options(folder, pdf_path), page.as_uri()], folder, seconds)
+        content = pdf_path.read_bytes() if pdf_path.is_file() else b""
         # Chromium can exit with 0 although it wrote no PDF.
         if run.problem or not content.startswith(b"%PDF-"):
-            told = run.problem or f"it made no PDF: {run.said[-_MOST_SAID:] or 'without a word'}"
-            return Printed(f"{program}: {told}")
-    atomic.write(path, content)
-    return Printed()
+            reason = run.problem or f"it made no PDF: {run.said[-_MOST_SAID:] or 'without a word'}"
+            return PrintResult(f"{program}: {reason}")
+    atomic.write_bytes(path, content)
+    return PrintResult()
 
 
-def _options(folder: Path, made: Path) -> list[str]:
+def _build_options(folder: Path, pdf_path: Path) -> list[str]:
     return [
         "--headless=new",
         # The page is our own and runs no script; as root the browser's sandbox cannot be set up.
@@ -77,16 +77,16 @@ def _options(folder: Path, made: Path) -> list[str]:
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={folder / 'profile'}",
         "--no-pdf-header-footer",
-        f"--print-to-pdf={made}",
+        f"--print-to-pdf={pdf_path}",
     ]
 
 
-class _Ran(Struct, frozen=True):
+class _RunResult(Struct, frozen=True):
     said: str
     problem: str = ""
 
 
-def _run(command: list[str], home: Path, seconds: float) -> _Ran:
+def _run_program(command: list[str], home: Path, seconds: float) -> _RunResult:
     """Run a program with a private home folder, and kill it and its children after the time limit."""
     environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_CACHE_HOME": str(home)}
     try:
@@ -103,17 +103,17 @@ def _run(command: list[str], home: Path, seconds: float) -> _Ran:
             try:
                 said, _ = running.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
-                _end(running)
-                return _Ran("", f"it was not done after {seconds:g} seconds")
+                _kill_process(running)
+                return _RunResult("", f"it was not done after {seconds:g} seconds")
     except OSError as error:
-        return _Ran("", f"it cannot be started: {error.strerror}")
+        return _RunResult("", f"it cannot be started: {error.strerror}")
     problem = (
         f"it ended with code {running.returncode}: {said.strip()[-_MOST_SAID:]}" if running.returncode else ""
     )
-    return _Ran(said.strip(), problem)
+    return _RunResult(said.strip(), problem)
 
 
-def _end(running: subprocess.Popen[str]) -> None:
+def _kill_process(running: subprocess.Popen[str]) -> None:
     """Kill a process that was not yet waited for, with all of its process group."""
     if hasattr(os, "killpg"):
         # The process leads its own group (`start_new_session`), and its id cannot have been reused yet.

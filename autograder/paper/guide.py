@@ -11,11 +11,11 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder import messages
-from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.judging.manual import Examples, read_manual_options
 from autograder.feedback.labels import Labels
-from autograder.feedback.prose import prose
+from autograder.feedback.prose import render_prose
 from autograder.feedback.typeset import Typesetter
-from autograder.kinds import kind
+from autograder.kinds import load_kind
 from autograder.rubric import Item, Question
 
 _STATED = ("value", "right", "accept")
@@ -32,7 +32,7 @@ class SheetLabels(Labels):
 
     def points(self, value: Decimal) -> str:
         """Return points with their unit. Templates call it by this name."""
-        return messages.counted("sheet.points", self.language, value, number=self.number(value))
+        return messages.format_counted("sheet.points", self.language, value, number=self.number(value))
 
 
 class GuideNote(Struct, frozen=True):
@@ -51,19 +51,21 @@ class ItemGuide(Struct, frozen=True):
     notes: tuple[GuideNote, ...]
 
 
-def item_guide(question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> ItemGuide:
+def build_item_guide(question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> ItemGuide:
     """Return everything that the rubric says about an item, in words."""
     notes = (
-        [*_manual(question, item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
+        [*_list_manual_notes(question, item, words)]
+        if item.manual
+        else [*_list_automatic_notes(question, item, words, typesetter)]
     )
     if item.needs:
         notes.append(GuideNote(words("needs"), Markup(", ").join(item.needs)))
     return ItemGuide(item.id, words.pick(item.text, item.id), words.number(item.points), tuple(notes))
 
 
-def _manual(question: Question, item: Item, words: SheetLabels) -> Iterator[GuideNote]:
+def _list_manual_notes(question: Question, item: Item, words: SheetLabels) -> Iterator[GuideNote]:
     yield GuideNote("", escape(words("by-person")))
-    options = manual_options(question, item)
+    options = read_manual_options(question, item)
     examples = options.examples or Examples("", "")
     for key, text in (
         ("guide", words.pick(options.guide)),
@@ -72,19 +74,19 @@ def _manual(question: Question, item: Item, words: SheetLabels) -> Iterator[Guid
         ("none", words.pick(examples.none)),
     ):
         if text:
-            yield GuideNote(words(key), prose(text))
+            yield GuideNote(words(key), render_prose(text))
     if options.suggest:
         yield GuideNote(words("suggest"), escape(" · ".join(options.suggest)))
 
 
-def _automatic(
+def _list_automatic_notes(
     question: Question, item: Item, words: SheetLabels, typesetter: Typesetter
 ) -> Iterator[GuideNote]:
-    shown = _Shown(question, item, words, typesetter)
-    right = [entry for key in _STATED for entry in _entries(item, key)]
+    shown = _ValueRenderer(question, item, words, typesetter)
+    right = [entry for key in _STATED for entry in _get_entries(item, key)]
     if not right:
         yield GuideNote("", escape(words("by-tests")))
-    elif kind(question.kind).form == "choice":
+    elif load_kind(question.kind).form == "choice":
         chosen = Markup(", ").join(map(shown, right))
         yield GuideNote(words("right"), chosen)
         if item.options.get("pick", 1) != 1:
@@ -96,22 +98,24 @@ def _automatic(
     for key in _PARTS:
         for entry in item.options.get(key, ()):
             if isinstance(entry, Mapping) and "when" in entry:
-                yield _part(entry, key, words, shown)
+                yield _describe_part(entry, key, words, shown)
 
 
-def _entries(item: Item, key: str) -> list[Any]:
+def _get_entries(item: Item, key: str) -> list[Any]:
     """Return the entries of a key: ``accept`` and ``right`` are lists, a ``value`` is a single entry."""
     if key not in item.options:
         return []
-    found = item.options[key]
+    value = item.options[key]
     return (
-        list(found)
-        if key != "value" and isinstance(found, Sequence) and not isinstance(found, str)
-        else [found]
+        list(value)
+        if key != "value" and isinstance(value, Sequence) and not isinstance(value, str)
+        else [value]
     )
 
 
-def _part(entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _Shown) -> GuideNote:
+def _describe_part(
+    entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _ValueRenderer
+) -> GuideNote:
     label = words("full")
     if key != "remark":
         label = words("worth", points=words.points(Decimal(str(entry.get("points", 0)))))
@@ -120,13 +124,13 @@ def _part(entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _Shown)
     return GuideNote(label, Markup("{}{}").format(shown(entry["when"]), f" – {said}" if said else ""))
 
 
-class _Shown:
+class _ValueRenderer:
     """Renders values from a rubric within a line."""
 
     def __init__(self, question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> None:
         self._is_order = item.options.get("form") == "asymptotic"
         self._question, self._words, self._typesetter = question, words, typesetter
-        self._form = kind(question.kind).form
+        self._form = load_kind(question.kind).form
         options = question.options.get("option", ())
         self._options = {
             str(option.get("id")): option.get("text") for option in options if isinstance(option, Mapping)
@@ -135,7 +139,7 @@ class _Shown:
     def __call__(self, value: Any) -> Markup:
         if isinstance(value, str) and self._form == "formula":
             order = self._is_order and not _ORDER.match(value)
-            formula = self._typesetter.markup(f"O({value})" if order else value)
+            formula = self._typesetter.render_formula(f"O({value})" if order else value)
             # A formula that cannot be typeset is shown as it was written.
             if formula is not None:
                 return formula
@@ -145,12 +149,12 @@ class _Shown:
         text = self._options.get(str(value))
         if isinstance(text, Mapping):
             return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))
-        return Markup("<code>{}</code>").format(_plain(value))
+        return Markup("<code>{}</code>").format(_to_text(value))
 
 
-def _plain(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_plain(entry)}" for key, entry in value.items())
+        return ", ".join(f"{key}: {_to_text(entry)}" for key, entry in value.items())
     if isinstance(value, (list, tuple)):
-        return f"({', '.join(map(_plain, value))})"
+        return f"({', '.join(map(_to_text, value))})"
     return str(value)

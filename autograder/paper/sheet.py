@@ -16,15 +16,15 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.feedback.prose import Pictures, prose
-from autograder.feedback.render import filled
-from autograder.feedback.sanitise import POLICY, image_uri
+from autograder.feedback.prose import Pictures, render_prose
+from autograder.feedback.render import fill_template
+from autograder.feedback.sanitise import POLICY, build_image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
-from autograder.notebook.language import in_language
+from autograder.notebook.language import select_language
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.paper.answer_boxes import AnswerBox, empty_box, form, solved_box
-from autograder.paper.guide import ItemGuide, SheetLabels, item_guide
+from autograder.paper.answer_boxes import AnswerBox, make_empty_box, make_solved_box, render_form
+from autograder.paper.guide import ItemGuide, SheetLabels, build_item_guide
 from autograder.rubric import Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")
@@ -35,7 +35,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 Size = Literal["a4", "letter"]
 
 
-class Given(Struct, frozen=True):
+class HandoutCell(Struct, frozen=True):
     """A text or code cell that all students get."""
 
     markup: Markup = Markup()
@@ -52,8 +52,8 @@ class Section(Struct, frozen=True):
     question: str = ""
     """The question's id; empty for cells between questions."""
     points: str = ""
-    before: tuple[Given, ...] = ()
-    boxes: tuple[AnswerBox | Given, ...] = ()
+    before: tuple[HandoutCell, ...] = ()
+    boxes: tuple[AnswerBox | HandoutCell, ...] = ()
     """The boxes of answers, with the cells between them."""
     items: tuple[ItemGuide, ...] = ()
     """Only for the sheet with solutions."""
@@ -61,12 +61,14 @@ class Section(Struct, frozen=True):
     @property
     def front(self) -> bool:
         """Whether this is a title page with fields for details; the questions begin on the next page."""
-        return not self.question and any(given.form for given in self.before)
+        return not self.question and any(handout.form for handout in self.before)
 
     @property
     def together(self) -> bool:
         """Whether it is short enough to be kept on one page."""
-        return bool(self.question) and all(given.code.count("\n") < _MOST_TOGETHER for given in self.before)
+        return bool(self.question) and all(
+            handout.code.count("\n") < _MOST_TOGETHER for handout in self.before
+        )
 
 
 class Part(Struct, frozen=True):
@@ -115,7 +117,7 @@ def make_sheet(
         Part(
             notebook.name,
             tuple(
-                _SheetMaker(rubric, notebook.name, words, key).sections(
+                _SheetMaker(rubric, notebook.name, words, key).make_sections(
                     releases[notebook.name], pictures or {}
                 )
             ),
@@ -138,17 +140,17 @@ class _SheetMaker:
         if key is not None:
             self._key = load_release(key[notebook], notebook).by_id
 
-    def sections(self, data: bytes, files: Mapping[str, bytes]) -> Iterator[Section]:
+    def make_sections(self, data: bytes, files: Mapping[str, bytes]) -> Iterator[Section]:
         """Yield the sections in the notebook's order; each question appears once, with all of its boxes."""
         release = load_release(data, "release")
         answers = {cell.grade_id for cell in release.cells if cell.is_answer}
-        owners = self._owners(answers)
-        waiting: list[Given] = []
+        owners = self._map_owners(answers)
+        waiting: list[HandoutCell] = []
         section: Section | None = None
-        for cell, pictures in zip(release.cells, _pictures(data, files), strict=True):
+        for cell, pictures in zip(release.cells, _collect_pictures(data, files), strict=True):
             owner = owners.get(cell.grade_id) if cell.is_answer else None
             if owner is not None:
-                box = self._box(owner, cell, answers)
+                box = self._make_box(owner, cell, answers)
                 if section is not None and section.question == owner.id:
                     section = replace(section, boxes=(*section.boxes, *waiting, box))
                 else:
@@ -156,53 +158,55 @@ class _SheetMaker:
                     # A chapter's opening cell belongs to all of its questions, not only to the first one.
                     if len(waiting) > 1 and waiting[0].chapter:
                         yield Section(before=(waiting.pop(0),))
-                    section = self._section(owner, tuple(waiting), box)
+                    section = self._make_section(owner, tuple(waiting), box)
                 waiting = []
-            elif given := _given(cell, pictures):
-                if given.chapter:
+            elif handout := _make_handout(cell, pictures):
+                if handout.chapter:
                     yield from (section,) if section else ()
-                    yield from _loose(waiting)
+                    yield from _make_loose_section(waiting)
                     section, waiting = None, []
-                waiting.append(given)
+                waiting.append(handout)
         yield from (section,) if section else ()
-        yield from _loose(waiting)
+        yield from _make_loose_section(waiting)
 
-    def _owners(self, answers: set[str]) -> dict[str, Question]:
+    def _map_owners(self, answers: set[str]) -> dict[str, Question]:
         """Map each answer cell to its question."""
-        found: dict[str, Question] = {}
+        owner_by_cell: dict[str, Question] = {}
         for question in self._questions:
-            for name in (question.answer_cell, question.id, *question.cells()):
+            for name in (question.answer_cell, question.id, *question.list_cells()):
                 if name in answers:
-                    found.setdefault(name, question)
-        return found
+                    owner_by_cell.setdefault(name, question)
+        return owner_by_cell
 
-    def _section(self, question: Question, before: tuple[Given, ...], box: AnswerBox) -> Section:
+    def _make_section(self, question: Question, before: tuple[HandoutCell, ...], box: AnswerBox) -> Section:
         items: tuple[ItemGuide, ...] = ()
         if self._key is not None:
-            typesetter = Typesetter(self._rubric.symbols(question))
-            items = tuple(item_guide(question, item, self._words, typesetter) for item in question.items)
+            typesetter = Typesetter(self._rubric.list_symbols(question))
+            items = tuple(
+                build_item_guide(question, item, self._words, typesetter) for item in question.items
+            )
         return Section(question.id, self._words.points(question.points), before, (box,), items)
 
-    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> AnswerBox:
+    def _make_box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> AnswerBox:
         """Return the box of a cell.
 
         An ungraded cell gets all points of cells that are not answer cells themselves.
         """
-        cells = question.cells()
+        cells = question.list_cells()
         points = cells.get(cell.grade_id, Decimal(0))
         if cell.grade_id not in cells or not cell.grade:
             points = sum((worth for name, worth in cells.items() if name not in answers), Decimal(0))
         if self._key is None:
-            return empty_box(question, cell, points)
+            return make_empty_box(question, cell, points)
         source = self._key[cell.grade_id].source if cell.grade_id in self._key else ""
         if cell.cell_type == "markdown":
             languages = self._rubric.assignment.languages
             # The text of a key may be given in several languages.
-            source = in_language(source, languages, self._words.language, f"answer key, {cell.grade_id}")
-        return solved_box(question, cell, points, source)
+            source = select_language(source, languages, self._words.language, f"answer key, {cell.grade_id}")
+        return make_solved_box(question, cell, points, source)
 
 
-def _loose(waiting: Sequence[Given]) -> Iterator[Section]:
+def _make_loose_section(waiting: Sequence[HandoutCell]) -> Iterator[Section]:
     if waiting:
         yield Section(before=tuple(waiting))
 
@@ -212,35 +216,35 @@ def _is_checking(cell: ReleaseCell) -> bool:
     return cell.cell_type == "code" and (cell.grade or bool(_CHECKING.fullmatch(cell.source)))
 
 
-def _given(cell: ReleaseCell, pictures: Pictures) -> Given | None:
+def _make_handout(cell: ReleaseCell, pictures: Pictures) -> HandoutCell | None:
     if cell.cell_type == "markdown" and cell.source.strip():
-        return Given(prose(cell.source, pictures), chapter=bool(_CHAPTER.match(cell.source)))
+        return HandoutCell(render_prose(cell.source, pictures), chapter=bool(_CHAPTER.match(cell.source)))
     if cell.cell_type != "code" or _is_checking(cell):
         return None
-    fields = None if cell.grade_id else form(cell.source)
-    return Given(fields, form=True) if fields else Given(code=cell.source.strip("\n"))
+    fields = None if cell.grade_id else render_form(cell.source)
+    return HandoutCell(fields, form=True) if fields else HandoutCell(code=cell.source.strip("\n"))
 
 
-def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
+def _collect_pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
     """Yield for every cell the pictures that its text may show: the assignment's files and attachments."""
 
-    def uri(name: str, encoded: str) -> str | None:
+    def make_uri(name: str, encoded: str) -> str | None:
         mime = "image/png" if name.lower().endswith(".png") else "image/jpeg"
-        return image_uri(mime, encoded)
+        return build_image_uri(mime, encoded)
 
-    shared = {name: uri(name, base64.b64encode(content).decode()) for name, content in files.items()}
+    shared = {name: make_uri(name, base64.b64encode(content).decode()) for name, content in files.items()}
     for cell in load_tree(data, [])["cells"]:
         attached: dict[str, Any] = cell.get("attachments") or {}
-        own = {
-            f"attachment:{name}": image_uri(mime, "".join(encoded))
+        attachments = {
+            f"attachment:{name}": build_image_uri(mime, "".join(encoded))
             for name, bundle in attached.items()
             for mime, encoded in bundle.items()
         }
         # Pictures that `build_image_uri` refuses are left out.
-        yield {name: found for name, found in {**shared, **own}.items() if found}
+        yield {name: data_uri for name, data_uri in {**shared, **attachments}.items() if data_uri}
 
 
-def render(sheet: Sheet, size: Size = "a4") -> str:
+def render_sheet(sheet: Sheet, size: Size = "a4") -> str:
     """Return the sheet as HTML that loads nothing and runs no scripts.
 
     The header with the fields for name and number, and the page number, are in the margins of every page.
@@ -251,22 +255,22 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
     name = f"{words('name')}: {'_' * 26}   {words('number')}: {'_' * 14}"
     left = words("for-graders") if sheet.solutions else name
     right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
-    return filled(
+    return fill_template(
         "sheet.html",
         TEMPLATES,
         sheet=sheet,
         word=words,
         policy=POLICY,
         size={"a4": "A4", "letter": "letter"}[size],
-        left=_css(left),
-        right=_css(right),
-        page=_css(f"{words('page')} "),
-        of=_css(f" {words('of')} "),
+        left=_escape_css(left),
+        right=_escape_css(right),
+        page=_escape_css(f"{words('page')} "),
+        of=_escape_css(f" {words('of')} "),
         is_box=lambda entry: isinstance(entry, AnswerBox),
     )
 
 
-def _css(text: str) -> Markup:
+def _escape_css(text: str) -> Markup:
     """Escape a text for a quoted CSS string: characters that could end it become their code points."""
     chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
     return Markup("".join(chars))  # noqa: S704 - no remaining character is special

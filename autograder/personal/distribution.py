@@ -14,13 +14,13 @@ from autograder.assignment import Assignment
 from autograder.course import Course, groups, manifest, schedule
 from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError
-from autograder.notebook.student_check import FILE_NAME, in_window
-from autograder.paths import files_in
+from autograder.notebook.student_check import FILE_NAME, set_window
+from autograder.paths import list_files_at
 from autograder.personal.variant_set import make_variants
 from autograder.records import StudentGroup
 from autograder.sandbox.pool import Pool
 from autograder.timestamps import Window
-from autograder.variants.drawing import Variant, canonical_id
+from autograder.variants.drawing import Variant, normalise_id
 
 _MOST_NAMED = 5
 
@@ -34,7 +34,7 @@ class DistributionSummary(Struct, frozen=True):
     """Number of different releases among them."""
 
 
-def hand_out(
+def write_personal_releases(
     course: Course,
     name: str,
     students: Sequence[str],
@@ -62,43 +62,47 @@ def hand_out(
         SandboxUnavailable: code cannot be confined on this machine.
     """
     _check_ids(students)
-    common = assignments.load(course, name)
+    common = assignments.load_assignment(course, name)
     before = common.manifest
     kept = before if before is not None and not replace else None
-    whose = _drawn_for(students, groups.load(course, name), kept)
-    made = make_variants(common, [*dict.fromkeys(whose.values())], pool, kept.catalogues if kept else None)
-    variants = {student: made.variants[whose[student]] for student in students}
+    draw_ids = _choose_draw_ids(students, groups.load_groups(course, name), kept)
+    variant_set = make_variants(
+        common, [*dict.fromkeys(draw_ids.values())], pool, kept.catalogues if kept else None
+    )
+    variants = {student: variant_set.variants[draw_ids[student]] for student in students}
     if kept is not None:
         _check_unchanged(variants, kept)
-    times = schedule.load(course, common.rubric)
+    times = schedule.load_schedule(course, common.rubric)
     if times:
         times.check_students(students)
     built: dict[tuple[str, Window | None], Assignment] = {}
-    given: dict[str, StudentRelease] = {}
+    releases: dict[str, StudentRelease] = {}
     notebooks: dict[str, bytes] = {}
     for student, variant in variants.items():
         # Students with the same variant and the same individual deadline share one built release.
-        kind = (variant.digest, times.personal(student) if times else None)
+        kind = (variant.digest, times.get_personal_window(student) if times else None)
         if kind not in built:
-            built[kind] = made.assignment(variant, student)
+            built[kind] = variant_set.build_assignment(variant, student)
         contents = built[kind].release_bytes
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         notebooks |= {digests[name]: data for name, data in contents.items()}
-        drawn_for = whose[student] if whose[student] != student else ""
-        given[canonical_id(student)] = StudentRelease(variant, digests, drawn_for)
+        drawn_for = draw_ids[student] if draw_ids[student] != student else ""
+        releases[normalise_id(student)] = StudentRelease(variant, digests, drawn_for)
     # Students of earlier runs stay in the record, even if they are not on the list this time.
-    record = Manifest(name, made.catalogues, {**(before.students if before else {}), **given})
+    record = Manifest(name, variant_set.catalogues, {**(before.students if before else {}), **releases})
     # Stored before the folders, so that no student has a notebook that is missing in the record.
-    manifest.store(course.variants(name), record, notebooks, course.secret())
-    windows = {student: times.personal(student) if times else None for student in variants}
+    manifest.store_manifest(course.locate_variants(name), record, notebooks, course.load_secret())
+    windows = {student: times.get_personal_window(student) if times else None for student in variants}
     folders = tuple(
-        _write(built[variant.digest, windows[student]], course.personal(student, name), windows[student])
+        _write_folder(
+            built[variant.digest, windows[student]], course.locate_personal(student, name), windows[student]
+        )
         for student, variant in variants.items()
     )
     return DistributionSummary(folders, len({digest for digest, _ in built}))
 
 
-def _drawn_for(
+def _choose_draw_ids(
     students: Sequence[str], teams: Collection[StudentGroup], before: Manifest | None
 ) -> dict[str, str]:
     """Return, for each student, the id that the variant is drawn for: a group shares its first member's.
@@ -107,22 +111,26 @@ def _drawn_for(
     """
     leaders: dict[str, str] = {}
     for team in teams:
-        given = [(member, before.of(member) if before else None) for member in team.members]
-        had = [one.drawn_for or member for member, one in given if one is not None]
-        leaders |= {canonical_id(member): (had or [team.members[0]])[0] for member in team.members}
-    found = {}
+        member_releases = [
+            (member, before.get_release(member) if before else None) for member in team.members
+        ]
+        earlier_ids = [
+            release.drawn_for or member for member, release in member_releases if release is not None
+        ]
+        leaders |= {normalise_id(member): (earlier_ids or [team.members[0]])[0] for member in team.members}
+    draw_ids = {}
     for student in students:
-        had_one = before.of(student) if before else None
-        own = (had_one.drawn_for or student) if had_one else ""
-        found[student] = own or leaders.get(canonical_id(student), student)
-    return found
+        earlier_release = before.get_release(student) if before else None
+        own_id = (earlier_release.drawn_for or student) if earlier_release else ""
+        draw_ids[student] = own_id or leaders.get(normalise_id(student), student)
+    return draw_ids
 
 
 def _check_ids(students: Sequence[str]) -> None:
     """Refuse ids that differ only in Unicode normalisation: both would get the same variant."""
     seen: dict[str, str] = {}
     for student in students:
-        other = seen.setdefault(canonical_id(student), student)
+        other = seen.setdefault(normalise_id(student), student)
         if other != student:
             raise CourseError(
                 f"the ids {other!a} and {student!a} differ only in how an accent is encoded; rename one"
@@ -134,7 +142,7 @@ def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
     changed = [
         student
         for student, variant in variants.items()
-        if (given := before.of(student)) is not None and given.variant != variant
+        if (release := before.get_release(student)) is not None and release.variant != variant
     ]
     if changed:
         named = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
@@ -144,30 +152,30 @@ def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
         )
 
 
-def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
+def _write_folder(assignment: Assignment, folder: Path, window: Window | None) -> Path:
     """Write one student's folder: the files of the release, with the student's own deadline in the check.
 
     Raises:
         CourseError: a file cannot be written.
     """
     try:
-        return _written(asked, folder, window)
+        return _write_files(assignment, folder, window)
     except OSError as error:
         raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def _written(asked: Assignment, folder: Path, window: Window | None) -> Path:
-    release = asked.course.release(asked.name)
+def _write_files(assignment: Assignment, folder: Path, window: Window | None) -> Path:
+    release = assignment.course.locate_release(assignment.name)
     folder.mkdir(parents=True, exist_ok=True)
-    for notebook in asked.rubric.assignment.notebooks:
-        atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
-        for place, file in files_in(release, notebook.given):
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    for notebook in assignment.rubric.assignment.notebooks:
+        atomic.write_bytes(folder / f"{notebook.name}.ipynb", assignment.release_bytes[notebook.name])
+        for relative_path, file in list_files_at(release, notebook.given):
+            (folder / relative_path).parent.mkdir(parents=True, exist_ok=True)
             # Students edit starter files, so each student gets a separate copy.
-            if place in notebook.starter:
-                atomic.copy(file, folder / place)
+            if relative_path in notebook.starter:
+                atomic.copy_file(file, folder / relative_path)
             else:  # hard link, because given data may be large and is never modified
-                atomic.link(file, folder / place)
-    check = atomic.read(release / FILE_NAME).decode("utf-8")
-    atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())
+                atomic.link_file(file, folder / relative_path)
+    check = atomic.read_bytes(release / FILE_NAME).decode("utf-8")
+    atomic.write_bytes(folder / FILE_NAME, (set_window(check, window) if window else check).encode())
     return folder

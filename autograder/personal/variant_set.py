@@ -14,17 +14,17 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.errors import CourseError, RubricError
-from autograder.generate import build, sources
-from autograder.grading.expected import ReferenceObject, ask_reference, for_many
-from autograder.notebook.fill import Listing, label
+from autograder.generate import build_release_files, read_answer_key
+from autograder.grading.expected import ReferenceObject, ask_reference, scale_limits
+from autograder.notebook.fill import Listing, label_release
 from autograder.notebook.release import load_release
-from autograder.notebook.student_check import FILE_NAME, released_language, specification_of
+from autograder.notebook.student_check import FILE_NAME, extract_specification, read_language
 from autograder.records import Call, Limits
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
-from autograder.variants.drawing import Catalogues, Fault, Variant, draw
+from autograder.variants.drawing import Catalogues, Fault, Variant, draw_variant
 from autograder.variants.expressions import Value
-from autograder.variants.options import Computed, Draws
+from autograder.variants.options import ComputedValue, Draws
 
 _NAME = "asked"
 
@@ -41,24 +41,24 @@ class Reference:
         self._box = box
         self._limits = limits
 
-    def computed(
+    def compute_values(
         self, reference: str, arguments: Sequence[tuple[Value, ...]]
     ) -> dict[tuple[Value, ...], Value]:
         """Return the value of a reference function for each argument tuple."""
-        found = dict(zip(arguments, self._answers(reference, arguments), strict=True))
-        for given, value in found.items():
+        values = dict(zip(arguments, self._collect_answers(reference, arguments), strict=True))
+        for call, value in values.items():
             # bool is a subclass of int, but a drawn value must be a number or a text.
             if not isinstance(value, int | str) or isinstance(value, bool):
                 raise CourseError(
-                    f"reference {reference}: expected a whole number or a text for {given}, got {value!r:.80}"
+                    f"reference {reference}: expected a whole number or a text for {call}, got {value!r:.80}"
                 )
-        return found
+        return values
 
-    def _answers(self, reference: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def _collect_answers(self, reference: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         plan = [Call(_NAME, args=args) for args in calls]
         named = ReferenceObject("[variant]", reference, _NAME)
         observed = ask_reference(self._box, named, plan, self._limits)
-        return [one.value for one in observed]
+        return [observation.value for observation in observed]
 
 
 @contextmanager
@@ -69,9 +69,9 @@ def open_reference(assignment: Assignment, pool: Pool, variants: int) -> Iterato
         RubricError: a module that the rubric preloads is not installed.
         SandboxUnavailable: code cannot be confined on this machine.
     """
-    limits = for_many(assignment.rubric.assignment.limits, variants)
-    with assignment.preloading():
-        box = pool.persistent(assignment.reference_environment()).open(limits)
+    limits = scale_limits(assignment.rubric.assignment.limits, variants)
+    with assignment.report_missing_preloads():
+        box = pool.create_persistent(assignment.build_reference_environment()).open(limits)
     try:
         yield Reference(box, limits)
     finally:
@@ -86,7 +86,7 @@ class VariantSet(Struct, frozen=True, eq=False):
     variants: dict[str, Variant]
     """Variants by student."""
 
-    def assignment(self, variant: Variant, student: str = "") -> Assignment:
+    def build_assignment(self, variant: Variant, student: str = "") -> Assignment:
         """Return the assignment of one variant, with personal notebooks.
 
         Args:
@@ -99,47 +99,49 @@ class VariantSet(Struct, frozen=True, eq=False):
                 have to differ from the common one.
             NotebookError: a cell lacks required content.
         """
-        asked = self.common.with_variant(variant, self.catalogues)
-        shared = self.common.course.release(self.common.name) / FILE_NAME
-        language = released_language(shared) or ""
-        files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
+        personal = self.common.with_variant(variant, self.catalogues)
+        shared = self.common.course.locate_release(self.common.name) / FILE_NAME
+        language = read_language(shared) or ""
+        files = build_release_files(
+            self.common.course, personal.rubric, language, self.collect_listings(variant), student
+        )
         # The check file is the same for everyone except for the deadline: it must not reveal the variant.
-        if _untimed(files.pop(FILE_NAME).decode()) != _untimed(shared.read_text(encoding="utf-8")):
+        if _read_untimed(files.pop(FILE_NAME).decode()) != _read_untimed(shared.read_text(encoding="utf-8")):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
                 "and forms of answers cannot be drawn"
             )
         contents = {
-            notebook.name: label(files[f"{notebook.name}.ipynb"], variant.label)
-            for notebook in asked.rubric.assignment.notebooks
+            notebook.name: label_release(files[f"{notebook.name}.ipynb"], variant.label)
+            for notebook in personal.rubric.assignment.notebooks
         }
         releases = {name: load_release(data, name) for name, data in contents.items()}
-        return replace(asked, releases=releases, release_bytes=contents, manifest=None)
+        return replace(personal, releases=releases, release_bytes=contents, manifest=None)
 
-    def key(self, variant: Variant) -> dict[str, bytes]:
+    def build_answer_key(self, variant: Variant) -> dict[str, bytes]:
         """Return the answer key of a variant: its source notebooks, solutions included."""
-        asked = self.common.with_variant(variant, self.catalogues)
-        return sources(self.common.course, asked.rubric, self.exchanged(variant))
+        personal = self.common.with_variant(variant, self.catalogues)
+        return read_answer_key(self.common.course, personal.rubric, self.collect_listings(variant))
 
-    def exchanged(self, variant: Variant) -> dict[str, Listing]:
+    def collect_listings(self, variant: Variant) -> dict[str, Listing]:
         """Return the common and the personal code listing of each repair question, by question id."""
         draws = self.common.rubric.draws
         common = self.common.rubric.variant.faults
         return {
             planted.faults: Listing(
-                self._listing(planted.faults, common[name]),
-                self._listing(planted.faults, variant.faults[name]),
+                self._format_listing(planted.faults, common[name]),
+                self._format_listing(planted.faults, variant.faults[name]),
             )
             for name, planted in (draws.planted if draws else {}).items()
         }
 
-    def _listing(self, question: str, faults: Sequence[str]) -> str:
-        return self.common.rubric.checks[question].listing(faults).strip("\n")
+    def _format_listing(self, question: str, faults: Sequence[str]) -> str:
+        return self.common.rubric.checks[question].make_listing(faults).strip("\n")
 
 
-def _untimed(check: str) -> dict[str, Any]:
+def _read_untimed(check: str) -> dict[str, Any]:
     """Return the specification in a student's check without the exam times, which may differ per student."""
-    return {key: value for key, value in (specification_of(check) or {}).items() if key != "times"}
+    return {key: value for key, value in (extract_specification(check) or {}).items() if key != "times"}
 
 
 def make_variants(
@@ -163,15 +165,15 @@ def make_variants(
     draws = common.rubric.draws
     if draws is None:
         raise RubricError(f"{common.name}: the rubric has no table [variant], so nothing is drawn")
-    known = {
+    fault_catalogues = {
         planted.faults: tuple((catalogues or {}).get(planted.faults) or _list_faults(common, planted.faults))
         for planted in draws.planted.values()
     }
     if not draws.computed:
-        return _made(common, students, draws, None, known)
+        return _draw_variants(common, students, draws, None, fault_catalogues)
     # One more than the students, for the common variant.
     with open_reference(common, pool, len(students) + 1) as reference:
-        return _made(common, students, draws, reference, known)
+        return _draw_variants(common, students, draws, reference, fault_catalogues)
 
 
 def _list_faults(common: Assignment, question: str) -> tuple[Fault, ...]:
@@ -186,7 +188,7 @@ def _list_faults(common: Assignment, question: str) -> tuple[Fault, ...]:
     return tuple(Fault(fault.id, fault.title) for fault in file.faults)
 
 
-def _made(
+def _draw_variants(
     common: Assignment,
     students: Sequence[str],
     draws: Draws,
@@ -194,9 +196,9 @@ def _made(
     catalogues: dict[str, tuple[Fault, ...]],
 ) -> VariantSet:
     _check_common(common, draws, catalogues)
-    secret, counts = common.course.secret(), common.rubric.planted
+    secret, counts = common.course.load_secret(), common.rubric.planted
     variants = {
-        student: draw(secret, common.name, student, draws, catalogues=catalogues, counts=counts)
+        student: draw_variant(secret, common.name, student, draws, catalogues=catalogues, counts=counts)
         for student in students
     }
     if reference is None:
@@ -204,39 +206,41 @@ def _made(
     # The common variant is computed too, to verify the value that the rubric states for it.
     every = [common.rubric.variant, *variants.values()]
     for name, computed in draws.computed.items():
-        values = _computed(reference, computed, every)
-        found_common = values[_arguments(computed, common.rubric.variant)]
-        if found_common != computed.common:
+        values = _compute_values(reference, computed, every)
+        reference_common = values[_collect_arguments(computed, common.rubric.variant)]
+        if reference_common != computed.common:
             raise RubricError(
-                f"[variant.draw.{name}]: common: expected {found_common!r}, as {computed.reference} "
+                f"[variant.draw.{name}]: common: expected {reference_common!r}, as {computed.reference} "
                 f"gives it, got {computed.common!r}"
             )
         variants = {
-            student: replace(variant, values={**variant.values, name: values[_arguments(computed, variant)]})
+            student: replace(
+                variant, values={**variant.values, name: values[_collect_arguments(computed, variant)]}
+            )
             for student, variant in variants.items()
         }
     return VariantSet(common, catalogues, variants)
 
 
-def _computed(
-    reference: Reference, computed: Computed, every: Sequence[Variant]
+def _compute_values(
+    reference: Reference, computed: ComputedValue, every: Sequence[Variant]
 ) -> Mapping[tuple[Value, ...], Value]:
     # Many students draw the same arguments; each combination is computed once.
-    wanted = list(dict.fromkeys(_arguments(computed, variant) for variant in every))
-    return reference.computed(computed.reference, wanted)
+    wanted = list(dict.fromkeys(_collect_arguments(computed, variant) for variant in every))
+    return reference.compute_values(computed.reference, wanted)
 
 
-def _arguments(computed: Computed, variant: Variant) -> tuple[Value, ...]:
+def _collect_arguments(computed: ComputedValue, variant: Variant) -> tuple[Value, ...]:
     return tuple(variant.values[argument] for argument in computed.arguments)
 
 
 def _check_common(common: Assignment, draws: Draws, catalogues: Catalogues) -> None:
     """Refuse a common variant that could not be the result of a draw."""
     for name, planted in draws.planted.items():
-        known = [fault.id for fault in catalogues[planted.faults]]
-        unknown = [fault for fault in common.rubric.variant.faults[name] if fault not in known]
+        fault_ids = [fault.id for fault in catalogues[planted.faults]]
+        unknown = [fault for fault in common.rubric.variant.faults[name] if fault not in fault_ids]
         if unknown:
             raise RubricError(
                 f"[variant.draw.{name}]: question {planted.faults!r}: {', '.join(unknown)} is no fault; "
-                f"known are: {', '.join(known)}"
+                f"known are: {', '.join(fault_ids)}"
             )

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.course import name_fault
+from autograder.course import find_name_fault
 from autograder.errors import CourseError
 from autograder.platforms import gradebooks
-from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
+from autograder.platforms.csvfiles import CsvTable, normalize_column, parse_table, strip_guard, write_table
 from autograder.platforms.people import ListedStudent
-from autograder.tables import hint, name_list
-from autograder.variants.drawing import canonical_id
+from autograder.tables import join_names, suggest_name
+from autograder.variants.drawing import normalise_id
 
 COLUMNS: Mapping[str, Sequence[str]] = {
     "id": ("id", "studentid"),
@@ -59,47 +59,49 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
         CourseError: it is no such list, has no such column, or an id occurs twice; names the line.
     """
     people = [*COLUMNS["last name"], *COLUMNS["full name"], *COLUMNS["email"], *COLUMNS["id"]]
-    ids = [one for what in ("id", "student number", "login", "email") for one in COLUMNS[what]]
-    chosen = [column_name(id_column)] if id_column else ids
+    ids = [entry for kind in ("id", "student number", "login", "email") for entry in COLUMNS[kind]]
+    chosen = [normalize_column(id_column)] if id_column else ids
     try:
-        table = parsed(data, COLUMNS, (people, ids))
+        table = parse_table(data, COLUMNS, (people, ids))
     except CourseError:
         # A chosen column need not be one of the known id columns.
         if not id_column:
             raise
-        table = parsed(data, COLUMNS, (people, chosen))
-    canvas = table.column(("sisuserid", "sisloginid")) >= 0
+        table = parse_table(data, COLUMNS, (people, chosen))
+    canvas = table.find_index(("sisuserid", "sisloginid")) >= 0
     # Canvas exports the class list as a gradebook, with its own rows between the students.
-    is_gradebook = canvas and table.column(("student",)) >= 0
-    of_students = set(gradebooks.student_rows(table) if is_gradebook else table.rows)
+    is_gradebook = canvas and table.find_index(("student",)) >= 0
+    of_students = set(gradebooks.list_student_rows(table) if is_gradebook else table.rows)
     rows = [
         (line, row)
         for line, row in zip(table.lines, table.rows, strict=True)
         if row in of_students and not _is_nobody(table, row)
     ]
-    at = _id_column(table, [row for _, row in rows], id_column, canvas=canvas)
+    id_index = _find_id_column(table, [row for _, row in rows], id_column, canvas=canvas)
     students: dict[str, ListedStudent] = {}
     left_out = []
     for line, row in rows:
-        one = _student(table, row, at, canvas=canvas)
-        if fault := name_fault(one.id):
-            left_out.append(f"line {line}: {one.id!a} cannot be an id: {fault}")
-        elif canonical_id(one.id) in students:
+        entry = _read_student(table, row, id_index, canvas=canvas)
+        if fault := find_name_fault(entry.id):
+            left_out.append(f"line {line}: {entry.id!a} cannot be an id: {fault}")
+        elif normalise_id(entry.id) in students:
             # Compared in canonical form, because file systems may change the Unicode form of a name.
-            raise CourseError(f"line {line}: {one.id!r} stands twice in the column {table.columns[at]!r}")
+            raise CourseError(
+                f"line {line}: {entry.id!r} stands twice in the column {table.columns[id_index]!r}"
+            )
         else:
-            students[canonical_id(one.id)] = one
-    return ClassList(tuple(students.values()), table.columns[at], tuple(left_out))
+            students[normalise_id(entry.id)] = entry
+    return ClassList(tuple(students.values()), table.columns[id_index], tuple(left_out))
 
 
 def _is_nobody(table: CsvTable, row: Sequence[str]) -> bool:
     """Decide whether a row belongs to no student, like some of Canvas's, with names in the first column."""
-    known = (table.column(names) for names in COLUMNS.values())
-    blank = not any(row[at].strip() for at in known if at >= 0)
-    return blank or unguarded(row[0]).casefold().startswith(_NOBODY)
+    indices = (table.find_index(names) for names in COLUMNS.values())
+    blank = not any(row[index].strip() for index in indices if index >= 0)
+    return blank or strip_guard(row[0]).casefold().startswith(_NOBODY)
 
 
-def _id_column(table: CsvTable, rows: Sequence[Sequence[str]], stated: str, *, canvas: bool) -> int:
+def _find_id_column(table: CsvTable, rows: Sequence[Sequence[str]], chosen: str, *, canvas: bool) -> int:
     """Return the index of the column of ids.
 
     Canvas's own ``ID`` is the number of an account, which people do not know.
@@ -107,37 +109,39 @@ def _id_column(table: CsvTable, rows: Sequence[Sequence[str]], stated: str, *, c
     Raises:
         CourseError: there is no column with this name, or none states an id for every student.
     """
-    if stated:
-        at = table.column([column_name(stated)])
-        if at < 0:
-            raise CourseError(f"there is no column {stated!r}; {hint(stated, table.columns)}")
-        return at
+    if chosen:
+        index = table.find_index([normalize_column(chosen)])
+        if index < 0:
+            raise CourseError(f"there is no column {chosen!r}; {suggest_name(chosen, table.columns)}")
+        return index
     kinds = ("student number", "login", "id") if canvas else ("id", "student number", "login")
-    there = [at for kind in kinds if (at := table.column(COLUMNS[kind])) >= 0]
-    for at in there:
+    there = [index for kind in kinds if (index := table.find_index(COLUMNS[kind])) >= 0]
+    for index in there:
         # An id column with gaps would lose students, so the next candidate is tried.
-        if all(unguarded(row[at]) for row in rows):
-            return at
-    said = name_list([table.columns[at] for at in there] or table.columns)
+        if all(strip_guard(row[index]) for row in rows):
+            return index
+    said = join_names([table.columns[index] for index in there] or table.columns)
     raise CourseError(f"no column states an id for everybody (looked at: {said}); choose one: --id COLUMN")
 
 
-def _student(table: CsvTable, row: Sequence[str], at: int, *, canvas: bool) -> ListedStudent:
+def _read_student(table: CsvTable, row: Sequence[str], id_index: int, *, canvas: bool) -> ListedStudent:
     """Read one student from a row."""
 
-    def value(what: str) -> str:
+    def get_value(kind: str) -> str:
         """Return the value in the column of a kind; empty if there is none."""
-        place = table.column(COLUMNS[what])
-        return unguarded(row[place]) if place >= 0 else ""
+        index = table.find_index(COLUMNS[kind])
+        return strip_guard(row[index]) if index >= 0 else ""
 
-    first, last = value("first name"), value("last name")
-    if not first and (full := value("full name") or last):
-        first, last = _divided(full)
-    number = value("id") if canvas else value("platform id")
-    return ListedStudent(unguarded(row[at]), first, last, value("email"), value("login"), number)
+    first, last = get_value("first name"), get_value("last name")
+    if not first and (full := get_value("full name") or last):
+        first, last = _divide_name(full)
+    number = get_value("id") if canvas else get_value("platform id")
+    return ListedStudent(
+        strip_guard(row[id_index]), first, last, get_value("email"), get_value("login"), number
+    )
 
 
-def _divided(full: str) -> tuple[str, str]:
+def _divide_name(full: str) -> tuple[str, str]:
     """Split a full name, ``Lovelace, Ada`` or ``Ada Lovelace``, into first and last names."""
     # A comma marks the last name first; otherwise the last word is taken as the last name.
     last, comma, first = full.partition(",")
@@ -159,55 +163,60 @@ class ListChange(Struct, frozen=True):
     """The updated course list."""
 
 
-def merged(own: bytes | None, new: Sequence[ListedStudent], *, replace: bool = False) -> ListChange:
+def merge_lists(existing: bytes | None, new: Sequence[ListedStudent], *, replace: bool = False) -> ListChange:
     """Merge another class list into the course's; values that the new list does not state are kept.
 
     Args:
-        own: the course's roster.csv; None: there is none yet.
+        existing: the course's roster.csv; None: there is none yet.
         new: students on the platform's list.
         replace: remove students who are not on the new list.
 
     Raises:
         CourseError: the course's own list is not usable.
     """
-    table = parsed(own, COLUMNS, (COLUMNS["id"],)) if own else CsvTable(OUR_COLUMNS, (), ())
-    before = {canonical_id(one.id): one for one in _own(own)} if own else {}
-    listed = {canonical_id(one.id): one for one in new}
-    after = {key: _updated(before[key], one) if key in before else one for key, one in listed.items()}
+    table = parse_table(existing, COLUMNS, (COLUMNS["id"],)) if existing else CsvTable(OUR_COLUMNS, (), ())
+    before = {normalise_id(entry.id): entry for entry in _read_existing(existing)} if existing else {}
+    listed = {normalise_id(entry.id): entry for entry in new}
+    after = {
+        key: _update_student(before[key], entry) if key in before else entry for key, entry in listed.items()
+    }
     # Rows are kept as read, because the course may have added columns of its own.
     kept = dict(zip(before, table.rows, strict=True))
-    columns = (*table.columns, *(one for one in OUR_COLUMNS if table.column([column_name(one)]) < 0))
+    columns = (
+        *table.columns,
+        *(entry for entry in OUR_COLUMNS if table.find_index([normalize_column(entry)]) < 0),
+    )
     # Existing students keep their order; new ones are appended.
     keys = [key for key in dict.fromkeys((*before, *listed)) if key in listed or not replace]
-    rows = tuple(_row(columns, kept.get(key, ()), after.get(key) or before[key]) for key in keys)
+    rows = tuple(_build_row(columns, kept.get(key, ()), after.get(key) or before[key]) for key in keys)
     return ListChange(
-        tuple(one for key, one in after.items() if key not in before),
-        tuple((before[key], one) for key, one in after.items() if key in before and before[key] != one),
-        tuple(one for key, one in before.items() if key not in listed),
-        written(CsvTable(columns, rows, ()), ends="\n"),
+        tuple(entry for key, entry in after.items() if key not in before),
+        tuple((before[key], entry) for key, entry in after.items() if key in before and before[key] != entry),
+        tuple(entry for key, entry in before.items() if key not in listed),
+        write_table(CsvTable(columns, rows, ()), ends="\n"),
     )
 
 
-def _own(data: bytes) -> tuple[ListedStudent, ...]:
+def _read_existing(data: bytes) -> tuple[ListedStudent, ...]:
     """Read the course's own list.
 
     Raises:
         CourseError: a row is not usable.
     """
-    found = read_class_list(data, "id")
-    if found.left_out:
-        raise CourseError(f"the course's class list is not usable: {found.left_out[0]}")
-    return found.students
+    class_list = read_class_list(data, "id")
+    if class_list.left_out:
+        raise CourseError(f"the course's class list is not usable: {class_list.left_out[0]}")
+    return class_list.students
 
 
-def _updated(before: ListedStudent, now: ListedStudent) -> ListedStudent:
+def _update_student(before: ListedStudent, now: ListedStudent) -> ListedStudent:
     """Return a student with the new values, and the old ones if a new one is empty."""
     values = (getattr(now, name) or getattr(before, name) for name in OUR_COLUMNS[1:])
     return ListedStudent(before.id, *values)
 
 
-def _row(columns: Sequence[str], kept: Sequence[str], student: ListedStudent) -> tuple[str, ...]:
+def _build_row(columns: Sequence[str], kept: Sequence[str], student: ListedStudent) -> tuple[str, ...]:
     """Return a student's row, with the values of further columns kept."""
-    ours = {column_name(name): getattr(student, name) for name in OUR_COLUMNS}
+    ours = {normalize_column(name): getattr(student, name) for name in OUR_COLUMNS}
     padded = [*kept, *[""] * (len(columns) - len(kept))]
-    return tuple(ours.get(column_name(name), old) for name, old in zip(columns, padded, strict=False))
+    return tuple(ours.get(normalize_column(name), old) for name, old in zip(columns, padded, strict=False))

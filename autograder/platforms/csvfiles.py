@@ -34,24 +34,26 @@ class CsvTable(Struct, frozen=True):
     marked: bool = False
     """It begins with a byte order mark."""
 
-    def column(self, names: Iterable[str]) -> int:
+    def find_index(self, names: Iterable[str]) -> int:
         """Return the index of the first of these columns, in any spelling; -1 if there is none."""
-        known = [column_name(one) for one in self.columns]
-        return next((known.index(name) for name in names if name in known), -1)
+        known_names = [normalize_column(title) for title in self.columns]
+        return next((known_names.index(name) for name in names if name in known_names), -1)
 
 
-def column_name(text: str) -> str:
+def normalize_column(text: str) -> str:
     """Return a column's name for comparison: lower case, without punctuation, spaces and accents."""
-    bare = unicodedata.normalize("NFKD", unguarded(text).casefold())
+    bare = unicodedata.normalize("NFKD", strip_guard(text).casefold())
     return "".join(char for char in bare if char.isalnum())
 
 
-def parsed(data: bytes, known: Mapping[str, Sequence[str]], needed: Iterable[Iterable[str]]) -> CsvTable:
+def parse_table(
+    data: bytes, known_columns: Mapping[str, Sequence[str]], needed: Iterable[Iterable[str]]
+) -> CsvTable:
     """Read a CSV file. Lines before the one with the columns are skipped, because HISinOne writes some.
 
     Args:
         data: UTF-8, UTF-16 or, from older programs, Windows-1252.
-        known: names of columns, for the message.
+        known_columns: names of columns, for the message.
         needed: the line must name at least one column of each group.
 
     Raises:
@@ -62,23 +64,23 @@ def parsed(data: bytes, known: Mapping[str, Sequence[str]], needed: Iterable[Ite
     # XLSX and ODS files are ZIP archives.
     if data.startswith(b"PK"):
         raise CourseError("this is a spreadsheet or an archive; save the list as CSV")
-    text = _text(data)
+    text = _decode_text(data)
     wanted = [frozenset(group) for group in needed]
     # The most frequent separator is the likeliest; the others are tried all the same.
     for separator in sorted(",;\t", key=text[:10_000].count, reverse=True):
-        rows = _rows(text, separator)
-        for at, (_, row) in enumerate(rows[:_MOST_HEAD]):
-            names = {column_name(one) for one in row}
+        rows = _read_rows(text, separator)
+        for position, (_, row) in enumerate(rows[:_MOST_HEAD]):
+            names = {normalize_column(value) for value in row}
             if all(names & group for group in wanted):
-                return _table(rows, at, separator, marked=data.startswith(b"\xef\xbb\xbf"))
+                return _build_table(rows, position, separator, marked=data.startswith(b"\xef\xbb\xbf"))
     first = next(iter(text.splitlines()), "")[:200]
-    shown = "; ".join(f"{what} ({', '.join(names[:4])})" for what, names in known.items())
+    shown = "; ".join(f"{kind} ({', '.join(names[:4])})" for kind, names in known_columns.items())
     raise CourseError(
         f"no line names the columns that are needed; known are {shown}; the first line is {first!a}"
     )
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     """Decode a file."""
     if data.startswith(_UTF16):
         return data.decode("utf-16", "replace")
@@ -89,7 +91,7 @@ def _text(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
+def _read_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     """Return line number and values of each row that is not blank; none if it cannot be read."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
@@ -98,32 +100,36 @@ def _rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
         return []
 
 
-def _table(rows: list[tuple[int, list[str]]], at: int, separator: str, *, marked: bool) -> CsvTable:
+def _build_table(rows: list[tuple[int, list[str]]], head: int, separator: str, *, marked: bool) -> CsvTable:
     """Build the table below the line with the columns."""
-    columns = tuple(rows[at][1])
-    body = [(line, row) for line, row in rows[at + 1 :] if not column_name(row[0]).startswith("endhissheet")]
+    columns = tuple(rows[head][1])
+    body = [
+        (line, row)
+        for line, row in rows[head + 1 :]
+        if not normalize_column(row[0]).startswith("endhissheet")
+    ]
     # Rows may be shorter or longer than the head line, because some programs omit trailing empty values.
     filled = tuple(tuple([*row, *[""] * (len(columns) - len(row))][: len(columns)]) for _, row in body)
     return CsvTable(columns, filled, tuple(line for line, _ in body), separator, marked)
 
 
-def written(table: CsvTable, *, ends: str = "\r\n") -> bytes:
+def write_table(table: CsvTable, *, ends: str = "\r\n") -> bytes:
     """Write a table as a file in which no cell acts as a formula."""
     # CRLF by default, as RFC 4180 and spreadsheets expect.
     text = io.StringIO()
     writer = csv.writer(text, delimiter=table.separator, lineterminator=ends)
-    writer.writerows([guarded(one) for one in row] for row in (table.columns, *table.rows))
+    writer.writerows([guard_value(value) for value in row] for row in (table.columns, *table.rows))
     return text.getvalue().encode("utf-8-sig" if table.marked else "utf-8")
 
 
-def guarded(value: str) -> str:
+def guard_value(value: str) -> str:
     """Return a value that no spreadsheet reads as a formula; numbers and a single dash are unchanged."""
     return f"'{value}" if _FORMULA.match(value) and not _HARMLESS.fullmatch(value) else value
 
 
-def unguarded(value: str) -> str:
+def strip_guard(value: str) -> str:
     """Return the original value: without the apostrophe of `guard_value`, and extracted from ``="00123"``."""
     said = value.strip()
-    if found := _QUOTED_FORMULA.fullmatch(said):
-        return found[1]
+    if match := _QUOTED_FORMULA.fullmatch(said):
+        return match[1]
     return said[1:] if said.startswith("'") and _FORMULA.match(said[1:]) else said

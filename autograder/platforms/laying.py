@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder.course import Course, is_folder
-from autograder.platforms.staging import Staged, digest_of
+from autograder.platforms.staging import PreparedAttempt, compute_digest
 from autograder.timestamps import FILE_NAME as STAMP
 from autograder.timestamps import read_stamp
 
@@ -54,8 +54,8 @@ class KnownAttempt(Struct, frozen=True):
         """Decide whether the same files were submitted at the same time, as far as the times are known."""
         if self.digest != other.digest:
             return False
-        known = self.moment and other.moment
-        return not known or abs(self.moment - other.moment) < _SAME_MOMENT  # type: ignore[operator]
+        both_timed = self.moment and other.moment
+        return not both_timed or abs(self.moment - other.moment) < _SAME_MOMENT  # type: ignore[operator]
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class KnownAttempt(Struct, frozen=True):
         return f"{when}-{self.digest[:_NAMED]}"
 
 
-class Laying(Struct, frozen=True):
+class AttemptPlan(Struct, frozen=True):
     """Steps for the attempts of one student."""
 
     student: str
@@ -76,7 +76,9 @@ class Laying(Struct, frozen=True):
     ``again`` (known, and the last one once more)."""
 
 
-def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]) -> Laying:
+def plan_attempts(
+    course: Course, assignment: str, student: str, staged: Sequence[PreparedAttempt]
+) -> AttemptPlan:
     """Determine which attempts are new, and which is the last one.
 
     This is the attempt with the latest time; if a time is unknown, the one that was collected last.
@@ -87,69 +89,74 @@ def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]
         student: id of the student.
         staged: collected attempts, in the order of the sources.
     """
-    versions = _known(course, assignment, student)
-    last = next((one for one in versions if one.place == "submitted"), None)
+    versions = _list_known(course, assignment, student)
+    last = next((attempt for attempt in versions if attempt.place == "submitted"), None)
     first, states = last, []
-    for one in staged:
-        found = KnownAttempt(one.digest, one.moment, one.folder, "staged")
-        at = _index(versions, found)
-        if at < 0:
-            versions.append(found)
+    for attempt in staged:
+        candidate = KnownAttempt(attempt.digest, attempt.moment, attempt.folder, "staged")
+        position = _find_index(versions, candidate)
+        if position < 0:
+            versions.append(candidate)
             states.append("new")
         else:
-            if found.moment and not versions[at].moment:
-                was = versions[at]
-                versions[at] = replace(was, moment=found.moment, stamped=True)
-                last = versions[at] if was is last else last
-                first = versions[at] if was is first else first
-            found = versions[at]
+            if candidate.moment and not versions[position].moment:
+                was = versions[position]
+                versions[position] = replace(was, moment=candidate.moment, stamped=True)
+                last = versions[position] if was is last else last
+                first = versions[position] if was is first else first
+            candidate = versions[position]
             states.append("unchanged")
         # The later attempt counts; without both times, the one collected later.
-        if last is None or not (last.moment and found.moment) or found.moment >= last.moment:
-            last = found
-    told = []
-    for one, state in zip(staged, states, strict=True):
-        counts = last is not None and last.digest == one.digest
+        if last is None or not (last.moment and candidate.moment) or candidate.moment >= last.moment:
+            last = candidate
+    outcomes = []
+    for attempt, state in zip(staged, states, strict=True):
+        counts = last is not None and last.digest == attempt.digest
         # Resubmitting an earlier version makes it the last one again, which staff must see.
         again = state == "unchanged" and counts and last is not first
-        told.append("again" if again else "earlier" if state == "new" and not counts else state)
-    return Laying(student, last, tuple(versions), tuple(told))
+        outcomes.append("again" if again else "earlier" if state == "new" and not counts else state)
+    return AttemptPlan(student, last, tuple(versions), tuple(outcomes))
 
 
-def _index(versions: Sequence[KnownAttempt], found: KnownAttempt) -> int:
+def _find_index(versions: Sequence[KnownAttempt], attempt: KnownAttempt) -> int:
     """Return the index of the same attempt, preferably one with the same time; -1: it is new."""
-    same = [at for at, one in enumerate(versions) if one.is_same(found)]
-    exact = [at for at in same if bool(versions[at].moment) == bool(found.moment)]
+    same = [position for position, version in enumerate(versions) if version.is_same(attempt)]
+    exact = [position for position in same if bool(versions[position].moment) == bool(attempt.moment)]
     return (exact or same or [-1])[0]
 
 
-def _known(course: Course, assignment: str, student: str) -> list[KnownAttempt]:
+def _list_known(course: Course, assignment: str, student: str) -> list[KnownAttempt]:
     """Return the attempts in the course, the one in submitted/ first."""
     submitted = course.root / "submitted" / student / assignment
-    found = []
-    if is_folder(submitted) and (files := _digests(submitted)):
-        found.append(KnownAttempt(digest_of(files), read_stamp(submitted).moment, submitted, "submitted"))
-    kept = course.earlier(student, assignment)
-    return found + [
-        KnownAttempt(digest_of(_digests(one.folder)), one.submitted_at, one.folder, "earlier") for one in kept
+    attempts = []
+    if is_folder(submitted) and (files := _hash_files(submitted)):
+        attempts.append(
+            KnownAttempt(compute_digest(files), read_stamp(submitted).moment, submitted, "submitted")
+        )
+    kept = course.list_earlier_attempts(student, assignment)
+    return attempts + [
+        KnownAttempt(
+            compute_digest(_hash_files(attempt.folder)), attempt.submitted_at, attempt.folder, "earlier"
+        )
+        for attempt in kept
     ]
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _hash_files(folder: Path) -> dict[str, str]:
     """Return path → SHA-256 of every file; other entries have a value that no file has."""
-    found = {}
+    digests = {}
     for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder).as_posix()
+        relative = path.relative_to(folder).as_posix()
         # lstat does not follow links, which students may have submitted.
         status = path.lstat()
-        if stat.S_ISDIR(status.st_mode) or place == STAMP or atomic.PARTIAL.fullmatch(path.name):
+        if stat.S_ISDIR(status.st_mode) or relative == STAMP or atomic.PARTIAL.fullmatch(path.name):
             continue
         if not stat.S_ISREG(status.st_mode):
-            found[place] = "no file"
+            digests[relative] = "no file"
             continue
         with path.open("rb") as file:
-            found[place] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+            digests[relative] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
 def check_place(course: Course, assignment: str, student: str) -> None:
@@ -161,12 +168,12 @@ def check_place(course: Course, assignment: str, student: str) -> None:
     for above in ("submitted", "earlier"):
         for path in (course.root / above / student, course.root / above / student / assignment):
             if path.is_symlink() or (path.exists() and not path.is_dir()):
-                told = f"{path.relative_to(course.root)} is a link or a file; expected a folder"
-                raise NotADirectoryError(errno.ENOTDIR, told, str(path))
+                problem = f"{path.relative_to(course.root)} is a link or a file; expected a folder"
+                raise NotADirectoryError(errno.ENOTDIR, problem, str(path))
 
 
 @contextlib.contextmanager
-def scratch(course: Course) -> Iterator[Path]:
+def open_scratch_folder(course: Course) -> Iterator[Path]:
     """Provide a folder for files being collected and remove it afterwards; exclusive for the course.
 
     Remains of a killed run are removed first.
@@ -176,7 +183,7 @@ def scratch(course: Course) -> Iterator[Path]:
     """
     submitted = course.root / "submitted"
     submitted.mkdir(parents=True, exist_ok=True)
-    with atomic.alone(submitted):
+    with atomic.lock_folder(submitted):
         for above in (submitted, course.root / "earlier"):
             for left in above.glob(f"{PARTIAL}*"):
                 shutil.rmtree(left)
@@ -191,50 +198,50 @@ def scratch(course: Course) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
+def place_attempts(course: Course, assignment: str, attempt_plan: AttemptPlan, folder: Path) -> None:
     """Move every attempt to its place; safe to repeat after being killed at any moment.
 
     Args:
         course: the course with its folders.
         assignment: name of the assignment.
-        made: the plan.
+        attempt_plan: the plan.
         folder: folder with the staged attempts.
 
     Raises:
         OSError: the disk refused; no existing attempt is lost.
     """
-    earlier = course.root / "earlier" / made.student / assignment
-    submitted = course.root / "submitted" / made.student / assignment
-    last = made.counting
+    earlier = course.root / "earlier" / attempt_plan.student / assignment
+    submitted = course.root / "submitted" / attempt_plan.student / assignment
+    last = attempt_plan.counting
     # Times first: a killed run must not leave an attempt without its learned time.
-    for one in made.versions:
-        if one.stamped and one.moment:
-            stamp = one.moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
-            atomic.write(one.folder / STAMP, f"{stamp}\n".encode())
-    for one in made.versions:
-        if one is not last and one.place != "earlier":
-            _appear(one, earlier / one.name, folder)
+    for attempt in attempt_plan.versions:
+        if attempt.stamped and attempt.moment:
+            stamp = attempt.moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+            atomic.write_bytes(attempt.folder / STAMP, f"{stamp}\n".encode())
+    for attempt in attempt_plan.versions:
+        if attempt is not last and attempt.place != "earlier":
+            _add_copy(attempt, earlier / attempt.name, folder)
     if last is None:
         return
     if last.place != "submitted":
-        _take_place(last, submitted, folder)
-    for one in made.versions:  # the last attempt is in submitted/ only, whenever it got there
-        known_less = one.moment is None or last.moment is not None
-        if one.place == "earlier" and one.is_same(last) and known_less:
+        _replace_attempt(last, submitted, folder)
+    for attempt in attempt_plan.versions:  # the last attempt is in submitted/ only, whenever it got there
+        known_less = attempt.moment is None or last.moment is not None
+        if attempt.place == "earlier" and attempt.is_same(last) and known_less:
             away = course.root / "earlier" / f"{PARTIAL}{secrets.token_hex(8)}"
-            one.folder.rename(away)  # as a whole, before anything of it is removed
+            attempt.folder.rename(away)  # as a whole, before anything of it is removed
             shutil.rmtree(away)
 
 
-def _appear(one: KnownAttempt, target: Path, ours: Path) -> None:
+def _add_copy(attempt: KnownAttempt, target: Path, ours: Path) -> None:
     """Create a copy of an attempt at a new place, in one step."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    _copied(one.folder, ours, target).rename(target)
+    _copy_folder(attempt.folder, ours, target).rename(target)
 
 
-def _copied(folder: Path, ours: Path, target: Path) -> Path:
+def _copy_folder(folder: Path, ours: Path, target: Path) -> Path:
     """Copy a folder to where it can be renamed to the target; our own folders on its disk are not copied."""
     # A rename is atomic on one file system only.
     same = os.stat(ours).st_dev == os.stat(target.parent).st_dev  # noqa: PTH116
@@ -247,14 +254,14 @@ def _copied(folder: Path, ours: Path, target: Path) -> Path:
     return copy
 
 
-def _take_place(one: KnownAttempt, target: Path, ours: Path) -> None:
+def _replace_attempt(attempt: KnownAttempt, target: Path, ours: Path) -> None:
     """Replace an attempt at its place, which has been copied elsewhere before."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    new = _copied(one.folder, ours, target)
+    new = _copy_folder(attempt.folder, ours, target)
     if not target.exists():
         new.rename(target)
         return
-    if not _exchanged(new, target):
+    if not _swap_folders(new, target):
         old = new.with_name(f"{new.name}-old")
         target.rename(old)
         new.rename(target)
@@ -262,15 +269,15 @@ def _take_place(one: KnownAttempt, target: Path, ours: Path) -> None:
     shutil.rmtree(new)
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _swap_folders(first: Path, second: Path) -> bool:
     """Swap two folders in one step, if the system supports it; return whether it did."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
-    if call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+    if call(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
         return True
     # Other errors are real failures, for example a missing folder or a full disk.
     if ctypes.get_errno() in {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM}:
         return False  # this file system has no such step
-    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))

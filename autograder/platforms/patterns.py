@@ -24,7 +24,7 @@ from msgspec import Struct
 from autograder import tables, timestamps
 from autograder.errors import CourseError, RubricError
 from autograder.platforms import worksheets
-from autograder.platforms.people import Naming
+from autograder.platforms.people import Identification
 
 GROUPS = (
     "id",
@@ -67,9 +67,9 @@ class CollectSettings(Struct, frozen=True):
     students: Mapping[str, str] = {}
     """Text in names or lists → id of the student."""
 
-    def clock(self) -> tzinfo | None:
+    def get_zone(self) -> tzinfo | None:
         """Return the zone; None if none is stated."""
-        return timestamps.named_zone(self.zone) if self.zone else None
+        return timestamps.get_zone(self.zone) if self.zone else None
 
 
 _SAKAI_FILES = (
@@ -133,13 +133,13 @@ FOLDERS = "folders"
 NBGRADER = "nbgrader"
 """Also folders, as nbgrader keeps them: ``<student>/<assignment>/``, with a trusted timestamp.txt."""
 GRADESCOPE = "gradescope"
-NAMES = (*(one.name for one in PLATFORMS), GRADESCOPE, FOLDERS, NBGRADER)
+NAMES = (*(known_pattern.name for known_pattern in PLATFORMS), GRADESCOPE, FOLDERS, NBGRADER)
 
 
 class NamedFile(Struct, frozen=True):
     """Information in the name of a file."""
 
-    identity: Naming
+    identity: Identification
     file: str
     """Its path among the files of the attempt."""
     moment: datetime | None = None
@@ -151,26 +151,26 @@ class NamedFile(Struct, frozen=True):
     late: bool = False
 
 
-def load(path: Path) -> CollectSettings:
+def load_settings(path: Path) -> CollectSettings:
     """Read a course's settings; the defaults if there is no such file.
 
     Raises:
         CourseError: the file cannot be read, or states something impossible; names it.
     """
-    written = tables.read(path)
+    written = tables.read_toml(path)
     try:
-        settings = tables.convert(written, CollectSettings, str(path))
-        settings.clock()
+        settings = tables.convert_table(written, CollectSettings, str(path))
+        settings.get_zone()
     except RubricError as error:
         raise CourseError(str(error)) from error
     except ValueError as error:
         raise CourseError(f"{path}: zone: {error}") from error
-    for one in settings.pattern:
-        _check(one, f"{path}: pattern {one.name!r}")
+    for pattern in settings.pattern:
+        _check_pattern(pattern, f"{path}: pattern {pattern.name!r}")
     return settings
 
 
-def _check(pattern: NamePattern, place: str) -> None:
+def _check_pattern(pattern: NamePattern, place: str) -> None:
     """Refuse an unusable pattern.
 
     Raises:
@@ -183,41 +183,45 @@ def _check(pattern: NamePattern, place: str) -> None:
         raise CourseError(f"{place}: path: not a regular expression: {error}") from error
     for name in groups:
         if name not in GROUPS:
-            raise CourseError(f"{place}: path: there is no group {name!r}; {tables.hint(name, GROUPS)}")
+            raise CourseError(
+                f"{place}: path: there is no group {name!r}; {tables.suggest_name(name, GROUPS)}"
+            )
     if "file" not in groups or _WHO.isdisjoint(groups):
         raise CourseError(f"{place}: path: expected the group file and one of {', '.join(GROUPS[:7])}")
     if pattern.name in NAMES:
         raise CourseError(f"{place}: name: this is a known platform; choose another name")
 
 
-def choose(
-    paths: Sequence[str], own: Sequence[NamePattern], stated: str, knows: Callable[[str], bool]
+def choose_pattern(
+    paths: Sequence[str], course_patterns: Sequence[NamePattern], chosen: str, knows: Callable[[str], bool]
 ) -> NamePattern | None:
     """Return the pattern that most names of a download match; None: its folders are named after students.
 
     Args:
         paths: paths of all its files.
-        own: the course's patterns, which win a tie.
-        stated: name of the pattern that staff chose; empty: it is detected.
+        course_patterns: the course's patterns, which win a tie.
+        chosen: name of the pattern that staff chose; empty: it is detected.
         knows: decides whether a folder of this name belongs to a student.
 
     Raises:
         CourseError: there is none of this name, or a pattern takes too long.
     """
-    known = {one.name: one for one in (*own, *PLATFORMS)}
+    pattern_by_name = {pattern.name: pattern for pattern in (*course_patterns, *PLATFORMS)}
     # These two have no pattern of file names.
-    if stated in {FOLDERS, NBGRADER}:
+    if chosen in {FOLDERS, NBGRADER}:
         return None
-    if stated:
-        if stated not in known:
-            raise CourseError(f"--from: {stated!r} is not known; {tables.hint(stated, [*known, *NAMES])}")
-        return known[stated]
+    if chosen:
+        if chosen not in pattern_by_name:
+            raise CourseError(
+                f"--from: {chosen!r} is not known; {tables.suggest_name(chosen, [*pattern_by_name, *NAMES])}"
+            )
+        return pattern_by_name[chosen]
     best, most = None, 0
-    for one in known.values():
-        fitting, odd = _count_names(one, paths)
+    for pattern in pattern_by_name.values():
+        fitting, odd = _count_names(pattern, paths)
         # Folders named after known students outweigh a pattern that also happens to match some names.
         if len(fitting) > most and len(fitting) >= len(odd) and len(fitting) > sum(map(knows, odd)):
-            best, most = one, len(fitting)
+            best, most = pattern, len(fitting)
     return best
 
 
@@ -226,11 +230,11 @@ def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], 
 
     Names are counted, not files: a folder counts once, however many files a student put into it.
     """
-    fitting, rests, around = set[str](), list[str](), set[str]()
+    fitting, unmatched, around = set[str](), list[str](), set[str]()
     for path in paths:
-        groups = matched(pattern, path)
+        groups = match_name(pattern, path)
         if groups is None:
-            rests += [] if is_platform_file(pattern, path) else [path]
+            unmatched += [] if is_platform_file(pattern, path) else [path]
             continue
         name = path.removesuffix(groups["file"]) or path
         fitting.add(name)
@@ -238,7 +242,7 @@ def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], 
     # Archives often have one folder around all others, which is no name.
     wrapping = min(around, key=len, default="")
     odd = set[str]()
-    for path in rests:
+    for path in unmatched:
         inside = path.removeprefix(f"{wrapping}/") if wrapping else path
         first, slash, _ = inside.partition("/")
         odd.add(first if slash else PurePosixPath(first).stem)
@@ -247,11 +251,14 @@ def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], 
 
 def is_platform_file(pattern: NamePattern, path: str) -> bool:
     """Decide whether the platform added this file to its download, so that no student submitted it."""
-    known = PLATFORM_FILES.get(pattern.name)
-    return bool(known and regex.fullmatch(known, path, regex.DOTALL)) and matched(pattern, path) is None
+    expression = PLATFORM_FILES.get(pattern.name)
+    return (
+        bool(expression and regex.fullmatch(expression, path, regex.DOTALL))
+        and match_name(pattern, path) is None
+    )
 
 
-def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
+def match_name(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
     """Return the groups of a name; None if it does not match.
 
     Raises:
@@ -259,10 +266,10 @@ def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
     """
     try:
         # The ``regex`` module, because it supports a timeout and repeated group names.
-        found = regex.fullmatch(pattern.path, path, regex.DOTALL, timeout=_SECONDS)
+        match = regex.fullmatch(pattern.path, path, regex.DOTALL, timeout=_SECONDS)
     except TimeoutError as error:
         raise CourseError(f"collect.toml: pattern {pattern.name!r} takes too long for {path!a}") from error
-    return None if found is None else {name: value or "" for name, value in found.groupdict().items()}
+    return None if match is None else {name: value or "" for name, value in match.groupdict().items()}
 
 
 def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile | None:
@@ -276,18 +283,18 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
     Raises:
         CourseError: the pattern takes too long.
     """
-    groups = matched(pattern, path)
+    groups = match_name(pattern, path)
     if groups is None:
         return None
     said: Mapping[str, Any] = {name: groups.get(name, "") for name in GROUPS}
     name = said["name"] or " ".join(filter(None, (said["first"], said["last"])))
-    shown = _shown(said["time"], pattern.time)
+    shown = _parse_time(said["time"], pattern.time)
     # ILIAS states a time for each file, and other platforms state one for all files of an attempt.
     attempt = said["attempt"] or ("" if pattern.name == "ilias" else said["time"])
     return NamedFile(
-        Naming(said["id"], name, said["email"], said["login"], said["number"]),
+        Identification(said["id"], name, said["email"], said["login"], said["number"]),
         said["file"],
-        _moment(shown, zone),
+        _to_moment(shown, zone),
         shown,
         attempt,
         said["assignment"],
@@ -295,28 +302,28 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
     )
 
 
-def _shown(text: str, form: str) -> datetime | None:
+def _parse_time(text: str, form: str) -> datetime | None:
     """Return the time in a name as it is written; None if there is none, or it cannot be read."""
     if not text:
         return None
     try:
         if not form:
-            return timestamps.moment_of(text)
+            return timestamps.parse_moment(text)
         if form == IN_WORDS:
-            return worksheets.spelled_time(text)
+            return worksheets.parse_time(text)
         return datetime.strptime(text, form)  # noqa: DTZ007 - a zone is added, or it is only compared
     except (ValueError, OverflowError):
         return None
 
 
-def _moment(shown: datetime | None, zone: tzinfo | None) -> datetime | None:
+def _to_moment(shown: datetime | None, zone: tzinfo | None) -> datetime | None:
     """Return the time in UTC; None if the clock's zone is unknown, or the clock never showed this time."""
     if shown is None:
         return None
     try:
         # Between summer and winter time some local times do not exist.
         if shown.tzinfo is None:
-            return timestamps.local_moment(shown, zone).astimezone(UTC) if zone else None
+            return timestamps.resolve_local_time(shown, zone).astimezone(UTC) if zone else None
         return shown.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

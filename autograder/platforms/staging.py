@@ -21,16 +21,16 @@ from autograder.course.archives import (
     MOST_FILES,
     PackedFile,
     RefusedFile,
-    file_fault,
-    refused,
-    size_fault,
+    find_file_name_fault,
+    find_size_fault,
+    refuse_file,
 )
 from autograder.course.submission_folder import expand_archives, place_files
 from autograder.errors import SourceError
 from autograder.timestamps import FILE_NAME as STAMP
 
 
-class Staged(Struct, frozen=True):
+class PreparedAttempt(Struct, frozen=True):
     """Attempt on disk, not yet at its final place."""
 
     folder: Path
@@ -43,13 +43,13 @@ class Staged(Struct, frozen=True):
     """Files that were renamed to the graded name: old and new name."""
 
 
-def stage(
+def prepare_attempt(
     folder: Path,
     label: str,
     files: Mapping[str, PackedFile],
     moment: datetime | None,
     expected: Sequence[str],
-) -> Staged:
+) -> PreparedAttempt:
     """Write an attempt. Faulty files raise nothing: they are left out and reported.
 
     Args:
@@ -65,22 +65,26 @@ def stage(
     folder.mkdir(parents=True)
     faults: list[RefusedFile] = []
     with contextlib.ExitStack() as opened:
-        found: dict[str, PackedFile] = {}
+        expanded: dict[str, PackedFile] = {}
         # Archives stay open until all of their members are copied.
         for name, entry in expand_archives(files, expected, label, faults, opened):
-            if name in found:
-                faults.append(refused(f"{label}: {name}", "there is another file of this name"))
-            found.setdefault(name, entry)
-        names = place_files(found, expected)
-        kept = _written(folder, {new: found[old] for old, new in names.items()}, expected, label, faults)
+            if name in expanded:
+                faults.append(refuse_file(f"{label}: {name}", "there is another file of this name"))
+            expanded.setdefault(name, entry)
+        names = place_files(expanded, expected)
+        kept = _write_files(
+            folder, {new: expanded[old] for old, new in names.items()}, expected, label, faults
+        )
     if moment is not None:
         stamp = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
         (folder / STAMP).write_text(f"{stamp}\n", encoding="utf-8")
-    renamed = tuple((old, new) for old, new in names.items() if new in kept and _base(old) != _base(new))
-    return Staged(folder, digest_of(kept), len(kept), moment, tuple(faults), renamed)
+    renamed = tuple(
+        (old, new) for old, new in names.items() if new in kept and _get_base_name(old) != _get_base_name(new)
+    )
+    return PreparedAttempt(folder, compute_digest(kept), len(kept), moment, tuple(faults), renamed)
 
 
-def digest_of(files: Mapping[str, str]) -> str:
+def compute_digest(files: Mapping[str, str]) -> str:
     """Return the digest that identifies an attempt by its content.
 
     Args:
@@ -93,12 +97,12 @@ def digest_of(files: Mapping[str, str]) -> str:
     return digest.hexdigest()
 
 
-def _base(path: str) -> str:
+def _get_base_name(path: str) -> str:
     """Return the last part of a path."""
     return path.rpartition("/")[2]
 
 
-def _written(
+def _write_files(
     folder: Path,
     files: Mapping[str, PackedFile],
     expected: Collection[str],
@@ -110,31 +114,33 @@ def _written(
     spelled: dict[str, str] = {}
     total = 0
     # Graded files first, so that the limits do not hit them because of others.
-    for place in sorted(files, key=lambda one: one not in expected):
+    for place in sorted(files, key=lambda path: path not in expected):
         entry = files[place]
-        fault = file_fault(place) or _stamp_fault(place) or _collision(place, kept, spelled)
-        fault = fault or size_fault(entry.size, total, MOST_ATTEMPT)
+        fault = (
+            find_file_name_fault(place) or _find_stamp_fault(place) or _find_collision(place, kept, spelled)
+        )
+        fault = fault or find_size_fault(entry.size, total, MOST_ATTEMPT)
         if not fault and len(kept) >= MOST_FILES:
             fault = f"there are more than {MOST_FILES:,} files"
         if not fault:
             try:
-                kept[place] = _copy(entry, folder / place)
+                kept[place] = _copy_file(entry, folder / place)
                 total += entry.size
             except SourceError as error:
                 fault = str(error)
                 # A partly written file must not be graded.
                 (folder / place).unlink(missing_ok=True)
         if fault:
-            faults.append(refused(f"{label}: {place}", fault))
+            faults.append(refuse_file(f"{label}: {place}", fault))
     return kept
 
 
-def _stamp_fault(place: str) -> str:
+def _find_stamp_fault(place: str) -> str:
     """Return why a student's timestamp.txt is refused."""
     return "when something was handed in is not the student's to say" if place.casefold() == STAMP else ""
 
 
-def _collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> str:
+def _find_collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> str:
     """Return why a file conflicts with the others on a disk that ignores case; empty if it does not."""
     parts = place.split("/")
     for count in range(1, len(parts) + 1):
@@ -150,10 +156,10 @@ def _collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> 
 
 def _is_folder(place: str, kept: Mapping[str, str]) -> bool:
     """Decide whether a path is a folder of one of the files."""
-    return any(one.startswith(f"{place}/") for one in kept)
+    return any(path.startswith(f"{place}/") for path in kept)
 
 
-def _copy(entry: PackedFile, target: Path) -> str:
+def _copy_file(entry: PackedFile, target: Path) -> str:
     """Write a new file; return the SHA-256 of its bytes.
 
     Raises:
@@ -163,7 +169,7 @@ def _copy(entry: PackedFile, target: Path) -> str:
     digest, size = hashlib.sha256(), 0
     # Mode "x" never follows an existing link.
     with target.open("xb") as file:
-        for part in entry.chunks():
+        for part in entry.read_chunks():
             size += len(part)
             if size > min(entry.size, MOST_FILE):
                 raise SourceError("it is longer than it says")

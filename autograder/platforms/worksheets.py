@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.errors import CourseError
-from autograder.platforms.csvfiles import CsvTable, parsed, unguarded
-from autograder.platforms.people import Naming
-from autograder.timestamps import local_moment
+from autograder.platforms.csvfiles import CsvTable, parse_table, strip_guard
+from autograder.platforms.people import Identification
+from autograder.timestamps import resolve_local_time
 
 COLUMNS: Mapping[str, Sequence[str]] = {
     "identifier": ("identifier", "id", "bezeichner", "kennung"),
@@ -51,7 +51,7 @@ _TIME = re.compile(
 class WorksheetRow(Struct, frozen=True):
     """One participant of a worksheet."""
 
-    identity: Naming
+    identity: Identification
     handed_in: str
     """Submission time in the platform's words; empty: it is not stated, or there is no submission."""
     maximum: str
@@ -65,21 +65,21 @@ class Worksheet(Struct, frozen=True):
     rows: tuple[WorksheetRow, ...]
     """In the order of the table."""
 
-    def at(self, what: str) -> int:
+    def find_index(self, kind: str) -> int:
         """Return the index of a column of `COLUMNS`; -1: there is none."""
-        return self.table.column(COLUMNS[what])
+        return self.table.find_index(COLUMNS[kind])
 
-    def participants(self) -> dict[str, WorksheetRow]:
+    def map_participants(self) -> dict[str, WorksheetRow]:
         """Return the rows by number, as it occurs in the names of downloaded files."""
         return {row.identity.number: row for row in self.rows if row.identity.number}
 
-    def filled(self, cells: Mapping[int, tuple[str, str]]) -> CsvTable:
+    def fill_grades(self, cells: Mapping[int, tuple[str, str]]) -> CsvTable:
         """Return the table with grades and comments filled in.
 
         Args:
             cells: row → grade and comment; an empty comment changes nothing.
         """
-        grade, comment = self.at("grade"), self.at("comment")
+        grade, comment = self.find_index("grade"), self.find_index("comment")
         rows = [list(row) for row in self.table.rows]
         for row, (points, said) in cells.items():
             rows[row][grade] = points
@@ -94,30 +94,30 @@ def read_worksheet(data: bytes) -> Worksheet:
     Raises:
         CourseError: it is no worksheet of Moodle's.
     """
-    table = parsed(data, COLUMNS, (COLUMNS["identifier"], COLUMNS["grade"]))
+    table = parse_table(data, COLUMNS, (COLUMNS["identifier"], COLUMNS["grade"]))
 
-    def value(row: Sequence[str], what: str) -> str:
+    def get_value(row: Sequence[str], kind: str) -> str:
         """Return a row's value in a column; empty if there is no such column."""
-        at = table.column(COLUMNS[what])
-        return unguarded(row[at]) if at >= 0 else ""
+        index = table.find_index(COLUMNS[kind])
+        return strip_guard(row[index]) if index >= 0 else ""
 
     rows = []
     for row in table.rows:
-        number = _PARTICIPANT.fullmatch(value(row, "identifier"))
-        identity = Naming(
-            value(row, "ID number"),
-            value(row, "full name"),
-            value(row, "email"),
-            value(row, "login"),
+        number = _PARTICIPANT.fullmatch(get_value(row, "identifier"))
+        identity = Identification(
+            get_value(row, "ID number"),
+            get_value(row, "full name"),
+            get_value(row, "email"),
+            get_value(row, "login"),
             number[1] if number else "",
         )
         # Unless the sheet denies it, a grade can be changed: the column may be missing.
-        may = value(row, "changeable").casefold() not in {"no", "nein"}
-        rows.append(WorksheetRow(identity, value(row, "handed in"), value(row, "maximum"), may))
+        may = get_value(row, "changeable").casefold() not in {"no", "nein"}
+        rows.append(WorksheetRow(identity, get_value(row, "handed in"), get_value(row, "maximum"), may))
     return Worksheet(table, tuple(rows))
 
 
-def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
+def parse_moment(text: str, zone: tzinfo | None) -> datetime | None:
     """Return a time as Moodle writes it: ``Thursday, 12 February 2026, 10:20 AM``, or in German.
 
     It has minutes only; seconds are dropped, in favour of the student.
@@ -126,43 +126,43 @@ def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
         text: text of the worksheet.
         zone: zone of the platform's clock; None: it is unknown, so that no time follows.
     """
-    local = spelled_time(text)
+    local = parse_time(text)
     if local is None or zone is None:
         return None
     try:
-        return local_moment(local, zone).astimezone(UTC)
+        return resolve_local_time(local, zone).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def spelled_time(text: str) -> datetime | None:
+def parse_time(text: str) -> datetime | None:
     """Return the time of a clock to the minute, from a text with the month in words; None: it is no time.
 
     The colon between hours and minutes may be missing, because file names cannot contain one: ``Feb 12, 2026
     1020 AM``.
     """
-    found = _TIME.search(text)
-    if found is None:
+    match = _TIME.search(text)
+    if match is None:
         return None
-    month = _MONTHS.get((found["month"] or found["month2"]).casefold().rstrip("."))
-    hour = int(found["hour"])
-    if found["half"]:
+    month = _MONTHS.get((match["month"] or match["month2"]).casefold().rstrip("."))
+    hour = int(match["hour"])
+    if match["half"]:
         # 12 AM is midnight, and 12 PM noon.
-        hour = hour % 12 + (12 if found["half"].casefold() == "p" else 0)
+        hour = hour % 12 + (12 if match["half"].casefold() == "p" else 0)
     try:
-        day = int(found["day"] or found["day2"])
-        return datetime(int(found["year"]), month or 0, day, hour, int(found["minute"]))  # noqa: DTZ001
+        day = int(match["day"] or match["day2"])
+        return datetime(int(match["year"]), month or 0, day, hour, int(match["minute"]))  # noqa: DTZ001
     except (ValueError, OverflowError):
         return None
 
 
-def number_said(text: str) -> Decimal | None:
+def parse_number(text: str) -> Decimal | None:
     """Return a number as Moodle writes it, ``100.00`` or ``100,00``; None if it is none."""
     said = text.strip().replace(",", ".")
     return Decimal(said) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", said) else None
 
 
-def number_in_form(value: Decimal, form: str) -> str:
+def format_number(value: Decimal, form: str) -> str:
     """Return a number with two decimals, and a decimal comma if the form has one."""
     said = f"{value:.2f}"
     return said.replace(".", ",") if "," in form else said
@@ -174,5 +174,5 @@ def check_fillable(sheet: Worksheet) -> None:
     Raises:
         CourseError: the worksheet has no column for them.
     """
-    if sheet.at("grade") < 0:
+    if sheet.find_index("grade") < 0:
         raise CourseError("the worksheet has no column for grades; download it again, with all columns")

@@ -26,8 +26,8 @@ from autograder.rubric.check_files import add_items, read_check_file
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.files import NotebookFile as NotebookFile
 from autograder.rubric.files import check_files
-from autograder.rubric.lines import located as located
-from autograder.tables import check_known_keys, convert, field_names, rubric_error
+from autograder.rubric.lines import locate_errors as locate_errors
+from autograder.tables import check_known_keys, convert_table, list_field_names, to_rubric_error
 from autograder.variants import entries, options
 from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.expressions import Value, fill_table, has_placeholder
@@ -45,7 +45,7 @@ class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit
     kwargs: dict[str, Any] = {}
 
 
-class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class VisibleCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A check that students run themselves: everything in it is shown to them, and none of it is graded.
 
     Without ``type``, ``shape`` and ``value`` nothing is called.
@@ -74,11 +74,11 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
         """
         if not self.parameters and self.type is None and self.shape is None and self.value is None:
             raise RubricError("nothing is checked; state parameters, type, shape or value", place)
-        made = self.construct or ConstructorArguments()
-        for one in (*self.args, *self.kwargs.values(), *made.args, *made.kwargs.values()):
-            if isinstance(one, dict) and ("array" not in one or set(one) - {"array", "dtype"}):
+        constructor = self.construct or ConstructorArguments()
+        for argument in (*self.args, *self.kwargs.values(), *constructor.args, *constructor.kwargs.values()):
+            if isinstance(argument, dict) and ("array" not in argument or set(argument) - {"array", "dtype"}):
                 raise RubricError(
-                    f"{one!r}: expected a plain value or {{ array = […], dtype = … }}; "
+                    f"{argument!r}: expected a plain value or {{ array = […], dtype = … }}; "
                     "nothing that students see is drawn",
                     place,
                 )
@@ -120,7 +120,7 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def individual(self) -> frozenset[str]:
         """The names of the notebooks that each member of a group submits individually."""
-        return frozenset(one.name for one in self.notebooks if one.individual)
+        return frozenset(notebook.name for notebook in self.notebooks if notebook.individual)
 
 
 class Item(Struct, frozen=True):
@@ -140,7 +140,7 @@ class Item(Struct, frozen=True):
     options: Mapping[str, Any] = {}
     """Options of this kind."""
 
-    def title(self, *, final: bool) -> dict[str, str]:
+    def get_title(self, *, final: bool) -> dict[str, str]:
         """Return the text for students: `text`, or `shown` while their marks may change."""
         return self.text if final or not self.shown else self.shown
 
@@ -177,16 +177,16 @@ class Question(Struct, frozen=True):
     """Symbols of this question: additional ones, and replacements of the assignment's."""
     unreadable: Literal["review", "zero"] = "review"
     """How to treat an answer that cannot be read: manual review, or no points."""
-    visible: tuple[Visible, ...] = ()
+    visible: tuple[VisibleCheck, ...] = ()
     """Checks that students can run themselves; see docs/rubric.md."""
     options: Mapping[str, Any] = {}
     """Options of this kind."""
 
-    def item(self, item_id: str) -> Item:
+    def get_item(self, item_id: str) -> Item:
         """Return the item with this id."""
         return next(item for item in self.items if item.id == item_id)
 
-    def cells(self) -> dict[str, Decimal]:
+    def list_cells(self) -> dict[str, Decimal]:
         """Return the grade cells of this question in the notebook, with the most points of each."""
         points: dict[str, Decimal] = {}
         for item in self.items:
@@ -218,7 +218,7 @@ class Rubric(Struct, frozen=True):
         drawn = self.draws.planted if self.draws else {}
         return {name: len(self.variant.faults[name]) for name in drawn}
 
-    def personal(self, variant: Variant, catalogues: Catalogues) -> Rubric:
+    def make_personal(self, variant: Variant, catalogues: Catalogues) -> Rubric:
         """Return the rubric of one variant. Points and cells are kept, and so are questions without draws.
 
         Raises:
@@ -230,50 +230,52 @@ class Rubric(Struct, frozen=True):
             for name, entry in planted.items()
         }
         questions = list(self.questions)
-        for at, entry in enumerate(self.template):
-            identifier = self.questions[at].id
+        for index, entry in enumerate(self.template):
+            identifier = self.questions[index].id
             if identifier in faults or has_placeholder(entry):
                 drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
-                place = Place(f"variant {variant.label}: question {at + 1}", "question", at)
-                questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
+                place = Place(f"variant {variant.label}: question {index + 1}", "question", index)
+                questions[index] = _read_question(
+                    fill_table(drawn, variant.values, place), place, self.assignment
+                )
         digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
-    def symbols(self, question: Question) -> dict[str, RubricSymbol]:
+    def list_symbols(self, question: Question) -> dict[str, RubricSymbol]:
         """Return the symbols that formulas of a question may use."""
         return {**self.assignment.symbols, **question.symbols}
 
-    def vocabulary(self, question: Question | None = None) -> Vocabulary:
+    def make_vocabulary(self, question: Question | None = None) -> Vocabulary:
         """Return the symbols of a question, or of the whole assignment, for reading formulas.
 
         Raises:
             RubricError: a spelling is not a name, refers to two symbols, or a domain is unknown.
         """
         try:
-            return Vocabulary(self.assignment.symbols if question is None else self.symbols(question))
+            return Vocabulary(self.assignment.symbols if question is None else self.list_symbols(question))
         except FormulaError as error:
             raise RubricError(str(error)) from error
 
-    def question(self, question_id: str) -> Question:
+    def get_question(self, question_id: str) -> Question:
         """Return the question with this id."""
         return next(question for question in self.questions if question.id == question_id)
 
 
-def load(path: Path) -> Rubric:
+def load_rubric(path: Path) -> Rubric:
     """Read a rubric file.
 
     Raises:
         RubricError: not readable, misspelt, or its points do not add up; names file and place.
     """
     try:
-        data = atomic.read(path)
+        data = atomic.read_bytes(path)
     except OSError as error:
         raise RubricError(f"{path}: the rubric cannot be read: {error.strerror}") from error
-    with located(path):
-        return parse(data, str(path), path.parent.parent / REFERENCE)
+    with locate_errors(path):
+        return parse_rubric(data, str(path), path.parent.parent / REFERENCE)
 
 
-def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> Rubric:
+def parse_rubric(data: bytes, place: str = "rubric", reference: Path | None = None) -> Rubric:
     """Read a rubric from its bytes; see `load_rubric`.
 
     Args:
@@ -291,31 +293,40 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
             top,
             "version",
         )
-    assignment = _assignment(table.get("assignment", {}), top)
-    draws, values = _draws(table, top)
+    assignment = _read_assignment(table.get("assignment", {}), top)
+    draws, values = _read_draws(table, top)
     template = tuple(table.get("question", ()))
-    places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
+    places = [top.extend(f": question {number + 1}", "question", number) for number in range(len(template))]
     # Before the questions, because the files of checks provide their items.
     checks = {}
     for number, (entry, where) in enumerate(zip(template, places, strict=True)):
         if (file := read_check_file(entry, reference, where)) is not None:
             checks[str(entry.get("id"))] = file
-            stated_only = draws is not None and draws.draws_faults_of(str(entry.get("id")))
-            asked = add_items(entry, file, where, stated_only=stated_only)
-            template = (*template[:number], asked, *template[number + 1 :])
+            stated_only = draws is not None and draws.has_drawn_faults(str(entry.get("id")))
+            completed = add_items(entry, file, where, stated_only=stated_only)
+            template = (*template[:number], completed, *template[number + 1 :])
     questions = tuple(
-        _question(fill_table(entry, values, where) if draws else entry, where, assignment)
+        _read_question(fill_table(entry, values, where) if draws else entry, where, assignment)
         for entry, where in zip(template, places, strict=True)
     )
-    _unique((question.id for question in questions), places, "id")
+    _check_unique((question.id for question in questions), places, "id")
     cells = [
-        (cell, where) for question, where in zip(questions, places, strict=True) for cell in question.cells()
+        (cell, where)
+        for question, where in zip(questions, places, strict=True)
+        for cell in question.list_cells()
     ]
     # Two questions with the same grade cell would overwrite each other's points in the notebook.
-    _unique((cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells])
+    _check_unique(
+        (cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells]
+    )
     # Bonus questions add nothing to the possible points.
-    counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
-    _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
+    counted = [
+        (read_question.id, read_question.task, Decimal(0) if read_question.bonus else read_question.points)
+        for read_question in questions
+    ]
+    _check_sum(
+        assignment.points, (points for _, _, points in counted), top.extend(": [assignment]", "assignment")
+    )
     check_tasks(assignment.tasks, counted, top)
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest(), checks=checks)
     if draws is None:
@@ -327,24 +338,24 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
 
 
-def _assignment(written: Any, place: Place) -> AssignmentSettings:
-    where = place.at(": [assignment]", "assignment")
+def _read_assignment(written: Any, place: Place) -> AssignmentSettings:
+    where = place.extend(": [assignment]", "assignment")
     if not isinstance(written, dict):
         raise RubricError(f"expected a table, got {written!r}", where)
     if isinstance(written.get("limits"), dict):
-        inside = place.at(": [assignment.limits]", "assignment", "limits")
-        check_known_keys(written["limits"], field_names(Limits), inside)
-        limits.check(written["limits"], inside)
+        inside = place.extend(": [assignment.limits]", "assignment", "limits")
+        check_known_keys(written["limits"], list_field_names(Limits), inside)
+        limits.check_limits(written["limits"], inside)
     grading = written.get("grading")
     if grading is not None and not isinstance(grading, dict):
         raise RubricError(f"expected a table [assignment.grading], got {grading!r}", where, "grading")
     check_keys(written, place)
     # The scale depends on the points of the assignment, which must be read first.
-    rest = {key: value for key, value in written.items() if key != "grading"}
-    assignment = convert(rest, AssignmentSettings, where)
+    settings = {key: value for key, value in written.items() if key != "grading"}
+    assignment = convert_table(settings, AssignmentSettings, where)
     if grading is not None:
-        inside = place.at(": [assignment.grading]", "assignment", "grading")
-        scale = scales.read(grading, assignment.points, inside)
+        inside = place.extend(": [assignment.grading]", "assignment", "grading")
+        scale = scales.read_scale(grading, assignment.points, inside)
         assignment = msgspec.structs.replace(assignment, grading=scale)
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
@@ -352,57 +363,57 @@ def _assignment(written: Any, place: Place) -> AssignmentSettings:
     return assignment
 
 
-def _draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[str, Value]]:
+def _read_draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[str, Value]]:
     """Return the draws, and the values of the common variant."""
     if "variant" not in table:
         return None, {}
     if not isinstance(table["variant"], dict):
         raise RubricError("expected a table [variant]", place, "variant")
-    draws = options.read(table["variant"], place)
-    entries.check(table, draws, place)
+    draws = options.read_draws(table["variant"], place)
+    entries.check_entries(table, draws, place)
     return draws, draws.common
 
 
-def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
+def _split_options(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     """Sort a table's keys into the record's own fields and its ``options``."""
-    own = set(field_names(to)) - {"options", "items"}
+    fields = set(list_field_names(to)) - {"options", "items"}
     return {
-        **{key: value for key, value in table.items() if key in own},
-        "options": {key: value for key, value in table.items() if key not in own and key != "item"},
+        **{key: value for key, value in table.items() if key in fields},
+        "options": {key: value for key, value in table.items() if key not in fields and key != "item"},
     }
 
 
-def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSettings) -> Question:
+def _read_question(table: Mapping[str, Any], place: Place, assignment: AssignmentSettings) -> Question:
     identifier = table.get("id")
-    place = place.at(f" ({identifier})") if identifier else place
+    place = place.extend(f" ({identifier})") if identifier else place
     _check_id(identifier, place)
     items: list[Item] = []
     for number, entry in enumerate(table.get("item", ())):
-        item_place = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
+        item_place = place.extend(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
         # Converted one by one, so that errors name the item.
-        items.append(convert(_split(entry, Item), Item, item_place))
+        items.append(convert_table(_split_options(entry, Item), Item, item_place))
         _check_id(items[-1].id, item_place)
     if not items:
         raise RubricError("at least one [[question.item]] is needed", place)
-    numbered = [place.at(f", item {number + 1}", "item", number) for number in range(len(items))]
-    _unique((item.id for item in items), numbered, "id")
+    numbered = [place.extend(f", item {number + 1}", "item", number) for number in range(len(items))]
+    _check_unique((item.id for item in items), numbered, "id")
     for number, item in enumerate(items):
-        others = [other.id for other in items if other.id != item.id]
+        other_ids = [other.id for other in items if other.id != item.id]
         for needed in item.needs:
-            if needed not in others:
-                known = ", ".join(others) or "none"
+            if needed not in other_ids:
+                known_ids = ", ".join(other_ids) or "none"
                 raise RubricError(
-                    f"{needed!r} is no other item; known: {known}",
-                    place.at(f", item {item.id}", "item", number),
+                    f"{needed!r} is no other item; known: {known_ids}",
+                    place.extend(f", item {item.id}", "item", number),
                     "needs",
                 )
     try:
-        question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
+        question = msgspec.convert({**_split_options(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
-        raise rubric_error(error, table, Question, place) from error
+        raise to_rubric_error(error, table, Question, place) from error
     for number, visible in enumerate(question.visible):
-        visible.check(place.at(f", visible {number + 1}", "visible", number))
-    _sum(question.points, (item.points for item in items if item.points > 0), place)
+        visible.check(place.extend(f", visible {number + 1}", "visible", number))
+    _check_sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")
     if notebook not in names:
@@ -418,10 +429,10 @@ def _check_file(question: Question, notebook: NotebookFile, place: Place) -> Non
     if not question.file:
         return
     if question.file not in notebook.own:
-        known = ", ".join(notebook.own) or "none"
+        listed = ", ".join(notebook.own) or "none"
         raise RubricError(
             f"{question.file!r} is not handed in with the notebook {notebook.name!r}; list it there under "
-            f"starter, take_along or result (listed: {known})",
+            f"starter, take_along or result (listed: {listed})",
             place,
             "file",
         )
@@ -434,7 +445,7 @@ def _check_id(identifier: Any, place: Place) -> None:
         raise RubricError(f"expected letters, digits, '-', '_' or '.', got {identifier!r}", place, "id")
 
 
-def _unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
+def _check_unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
     """Refuse a name that occurs twice.
 
     Args:
@@ -449,10 +460,10 @@ def _unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
         seen.add(name)
 
 
-def _sum(stated: Decimal, parts: Iterable[Decimal], place: Place) -> None:
+def _check_sum(declared: Decimal, parts: Iterable[Decimal], place: Place) -> None:
     total = sum(parts, Decimal(0))
-    if total != stated:
-        raise RubricError(f"{stated} are stated, but the parts add up to {total}", place, "points")
+    if total != declared:
+        raise RubricError(f"{declared} are stated, but the parts add up to {total}", place, "points")
 
 
 def read_tables(data: bytes, place: str) -> dict[str, Any]:
@@ -467,10 +478,10 @@ def read_tables(data: bytes, place: str) -> dict[str, Any]:
         line = data.count(b"\n", 0, error.start) + 1
         raise RubricError(f"not UTF-8 (at line {line}); save the file with this encoding", place) from error
     except tomllib.TOMLDecodeError as error:
-        raise RubricError(f"not valid TOML: {error}{_advice(str(error))}", place) from error
+        raise RubricError(f"not valid TOML: {error}{_suggest_fix(str(error))}", place) from error
 
 
-def _advice(fault: str) -> str:
+def _suggest_fix(fault: str) -> str:
     """Return the cause of the most frequent errors."""
     if fault.startswith(("Cannot declare", "Cannot overwrite")):
         return (

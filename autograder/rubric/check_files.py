@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest
+from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest_name
 from autograder.errors import Place, RubricError
 
 KINDS = ("code", "repair")
@@ -61,26 +61,26 @@ def add_items(
     checks = {check.id: check for check in file.checks}
     items = []
     for number, entry in enumerate(table.get("item", ())):
-        where = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
+        where = place.extend(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
         if entry.get("manual"):
             items.append(entry)
             continue
         name = str(entry.get("id"))
         if name not in checks:
-            at = f"{file.module.replace('.', '/')}.py"
-            raise RubricError(f"{at} has no check {name!r}{suggest(name, checks)}", where, "id")
-        items.append(_merge(entry, checks.pop(name), file, where))
+            check_path = f"{file.module.replace('.', '/')}.py"
+            raise RubricError(f"{check_path} has no check {name!r}{suggest_name(name, checks)}", where, "id")
+        items.append(_merge_item(entry, checks.pop(name), file, where))
     if not stated_only:
-        items += [_merge({}, check, file, place) for check in checks.values()]
+        items += [_merge_item({}, check, file, place) for check in checks.values()]
     return {**table, "item": items}
 
 
-def _merge(entry: Mapping[str, Any], check: CheckItem, file: CheckFile, where: Place) -> dict[str, Any]:
-    stated = entry.get("points", check.points)
-    if stated != check.points:
-        at = f"{file.module.replace('.', '/')}.py, line {check.line}"
+def _merge_item(entry: Mapping[str, Any], check: CheckItem, file: CheckFile, where: Place) -> dict[str, Any]:
+    points = entry.get("points", check.points)
+    if points != check.points:
+        declaration = f"{file.module.replace('.', '/')}.py, line {check.line}"
         raise RubricError(
-            f"{stated} are stated here, and {check.points} in {at}; leave this out", where, "points"
+            f"{points} are stated here, and {check.points} in {declaration}; leave this out", where, "points"
         )
     needs = entry.get("needs", check.needs)
     return {"id": check.id, "text": check.title, **entry, "points": check.points, "needs": [*needs]}

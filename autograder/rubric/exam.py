@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from autograder.errors import Place, RubricError
 from autograder.records import Text
-from autograder.tables import check_known_keys, field_names, hint
+from autograder.tables import check_known_keys, list_field_names, suggest_name
 
 _Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
 
@@ -47,13 +47,13 @@ def check_keys(assignment: Mapping[str, Any], place: Place) -> None:
         RubricError: a key is not known.
     """
     for key, record in (("task", Task), ("exam", Exam)):
-        found = assignment.get(key, ())
-        where = place.at(f": assignment.{key}", "assignment", key)
-        for number, table in enumerate(found if isinstance(found, list | tuple) else ()):
+        entry = assignment.get(key, ())
+        where = place.extend(f": assignment.{key}", "assignment", key)
+        for number, table in enumerate(entry if isinstance(entry, list | tuple) else ()):
             if isinstance(table, Mapping):
-                check_known_keys(table, field_names(record), where.at("", number))
-        if isinstance(found, Mapping):
-            check_known_keys(found, field_names(record), where)
+                check_known_keys(table, list_field_names(record), where.extend("", number))
+        if isinstance(entry, Mapping):
+            check_known_keys(entry, list_field_names(record), where)
 
 
 def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: Place) -> None:
@@ -67,28 +67,28 @@ def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decim
     Raises:
         RubricError: a task occurs twice, a question names none or an unknown one, or points differ.
     """
-    stated: dict[str, Decimal] = {}
+    declared: dict[str, Decimal] = {}
     for number, task in enumerate(tasks):
-        if not task.id or task.id in stated:
+        if not task.id or task.id in declared:
             raise RubricError(
                 f"expected a name of its own, got {task.id!r}",
-                place.at(": [[assignment.task]] id", "assignment", "task", number, "id"),
+                place.extend(": [[assignment.task]] id", "assignment", "task", number, "id"),
             )
-        stated[task.id] = task.points
-    found = dict.fromkeys(stated, Decimal(0))
+        declared[task.id] = task.points
+    totals = dict.fromkeys(declared, Decimal(0))
     for question, task_id, points in questions:
-        if task_id in found:
-            found[task_id] += points
-        elif task_id or stated:
+        if task_id in totals:
+            totals[task_id] += points
+        elif task_id or declared:
             raise RubricError(
-                f"expected a task of the assignment, got {task_id!r}; {hint(task_id, stated)}",
-                place.at(f": question {question!r}", "question", question),
+                f"expected a task of the assignment, got {task_id!r}; {suggest_name(task_id, declared)}",
+                place.extend(f": question {question!r}", "question", question),
                 "task",
             )
-    for task_id, points in found.items():
-        if points != stated[task_id]:
+    for task_id, points in totals.items():
+        if points != declared[task_id]:
             raise RubricError(
-                f"{stated[task_id]} are stated, but its questions add up to {points}",
-                place.at(f": task {task_id!r}", "assignment", "task", task_id),
+                f"{declared[task_id]} are stated, but its questions add up to {points}",
+                place.extend(f": task {task_id!r}", "assignment", "task", task_id),
                 "points",
             )

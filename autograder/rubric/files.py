@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autograder.errors import Place, RubricError
-from autograder.limits import room_for_files
-from autograder.paths import is_below, path_fault
+from autograder.limits import compute_file_allowance
+from autograder.paths import find_path_fault, is_below
 from autograder.records import Limits
 
 STARTER_BYTES = 1 << 20
@@ -51,7 +51,7 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
         return {
             **dict.fromkeys(self.starter, STARTER_BYTES),
             **dict.fromkeys(self.take_along, ALONG_BYTES),
-            **{one.path: int(one.most_mb * (1 << 20)) for one in self.results},
+            **{result.path: int(result.most_mb * (1 << 20)) for result in self.results},
         }
 
     @property
@@ -71,44 +71,45 @@ def check_files(notebooks: Sequence[NotebookFile], limits: Limits, place: Place)
     Raises:
         RubricError: names the notebook and the path.
     """
-    handed_in: dict[str, str] = {}
+    submitted: dict[str, str] = {}
     for number, notebook in enumerate(notebooks):
-        where = place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number)
-        _check(notebook, limits, where)
+        where = place.extend(f": notebook {notebook.name!r}", "assignment", "notebooks", number)
+        _check_paths(notebook, limits, where)
         for path in notebook.own:
             # A browser submits files without their folders, and some file systems ignore case.
             name = path.rpartition("/")[2].casefold()
-            if handed_in.setdefault(name, path) != path:
+            if submitted.setdefault(name, path) != path:
                 raise RubricError(
-                    f"{path!r} and {handed_in[name]!r} have the same name: a browser hands files in without "
+                    f"{path!r} and {submitted[name]!r} have the same name: a browser hands files in without "
                     "their folders; rename one",
                     where,
                 )
 
 
-def _check(notebook: NotebookFile, limits: Limits, place: Place) -> None:
-    names = (*notebook.given, *notebook.take_along, *(one.path for one in notebook.results))
+def _check_paths(notebook: NotebookFile, limits: Limits, place: Place) -> None:
+    names = (*notebook.given, *notebook.take_along, *(result.path for result in notebook.results))
     for name in names:
-        if fault := path_fault(name):
+        if fault := find_path_fault(name):
             raise RubricError(f"{name!r} is no path below the assignment's folder: {fault}", place)
     taken = [CHECK_FILE, f"{notebook.name}.ipynb"]
     for name in names:
-        fault = next(_clashes(name, taken, notebook), "")
+        fault = next(_find_clashes(name, taken, notebook), "")
         if fault:
             raise RubricError(fault, place)
         taken.append(name)
-    largest = sum(int(one.most_mb * (1 << 20)) for one in notebook.results)
-    if largest > room_for_files(limits):
+    largest = sum(int(result.most_mb * (1 << 20)) for result in notebook.results)
+    if largest > compute_file_allowance(limits):
         raise RubricError(
             f"results may have {largest >> 20} MB together, but a box has room for "
-            f"{room_for_files(limits) >> 20} MB of files; raise scratch_mb (and memory_mb, to four times as "
+            f"{compute_file_allowance(limits) >> 20} MB of files; raise scratch_mb (and memory_mb, to "
+            "four times as "
             "much as the results) in [assignment.limits], or lower most_mb",
             place,
             "result",
         )
 
 
-def _clashes(name: str, taken: Sequence[str], notebook: NotebookFile) -> Iterator[str]:
+def _find_clashes(name: str, taken: Sequence[str], notebook: NotebookFile) -> Iterator[str]:
     """Yield why a path conflicts with earlier ones. A file of students may be in a folder of data."""
     for other in taken:
         if name.casefold() == other.casefold():

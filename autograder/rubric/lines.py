@@ -18,7 +18,7 @@ _NAMES = ("id", "code", "name")
 
 
 @contextlib.contextmanager
-def located(path: Path) -> Iterator[None]:
+def locate_errors(path: Path) -> Iterator[None]:
     """Add to errors about a rubric its file, and the line if it is known.
 
     Raises:
@@ -29,14 +29,14 @@ def located(path: Path) -> Iterator[None]:
     except RubricError as error:
         message = str(error).removeprefix(f"{path}: ")
         try:
-            line = line_of(path.read_text(encoding="utf-8-sig"), error.path)
+            line = find_line(path.read_text(encoding="utf-8-sig"), error.path)
         except (OSError, UnicodeDecodeError):
             line = None
         place = f"{path}, line {line}" if line else str(path)
         raise RubricError(message, Place(place, *error.path)) from error
 
 
-def line_of(text: str, path: Sequence[Key]) -> int | None:
+def find_line(text: str, path: Sequence[Key]) -> int | None:
     """Return the line, counted from one, of the last key of a path that the file has, or None.
 
     Args:
@@ -50,29 +50,29 @@ def line_of(text: str, path: Sequence[Key]) -> int | None:
     lines = _Lines(text).lines
     line: int | None = None
     outside: int | None = None
-    place: tuple[Key, ...] = ()
+    position: tuple[Key, ...] = ()
     value: Any = tree
     for key in path:
-        place = (*place, _index(value, key) if isinstance(value, list) else key)
-        if place not in lines:
+        position = (*position, _find_index(value, key) if isinstance(value, list) else key)
+        if position not in lines:
             return outside if isinstance(value, list) else line
-        outside, line = line, lines[place]
-        value = value[place[-1]]
+        outside, line = line, lines[position]
+        value = value[position[-1]]
     return line
 
 
-def _index(entries: Sequence[Any], key: Key) -> Key:
+def _find_index(entries: Sequence[Any], key: Key) -> Key:
     if isinstance(key, int):
         return key
-    found = (
+    numbers = (
         number
         for number, entry in enumerate(entries)
-        if isinstance(entry, Mapping) and any(_named(entry.get(name), key) for name in _NAMES)
+        if isinstance(entry, Mapping) and any(_is_named(entry.get(name), key) for name in _NAMES)
     )
-    return next(found, int(key) - 1 if key.isdecimal() else key)
+    return next(numbers, int(key) - 1 if key.isdecimal() else key)
 
 
-def _named(value: Any, key: Key) -> bool:
+def _is_named(value: Any, key: Key) -> bool:
     return bool(value.get("en") == key if isinstance(value, Mapping) else value == key)
 
 
@@ -84,38 +84,38 @@ class _Lines:
         self._text, self._at, self._line = text, 0, 1
         self._counts: dict[tuple[Key, ...], int] = {}
         table: tuple[Key, ...] = ()
-        while self._skip():
+        while self._skip_blanks():
             if self._text.startswith("[", self._at):
-                table = self._header()
+                table = self._read_header()
             else:
-                self._pair(table)
+                self._read_pair(table)
 
-    def _peek(self) -> str:
+    def _peek_character(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _go(self, count: int = 1) -> None:
+    def _advance(self, count: int = 1) -> None:
         self._line += self._text.count("\n", self._at, self._at + count)
         self._at += count
 
-    def _skip(self) -> bool:
+    def _skip_blanks(self) -> bool:
         """Skip blanks, line ends and comments; return whether anything follows."""
-        while self._peek():
-            if self._peek() == "#":
+        while self._peek_character():
+            if self._peek_character() == "#":
                 end = self._text.find("\n", self._at)
-                self._go((end if end >= 0 else len(self._text)) - self._at)
-            elif self._peek().isspace():
-                self._go()
+                self._advance((end if end >= 0 else len(self._text)) - self._at)
+            elif self._peek_character().isspace():
+                self._advance()
             else:
                 return True
         return False
 
-    def _header(self) -> tuple[Key, ...]:
+    def _read_header(self) -> tuple[Key, ...]:
         """Read ``[a.b]`` or ``[[a.b]]``; return the keys, with the index of each list entry around it."""
         several = self._text.startswith("[[", self._at)
         line = self._line
-        self._go(1 + several)
+        self._advance(1 + several)
         table: tuple[Key, ...] = ()
-        keys = self._keys()
+        keys = self._read_keys()
         for number, key in enumerate(keys, start=1):
             table = (*table, key)
             self.lines.setdefault(table, line)
@@ -125,74 +125,74 @@ class _Lines:
             if table in self._counts:
                 table = (*table, self._counts[table])
                 self.lines.setdefault(table, line)
-        self._go(1 + several)
+        self._advance(1 + several)
         return table
 
-    def _keys(self) -> list[str]:
+    def _read_keys(self) -> list[str]:
         """Read keys with dots between them."""
-        keys = [self._key()]
-        while self._skip() and self._peek() == ".":
-            self._go()
-            keys.append(self._key())
+        keys = [self._read_key()]
+        while self._skip_blanks() and self._peek_character() == ".":
+            self._advance()
+            keys.append(self._read_key())
         return keys
 
-    def _key(self) -> str:
-        self._skip()
+    def _read_key(self) -> str:
+        self._skip_blanks()
         start = self._at
-        if self._peek() in "\"'":
-            self._string()
+        if self._peek_character() in "\"'":
+            self._skip_string()
             # Let the library resolve the escapes of a quoted key.
             (key,) = tomllib.loads(f"{self._text[start : self._at]} = 0")
             return str(key)
-        while self._peek().isalnum() or self._peek() in ("_", "-"):
-            self._go()
+        while self._peek_character().isalnum() or self._peek_character() in ("_", "-"):
+            self._advance()
         return self._text[start : self._at]
 
-    def _pair(self, table: tuple[Key, ...]) -> None:
+    def _read_pair(self, table: tuple[Key, ...]) -> None:
         line = self._line
-        for key in self._keys():
+        for key in self._read_keys():
             table = (*table, key)
             self.lines.setdefault(table, line)
-        self._go()  # the equals sign
-        self._skip()
-        self._value(table)
+        self._advance()  # the equals sign
+        self._skip_blanks()
+        self._read_value(table)
 
-    def _value(self, place: tuple[Key, ...]) -> None:
-        if self._peek() in "\"'":
-            self._string()
-        elif self._peek() == "[":
-            self._entries(place)
-        elif self._peek() == "{":
-            self._go()
-            while self._skip() and self._peek() != "}":
-                self._pair(place)
-                self._comma()
-            self._go()
+    def _read_value(self, path: tuple[Key, ...]) -> None:
+        if self._peek_character() in "\"'":
+            self._skip_string()
+        elif self._peek_character() == "[":
+            self._read_entries(path)
+        elif self._peek_character() == "{":
+            self._advance()
+            while self._skip_blanks() and self._peek_character() != "}":
+                self._read_pair(path)
+                self._skip_comma()
+            self._advance()
         else:
-            while self._peek() and self._peek() not in ",]}#\n":
-                self._go()
+            while self._peek_character() and self._peek_character() not in ",]}#\n":
+                self._advance()
 
-    def _entries(self, place: tuple[Key, ...]) -> None:
-        self._go()
+    def _read_entries(self, path: tuple[Key, ...]) -> None:
+        self._advance()
         number = 0
-        while self._skip() and self._peek() != "]":
-            self.lines.setdefault((*place, number), self._line)
-            self._value((*place, number))
+        while self._skip_blanks() and self._peek_character() != "]":
+            self.lines.setdefault((*path, number), self._line)
+            self._read_value((*path, number))
             number += 1
-            self._comma()
-        self._go()
+            self._skip_comma()
+        self._advance()
 
-    def _comma(self) -> None:
-        if self._skip() and self._peek() == ",":
-            self._go()
+    def _skip_comma(self) -> None:
+        if self._skip_blanks() and self._peek_character() == ",":
+            self._advance()
 
-    def _string(self) -> None:
-        mark = self._peek()
+    def _skip_string(self) -> None:
+        mark = self._peek_character()
         long = self._text.startswith(mark * 3, self._at)
         end = mark * 3 if long else mark
-        self._go(len(end))
+        self._advance(len(end))
         while not self._text.startswith(end, self._at):
-            self._go(2 if mark == '"' and self._peek() == "\\" else 1)
-        self._go(len(end))
-        while long and self._peek() == mark:  # up to two more may belong to the text
-            self._go()
+            self._advance(2 if mark == '"' and self._peek_character() == "\\" else 1)
+        self._advance(len(end))
+        while long and self._peek_character() == mark:  # up to two more may belong to the text
+            self._advance()

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import RubricError, inside
-from autograder.tables import convert, hint
+from autograder.errors import RubricError, extend_place
+from autograder.tables import convert_table, suggest_name
 
 GERMAN = ("1.0", "1.3", "1.7", "2.0", "2.3", "2.7", "3.0", "3.3", "3.7", "4.0")
 LETTERS = {
@@ -99,24 +99,24 @@ class Scale(Struct, frozen=True):
     rounding: Rounding = "exact"
     bonus: Bonus = "always"
 
-    def grade(self, points: Decimal) -> Grade:
+    def find_grade(self, points: Decimal) -> Grade:
         """Return the grade of a number of points. Points below zero count as zero; there is no maximum."""
-        rounded = self.rounded(points)
+        rounded = self.round_points(points)
         passed = rounded >= self.passing
         if not self.steps:
             return Grade(f"{math.floor(Fraction(rounded) * 100 / Fraction(self.possible))} %", passed)
         return Grade(next(step.grade for step in self.steps if rounded >= step.least), passed)
 
-    def counted(self, points: Decimal, bonus: Decimal) -> Decimal:
+    def count_points(self, points: Decimal, bonus: Decimal) -> Decimal:
         """Return the points that determine the grade: those with the bonus points.
 
         Under ``bonus = "when-passed"`` bonus points count only for students who pass without them.
         """
         alone = max(points, Decimal(0))
-        counts = self.bonus == "always" or self.rounded(alone) >= self.passing
+        counts = self.bonus == "always" or self.round_points(alone) >= self.passing
         return max(points + bonus, Decimal(0)) if counts else alone
 
-    def rounded(self, points: Decimal) -> Decimal:
+    def round_points(self, points: Decimal) -> Decimal:
         """Return points by the rounding rule, none below zero."""
         points = max(points, Decimal(0))
         if self.rounding == "exact":
@@ -125,7 +125,7 @@ class Scale(Struct, frozen=True):
         return Decimal(math.ceil(Fraction(points) * part)) / part
 
 
-def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
+def read_scale(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
     """Return the scale of an assignment from its table ``[assignment.grading]``.
 
     Args:
@@ -137,27 +137,29 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
         RubricError: a key or the scale is unknown (with a suggestion), or thresholds do not go down step by
             step to zero, or are outside of the possible points, or no grade begins at ``pass``.
     """
-    grading = convert(table, Grading, place)
+    grading = convert_table(table, Grading, place)
     if possible <= 0:
         raise RubricError("there are no points to grade; expected an assignment with points", place)
     name = grading.scale if isinstance(grading.scale, str) else "own"
     if isinstance(grading.scale, str) and grading.scale not in NAMED:
-        raise RubricError(f"unknown scale {grading.scale!r}; {hint(grading.scale, NAMED)}", place, "scale")
-    stated = (
+        raise RubricError(
+            f"unknown scale {grading.scale!r}; {suggest_name(grading.scale, NAMED)}", place, "scale"
+        )
+    threshold = (
         None
         if grading.passing is None
-        else _points(grading.passing, grading, possible, inside(place, ": pass", "pass"))
+        else _to_points(grading.passing, grading, possible, extend_place(place, ": pass", "pass"))
     )
-    if stated is not None and not 0 < stated < possible:
+    if threshold is not None and not 0 < threshold < possible:
         raise RubricError(
             f"expected more than nothing and less than all, got {grading.passing}",
             place,
             "pass",
         )
-    passing, steps = stated, _steps(grading, stated, possible, place)
+    passing, steps = threshold, _make_steps(grading, threshold, possible, place)
     if passing is None:
         usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
-        passing = steps[-2].least if steps else _exact(usual, inside(place, ": pass", "pass"))
+        passing = steps[-2].least if steps else _to_exact(usual, extend_place(place, ": pass", "pass"))
     # One grade would otherwise both pass and fail.
     if steps and passing not in {step.least for step in steps}:
         begins = ", ".join(f"{step.grade} at {step.least.normalize():f}" for step in steps[:-1])
@@ -177,9 +179,9 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
     return Scale(name, possible, passing, steps, grading.rounding, grading.bonus)
 
 
-def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: str) -> tuple[Step, ...]:
+def _make_steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: str) -> tuple[Step, ...]:
     """Return the grades of a scale with their least points, the best one first."""
-    where = inside(place, ": scale", "scale")
+    where = extend_place(place, ": scale", "scale")
     if grading.scale == "percent":
         return ()
     if grading.scale == "german":
@@ -187,27 +189,29 @@ def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: 
         low = usual if passing is None else Fraction(passing)
         tenth = (Fraction(possible) - low) / 10
         least = [low + tenth * above for above in reversed(range(10))]
-        steps = [Step(name, _exact(one, where)) for name, one in zip(GERMAN, least, strict=True)]
+        steps = [Step(name, _to_exact(points, where)) for name, points in zip(GERMAN, least, strict=True)]
         return (*steps, Step("5.0", Decimal(0)))
     if grading.scale == "letter":
         whole = Fraction(possible) / 100
-        return tuple(Step(name, _exact(whole * percent, where)) for name, percent in LETTERS.items())
-    own = _own(grading, possible, where)
-    _check_order(own, where)
-    return own
+        return tuple(Step(name, _to_exact(whole * percent, where)) for name, percent in LETTERS.items())
+    custom = _read_custom_steps(grading, possible, where)
+    _check_order(custom, where)
+    return custom
 
 
-def _own(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
+def _read_custom_steps(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
     """Return the steps of a scale that the rubric defines."""
     written = () if isinstance(grading.scale, str) else grading.scale
     entries = [
-        convert(entry, Threshold, inside(place, f", entry {number + 1}", number))
+        convert_table(entry, Threshold, extend_place(place, f", entry {number + 1}", number))
         for number, entry in enumerate(written)
     ]
     return tuple(
         Step(
             entry.grade.strip(),
-            _points(entry.start, grading, possible, inside(place, f", {entry.grade!r}", number, "from")),
+            _to_points(
+                entry.start, grading, possible, extend_place(place, f", {entry.grade!r}", number, "from")
+            ),
         )
         for number, entry in enumerate(entries)
     )
@@ -239,7 +243,7 @@ def _check_order(steps: Sequence[Step], place: str) -> None:
         )
 
 
-def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> Decimal:
+def _to_points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> Decimal:
     """Return a threshold in points."""
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < _FINEST:
@@ -247,10 +251,10 @@ def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> 
     most = possible if grading.unit == "points" else Decimal(100)
     if not 0 <= value <= most:
         raise RubricError(f"expected 0 to {most.normalize():f} {grading.unit}, got {value}", place)
-    return value if grading.unit == "points" else _exact(Fraction(possible) * Fraction(value) / 100, place)
+    return value if grading.unit == "points" else _to_exact(Fraction(possible) * Fraction(value) / 100, place)
 
 
-def _exact(value: Fraction, place: str) -> Decimal:
+def _to_exact(value: Fraction, place: str) -> Decimal:
     """Return the same number as a decimal.
 
     Raises:

@@ -12,17 +12,17 @@ _TEXTS = ("text", "unknown", "name", "guide", "full", "half", "none")
 """Keys of texts inside a kind's options, and of those for graders. A plain string is for all languages."""
 
 
-def untranslated(rubric: Rubric) -> list[tuple[Place, str]]:
+def list_untranslated(rubric: Rubric) -> list[tuple[Place, str]]:
     """Return the texts for students and graders that lack a language of the assignment: place and problem."""
     return [
         (place, f"{language!r} is missing")
-        for place, texts in _texts(rubric)
+        for place, texts in _list_texts(rubric)
         for language in rubric.assignment.languages
         if texts and not texts.get(language)
     ]
 
 
-def _texts(rubric: Rubric) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _list_texts(rubric: Rubric) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     assignment = rubric.assignment
     yield Place("[assignment]: title", "assignment", "title"), assignment.title
     for number, task in enumerate(assignment.tasks):
@@ -31,25 +31,25 @@ def _texts(rubric: Rubric) -> Iterator[tuple[Place, Mapping[str, Any]]]:
         yield Place("[assignment.exam]: aids", "assignment", "exam", "aids"), assignment.exam.aids
     for number, question in enumerate(rubric.questions):
         place = Place(f"question {question.id!r}", "question", number)
-        yield place.at(": title", "title"), question.title
-        yield from _inside(question.options, place)
-        for at, item in enumerate(question.items):
-            inner = place.at(f", item {item.id!r}", "item", at)
-            yield inner.at(": text", "text"), item.text
-            yield inner.at(": shown", "shown"), item.shown
-            yield from _inside(item.options, inner)
+        yield place.extend(": title", "title"), question.title
+        yield from _list_nested(question.options, place)
+        for item_number, item in enumerate(question.items):
+            inner = place.extend(f", item {item.id!r}", "item", item_number)
+            yield inner.extend(": text", "text"), item.text
+            yield inner.extend(": shown", "shown"), item.shown
+            yield from _list_nested(item.options, inner)
 
 
-def _inside(options: Any, place: Place) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _list_nested(options: Any, place: Place) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     """Yield the texts of named mistakes, examples and the like, at any depth."""
     if isinstance(options, list | tuple):
         for number, entry in enumerate(options):
-            yield from _inside(entry, place.at("", number))
+            yield from _list_nested(entry, place.extend("", number))
     elif isinstance(options, Mapping):
         named = options.get("code") or options.get("id")
-        inner = place.at(f", {named!r}") if isinstance(named, str) else place
+        inner = place.extend(f", {named!r}") if isinstance(named, str) else place
         for key, value in options.items():
             if key in _TEXTS and isinstance(value, Mapping):
-                yield inner.at(f": {key}", key), value
+                yield inner.extend(f": {key}", key), value
             else:
-                yield from _inside(value, inner.at(", examples" if key == "examples" else "", key))
+                yield from _list_nested(value, inner.extend(", examples" if key == "examples" else "", key))

@@ -127,11 +127,11 @@ class Box(Protocol):
             SandboxFault: see `run_cell`.
         """
 
-    def look_for_crowding(self) -> None:
+    def check_crowding(self) -> None:
         """Set `crowded` after student code raised an exception that only another box has seen."""
 
-    def hand_on(
-        self, target: str, told: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+    def forward_message(
+        self, target: str, payload: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
         """Forward the message of another box to one of our own endpoints in this box.
 
@@ -150,10 +150,10 @@ class Box(Protocol):
             SandboxFault: see `run_cell`.
         """
 
-    def computed(self) -> float:
+    def measure_processor_time(self) -> float:
         """Return the processor seconds of everything that has run in the box."""
 
-    def delayed(self) -> float:
+    def measure_delay(self) -> float:
         """Return the seconds of `Usage.delayed_seconds`."""
 
     def close(self) -> Usage:
@@ -181,7 +181,7 @@ class Sandbox(Protocol):
             SandboxUnavailable: this machine lacks a layer of confinement.
         """
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Decide whether boxes can still be opened."""
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ class Isolation(enum.StrEnum):
     NONE = "none"
 
 
-def warning(isolation: Isolation) -> str:
+def get_warning(isolation: Isolation) -> str:
     """Return the text to print before and after a run; empty for full isolation."""
     if isolation is Isolation.NAMESPACES:
         return ""
@@ -27,14 +27,14 @@ def warning(isolation: Isolation) -> str:
     )
 
 
-def at_least(isolation: Isolation) -> tuple[Isolation, ...]:
+def list_levels_at_least(isolation: Isolation) -> tuple[Isolation, ...]:
     """Return the levels that are at least as strong, strongest first."""
     # The members are declared from strong to weak, so that their order is the comparison.
     every = tuple(Isolation)
     return every[: every.index(isolation) + 1]
 
 
-def environment_digest(environment: str, isolation: Isolation) -> str:
+def compute_environment_digest(environment: str, isolation: Isolation) -> str:
     """Return the digest of an environment at one level, so that no result counts for a stronger level.
 
     Args:

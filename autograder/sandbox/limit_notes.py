@@ -27,26 +27,26 @@ _IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")
 
 def with_limit(observation: Observation, limits: Limits) -> Observation:
     """Return an observation that says how much was allowed if it met a limit."""
-    told = (encounter.met for encounter in observation.met if encounter.told)
-    kind = observation.ending or next(told, None)
+    reported = (encounter.met for encounter in observation.met if encounter.told)
+    kind = observation.ending or next(reported, None)
     if kind is None:
         return observation
-    return msgspec.structs.replace(observation, limit=allowed.amount(kind, limits))
+    return msgspec.structs.replace(observation, limit=allowed.format_limit(kind, limits))
 
 
-def out_of_time(observation: Observation) -> Observation:
+def mark_out_of_time(observation: Observation) -> Observation:
     """Mark the observation of a call that was stopped because the whole submission had no time left."""
     is_late = observation.ending is Ending.CALL_TIME
     return msgspec.structs.replace(observation, ending=Ending.SUBMISSION_TIME) if is_late else observation
 
 
-def ended(ending: Ending, limits: Limits) -> str:
+def describe_ending(ending: Ending, limits: Limits) -> str:
     """Describe an ending for staff, with how much was allowed."""
-    amount = allowed.amount(ending, limits)
+    amount = allowed.format_limit(ending, limits)
     return f"{ending.value}, allowed: {amount}" if amount else ending.value
 
 
-def cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[Note]:
+def list_cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[Note]:
     """List notes on the limits that a cell met.
 
     Args:
@@ -54,10 +54,10 @@ def cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[N
         met: the limits.
         limits: of the submission.
     """
-    return [_note(encounter, limits, f"cell {number + 1}") for encounter in met]
+    return [_build_note(encounter, limits, f"cell {number + 1}") for encounter in met]
 
 
-def call_notes(name: str, observation: Observation, limits: Limits, place: str) -> list[Note]:
+def list_call_notes(name: str, observation: Observation, limits: Limits, place: str) -> list[Note]:
     """List notes on the limits that a call met.
 
     Args:
@@ -66,44 +66,44 @@ def call_notes(name: str, observation: Observation, limits: Limits, place: str) 
         limits: of the submission.
         place: the question that made the call.
     """
-    notes = [_note(encounter, limits, place) for encounter in observation.met]
+    notes = [_build_note(encounter, limits, place) for encounter in observation.met]
     ending = observation.ending
     if ending is Ending.NOT_ASKED:
         notes.append(Note(CALL_ENDED, f"{name}: not asked: {ENDED_BEFORE}", place))
     elif ending is not None:
-        notes.append(Note(CALL_ENDED, f"{name}: the box ended ({ended(ending, limits)})", place))
+        notes.append(Note(CALL_ENDED, f"{name}: the box ended ({describe_ending(ending, limits)})", place))
     return notes
 
 
-def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
+def list_compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
     """List notes on cells that compile with torch: a box has no compiler, so their code runs uncompiled."""
     text = "torch.compile: the code was run as it is written, since a box has no compiler"
     return [
         Note(UNCOMPILED, text, f"cell {number}")
         for number, cell in enumerate(cells, start=1)
-        if isinstance(cell, Cell) and _compiles(cell.source)
+        if isinstance(cell, Cell) and _is_compiling(cell.source)
     ]
 
 
-def _compiles(source: str) -> bool:
+def _is_compiling(source: str) -> bool:
     if _COMPILES.search(source):
         return True
     # The cheap test first: most cells never mention the word.
     if "compile" not in source:
         return False
     imports = ((line, _IMPORT.search(line)) for line in source.split("\n"))
-    return any(found and _COMPILE.search(line, found.end()) for line, found in imports)
+    return any(match and _COMPILE.search(line, match.end()) for line, match in imports)
 
 
-def add(notes: list[Note], new: Iterable[Note]) -> None:
+def add_notes(notes: list[Note], new: Iterable[Note]) -> None:
     """Add notes that are not there yet: a cell that runs again meets its limits again."""
     notes += [note for note in new if note not in notes]
 
 
-def _note(encounter: LimitEvent, limits: Limits, place: str) -> Note:
+def _build_note(encounter: LimitEvent, limits: Limits, place: str) -> Note:
     met = encounter.met
     source = "counted outside" if encounter.seen else "as the box says; not seen outside"
     if met is LimitKind.NETWORK:
         return Note(MET, f"asked for something from a network, which no box has, {source}; it went on", place)
     name = allowed.OF_MET[met]
-    return Note(MET, f"met {name} ({allowed.amount(met, limits)}), {source}; the box went on", place)
+    return Note(MET, f"met {name} ({allowed.format_limit(met, limits)}), {source}; the box went on", place)

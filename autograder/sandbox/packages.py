@@ -14,7 +14,7 @@ NAME = ".packages.zip"
 """Name of the file in the working directory of a box."""
 
 
-def packed(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
+def pack_packages(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
     """Pack the modules of packages into a file; no packages, no file. Links are not followed.
 
     Args:
@@ -31,11 +31,11 @@ def packed(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
             modules = [path for path in sorted(folder.rglob("*.py")) if is_regular(path)]
             inner = [PurePosixPath(name, path.relative_to(folder)) for path in modules]
             # Without its own entry, a folder that has no __init__.py is not a package.
-            for place in sorted({above for one in inner for above in one.parents} - {PurePosixPath()}):
-                archive.writestr(zipfile.ZipInfo(f"{place}/"), b"")
-            for one, path in zip(inner, modules, strict=True):
+            for entry in sorted({above for member in inner for above in member.parents} - {PurePosixPath()}):
+                archive.writestr(zipfile.ZipInfo(f"{entry}/"), b"")
+            for member, path in zip(inner, modules, strict=True):
                 try:
-                    archive.writestr(zipfile.ZipInfo(str(one)), path.read_bytes())
+                    archive.writestr(zipfile.ZipInfo(str(member)), path.read_bytes())
                 except OSError as error:
                     raise SandboxUnavailable(f"{path}: cannot be read: {error}") from error
     return {NAME: file.getvalue()}

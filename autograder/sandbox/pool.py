@@ -16,7 +16,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.packages import packed
+from autograder.sandbox.packages import pack_packages
 from autograder.sandbox.retry import retry_infrastructure
 from autograder.sandbox.runtime import refuse_other_systems
 
@@ -39,10 +39,10 @@ def start_sandbox(
         SandboxFault: it did not start.
     """
     refuse_other_systems()
-    return _sandbox_at(isolation)(environment)
+    return _get_sandbox_class(isolation)(environment)
 
 
-def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
+def _get_sandbox_class(isolation: Isolation) -> type[ZygoteSandbox]:
     """Return the sandbox class of a level."""
     # Imported here: these modules need Linux, and this module is imported on every system.
     from autograder.sandbox.outside.bare import BareSandbox
@@ -69,22 +69,24 @@ class PersistentSandbox:
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """Open a box in the running sandbox; failing to restart a sandbox during a run is our fault."""
-        sandbox, files = self._running(), {**(files or {}), **self._packages}
+        sandbox, files = self._get_running_sandbox(), {**(files or {}), **self._packages}
         try:
             return sandbox.open(limits, seed=seed, files=files)
         except SandboxFault:
-            if sandbox.alive():
+            if sandbox.is_alive():
                 raise
         # The zygote died between the look-up and the request: the pool starts another one, once.
-        return self._running().open(limits, seed=seed, files=files)  # the sandbox died after the look-up
+        return self._get_running_sandbox().open(
+            limits, seed=seed, files=files
+        )  # the sandbox died after the look-up
 
-    def _running(self) -> Sandbox:
+    def _get_running_sandbox(self) -> Sandbox:
         try:
             return self._pool.sandbox(self._environment)
         except SandboxUnavailable as error:
             raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return True: a dead sandbox is replaced."""
         return True
 
@@ -142,13 +144,13 @@ class Pool:
         with starting:
             with self._lock:
                 running = self._running.get(environment)
-            if running is not None and running.alive():
+            if running is not None and running.is_alive():
                 return running
             if running is not None:
                 running.close()
-            return retry_infrastructure(lambda: self._started(environment))
+            return retry_infrastructure(lambda: self._start_sandbox(environment))
 
-    def _started(self, environment: Environment) -> Sandbox:
+    def _start_sandbox(self, environment: Environment) -> Sandbox:
         """Start a sandbox and register it; close it again if the pool was closed in the meantime."""
         with self._lock:
             self._refuse_if_closed()
@@ -167,7 +169,7 @@ class Pool:
         if self._closed:
             raise SandboxFault("the pool of sandboxes is closed")
 
-    def persistent(self, environment: Environment) -> PersistentSandbox:
+    def create_persistent(self, environment: Environment) -> PersistentSandbox:
         """Return a sandbox that outlives its zygote: each box comes from the zygote that is running then.
 
         Raises:
@@ -175,7 +177,7 @@ class Pool:
         """
         with self._lock:
             if environment not in self._packed:
-                self._packed[environment] = packed(environment.packages)
+                self._packed[environment] = pack_packages(environment.packages)
         bare = replace(environment, packages=())
         return PersistentSandbox(self, bare, self._packed[environment])
 
@@ -183,13 +185,13 @@ class Pool:
         """Start one more sandbox of the same kind that the pool does not keep; the caller closes it."""
         return self._start(environment)
 
-    def warm(self, environments: Iterable[Environment]) -> None:
+    def start_all(self, environments: Iterable[Environment]) -> None:
         """Start several sandboxes in parallel; importing torch takes seconds, and there are several cores."""
         with ThreadPoolExecutor() as threads:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
-    def end(self, environment: Environment) -> None:
+    def end_sandbox(self, environment: Environment) -> None:
         """End the sandbox of an environment that is no longer needed, unless others share it."""
         bare = replace(environment, packages=())
         with self._lock:

@@ -30,7 +30,7 @@ class Runtime(Struct, frozen=True):
     """The folder that holds this package; the zygote imports its modules from it before the jail."""
 
 
-def current_runtime() -> Runtime:
+def get_current_runtime() -> Runtime:
     """Return the installation that runs the grader; student code uses the same one."""
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED") or ""}
     installed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
@@ -49,13 +49,13 @@ def current_runtime() -> Runtime:
     return Runtime(
         executable=sys.executable,
         sys_path=tuple(dict.fromkeys(modules)),
-        readable=_without_nested(readable),
+        readable=_drop_nested(readable),
         masked=tuple(masked),
         package_root=str(Path(__file__).resolve().parents[2]),
     )
 
 
-def _without_nested(paths: list[str]) -> tuple[str, ...]:
+def _drop_nested(paths: list[str]) -> tuple[str, ...]:
     """Drop the paths that are below another path of the list (a link covers nothing)."""
     unique = list(dict.fromkeys(paths))
     covering = [Path(path) for path in unique if not Path(path).is_symlink()]

@@ -16,9 +16,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault, Unplaced
-from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets, room_for_files
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Spent
+from autograder.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault, UnlocatedLimit
+from autograder.limits import (
+    CLOCK_FACTOR,
+    MAX_CLOCK_FACTOR,
+    MemoryBudget,
+    compute_budgets,
+    compute_file_allowance,
+)
+from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Note, Observation, ResourceUsage
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
@@ -64,7 +70,7 @@ class Session:
         self._cells = cells
         self._limits = limits
         self._seed = seed
-        self._files = _fitting(files or {}, limits)
+        self._files = _select_fitting_files(files or {}, limits)
         self._started = time.monotonic()
         self._passed = 0.0
         self._computed = 0.0
@@ -92,7 +98,7 @@ class Session:
         self.seconds_in_sandbox = 0.0
         """Seconds in which boxes were opened, ran and were closed."""
         self._used = Usage()
-        self._budgets = budgets(limits)
+        self._budgets = compute_budgets(limits)
         self._altogether = MemoryBudget(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
         self._room = self._altogether
         self._asked_by = ""
@@ -113,7 +119,7 @@ class Session:
             SandboxFault: our side failed more than `MAX_FAULTS` times, for too long, or took time that is
                 missing now; nothing more is run or asked.
         """
-        limit_notes.add(self.notes, limit_notes.compiling_notes(self._cells))
+        limit_notes.add_notes(self.notes, limit_notes.list_compiling_notes(self._cells))
         self._ensure_box()
         return self.runs
 
@@ -130,13 +136,13 @@ class Session:
         if place != self._asked_by or not place:  # answers to a question are held until it is judged
             self._room = MemoryBudget(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
             self._asked_by = place
-        results = [limit_notes.with_limit(one, self._limits) for one in self._ask(calls)]
+        results = [limit_notes.with_limit(answer, self._limits) for answer in self._ask_calls(calls)]
         for call, observation in zip(calls, results, strict=True):
-            notes = limit_notes.call_notes(call.target, observation, self._limits, place)
-            limit_notes.add(self.notes, notes)
+            notes = limit_notes.list_call_notes(call.target, observation, self._limits, place)
+            limit_notes.add_notes(self.notes, notes)
         return results
 
-    def hand_over(self) -> Box:
+    def take_box(self) -> Box:
         """Return the box in which the cells ran. The caller owns it from here on and closes it.
 
         Raises:
@@ -149,7 +155,7 @@ class Session:
         box, self._box = self._box, None
         return box
 
-    def _ask(self, calls: Sequence[Call]) -> list[Observation]:
+    def _ask_calls(self, calls: Sequence[Call]) -> list[Observation]:
         results: list[Observation] = []
         endings = 0
         while waiting := calls[len(results) :]:
@@ -159,12 +165,12 @@ class Session:
             try:
                 answers = self._ask_together(waiting)
             except SandboxFault as fault:
-                self._after_fault(fault)
+                self._handle_fault(fault)
                 continue
             results += answers
             if answers and answers[-1].ending:
                 endings += 1
-                self._lose_box()
+                self._close_box()
         return results
 
     def _ask_together(self, calls: Sequence[Call]) -> list[Observation]:
@@ -172,45 +178,52 @@ class Session:
 
         A known timeout is answered, and counts against the submission's time, as it was when it was met.
         """
-        known = self._first_known(calls)
+        known_position = self._find_known_timeout(calls)
         # If the first call is a known timeout, it is answered alone and never reaches the box.
-        calls = calls[: known or 1]
-        if known:
+        calls = calls[: known_position or 1]
+        if known_position:
             answers = self._ask_box(calls)
         else:
             answers = [Observation(ok=False, ending=Ending.CALL_TIME)]
             self._recalled += self._limits.call_seconds
         self._asked = [*self._asked, *calls[: len(answers)]]
         if answers and answers[-1].ending is Ending.CALL_TIME and not self._visits:
-            self._timeouts.remember_call(self._asked, self._skipped)
+            self._timeouts.record_call(self._asked, self._skipped)
         return answers
 
-    def _first_known(self, calls: Sequence[Call]) -> int:
+    def _find_known_timeout(self, calls: Sequence[Call]) -> int:
         """Return the position of the first call that is known to time out.
 
         If there is none, return the number of calls. Tests that run between the cells may change the results
         of calls, so nothing is known about calls in that case.
         """
-        if not self._visits and self._left() >= self._limits.call_seconds:
+        if not self._visits and self._get_time_left() >= self._limits.call_seconds:
             for number in range(len(calls)):
-                if self._timeouts.recall_call([*self._asked, *calls[: number + 1]], self._skipped):
+                if self._timeouts.is_known_call([*self._asked, *calls[: number + 1]], self._skipped):
                     return number
         return len(calls)
 
     def _skip_known_cells(self) -> None:
         """Leave out the cells that are known to time out, as if each had just ended a box."""
-        while self._left() >= self._limits.cell_seconds:
-            runnable = (number for number, _ in self._runnable())
-            known = next((one for one in runnable if self._timeouts.recall_cell(one, self._skipped)), None)
-            if known is None:
+        while self._get_time_left() >= self._limits.cell_seconds:
+            runnable = (number for number, _ in self._iterate_runnable())
+            cell_number = next(
+                (
+                    candidate
+                    for candidate in runnable
+                    if self._timeouts.is_known_cell(candidate, self._skipped)
+                ),
+                None,
+            )
+            if cell_number is None:
                 return
-            self._skipped.add(known)
+            self._skipped.add(cell_number)
             # Charged as when it was met: its time, one restart, and the cell itself.
-            self._end_cell(known, Ending.CELL_TIME)
+            self._end_cell(cell_number, Ending.CELL_TIME)
             self._recalled += self._limits.cell_seconds
             self._restarts_left -= 1
 
-    def _runnable(self) -> Iterator[tuple[int, Cell]]:
+    def _iterate_runnable(self) -> Iterator[tuple[int, Cell]]:
         """Iterate over the code cells with their numbers, without those that ended a box."""
         for number, cell in enumerate(self._cells):
             if isinstance(cell, Cell) and number not in self._skipped and cell.source.strip():
@@ -218,11 +231,11 @@ class Session:
 
     def close(self) -> None:
         """Close the open box, if any."""
-        self._lose_box()
+        self._close_box()
 
-    def spent(self) -> Spent:
+    def get_spent(self) -> ResourceUsage:
         """Return the resources used until now, by boxes that are closed."""
-        return Spent(
+        return ResourceUsage(
             cell_seconds=max((run.seconds for run in self.runs if run is not None), default=0.0),
             call_seconds=self._used.call_seconds,
             submission_seconds=time.monotonic() - self._started,
@@ -249,17 +262,17 @@ class Session:
 
     def _ask_box(self, calls: Sequence[Call]) -> list[Observation]:
         assert self._box is not None
-        seconds = min(self._limits.call_seconds, self._left())
+        seconds = min(self._limits.call_seconds, self._get_time_left())
         if seconds <= 0:
-            self._out_of_time()
+            self._check_lost_time()
             self._give_up(Ending.SUBMISSION_TIME)
             return [Observation(ok=False, ending=Ending.SUBMISSION_TIME)] * len(calls)
-        with self._passing():
-            answers = self._box.ask(calls, seconds=seconds, total=self._left(), room=self._room)
-        if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
+        with self._run_clock():
+            answers = self._box.ask(calls, seconds=seconds, total=self._get_time_left(), room=self._room)
+        if answers and (seconds < self._limits.call_seconds or self._get_time_left() <= 0):
             if answers[-1].ending is Ending.CALL_TIME:
-                self._out_of_time()
-            answers[-1] = limit_notes.out_of_time(answers[-1])
+                self._check_lost_time()
+            answers[-1] = limit_notes.mark_out_of_time(answers[-1])
         return answers
 
     def _ensure_box(self) -> bool:
@@ -273,7 +286,7 @@ class Session:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
-            self._left_at_opening = self._left()
+            self._left_at_opening = self._get_time_left()
             self._in_sandbox_at_opening = self.seconds_in_sandbox
             # Kept for a run that is repeated only to attribute limits: it costs nothing.
             before = self._passed, self._computed, self._delayed
@@ -282,21 +295,21 @@ class Session:
                 self._box = self._opened()
                 self._run_cells(self._box)
             except BoxEnded:
-                self._lose_box()
-            except Unplaced:  # happens once, and is not charged
-                self._lose_box()
+                self._close_box()
+            except UnlocatedLimit:  # happens once, and is not charged
+                self._close_box()
                 self._restarts_left += 1
                 self._passed, self._computed, self._delayed = before
             except SandboxFault as fault:
-                self._after_fault(fault)
+                self._handle_fault(fault)
         return self._box is not None
 
     def _opened(self) -> Box:
-        with self._stopwatch.step("open a box"), self._inside():
+        with self._stopwatch.measure_step("open a box"), self._track_sandbox_time():
             return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
 
     @contextlib.contextmanager
-    def _inside(self) -> Iterator[None]:
+    def _track_sandbox_time(self) -> Iterator[None]:
         """Measure the time of an operation in a box or on one."""
         started = time.monotonic()
         try:
@@ -305,74 +318,74 @@ class Session:
             self.seconds_in_sandbox += time.monotonic() - started
 
     @contextlib.contextmanager
-    def _passing(self) -> Iterator[None]:
+    def _run_clock(self) -> Iterator[None]:
         """Run the clock of the submission: it stops while a box is opened and while answers are judged."""
         started = time.monotonic()
         try:
-            with self._inside():
+            with self._track_sandbox_time():
                 yield
         finally:
             self._passed += time.monotonic() - started
 
     def _run_cells(self, box: Box) -> None:
         visits, group = sorted(self._visits), list[int]()
-        for number, _ in self._runnable():
+        for number, _ in self._iterate_runnable():
             while visits and visits[0] <= number:
                 self._run_together(box, group)
                 group.clear()
-                self._visit(box, visits.pop(0))
+                self._run_visit(box, visits.pop(0))
             group.append(number)
             if not self._together:
                 self._run_together(box, group)
                 group.clear()
         self._run_together(box, group)
         # The remaining visits come after the last code cell.
-        for place in visits:
-            self._visit(box, place)
+        for position in visits:
+            self._run_visit(box, position)
 
-    def _visit(self, box: Box, place: int) -> None:
+    def _run_visit(self, box: Box, position: int) -> None:
         try:
-            with self._passing():
-                self._visits[place](box, self._left(), self._skipped)
+            with self._run_clock():
+                self._visits[position](box, self._get_time_left(), self._skipped)
         except KnownTimeout as known:
             self._recalled += known.seconds
             raise
         except BoxEnded as ended:
             if ended.ending is Ending.SUBMISSION_TIME:
-                self._out_of_time()
+                self._check_lost_time()
             raise
 
     def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
         """Run consecutive cells in one request: the box continues from one to the next without waiting."""
         if not numbers:
             return
-        seconds = min(self._limits.cell_seconds, self._left())
+        seconds = min(self._limits.cell_seconds, self._get_time_left())
         waiting = [*numbers]
         if seconds <= 0:
-            self._out_of_time()
+            self._check_lost_time()
             self._give_up(Ending.SUBMISSION_TIME)
             self._end_cell(waiting[0], Ending.SUBMISSION_TIME)
             raise BoxEnded(Ending.SUBMISSION_TIME)
         sources = [cell.source for cell in map(self._cells.__getitem__, numbers) if isinstance(cell, Cell)]
         try:
-            with self._passing():
-                for run in box.run_cells(sources, seconds=seconds, total=self._left()):
+            with self._run_clock():
+                for run in box.run_cells(sources, seconds=seconds, total=self._get_time_left()):
                     self._note_run(waiting.pop(0), run)
         except BoxEnded as ended:
             # If the cell had less than its full time, the submission's limit was the one that it met.
             late = ended.ending is Ending.CELL_TIME and (
-                seconds < self._limits.cell_seconds or self._left() <= 0
+                seconds < self._limits.cell_seconds or self._get_time_left() <= 0
             )
             if late:
-                self._out_of_time()
+                self._check_lost_time()
                 self._give_up(Ending.SUBMISSION_TIME)
             elif ended.ending is Ending.CELL_TIME:
-                self._timeouts.remember_cell(waiting[0], self._skipped)
+                self._timeouts.record_cell(waiting[0], self._skipped)
             self._skipped.add(waiting[0])
             self._end_cell(waiting[0], Ending.SUBMISSION_TIME if late else ended.ending)
             self._run_apart(numbers)
             raise
-        except Unplaced:
+        except UnlocatedLimit:
             self._run_apart(numbers)
             raise
 
@@ -382,7 +395,7 @@ class Session:
         self._unmarked.update(numbers)
 
     def _note_run(self, number: int, run: CellRun) -> None:
-        limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
+        limit_notes.add_notes(self.notes, limit_notes.list_cell_notes(number, run.met, self._limits))
         # The first run of a cell counts, unless its limits could not be attributed.
         if self.runs[number] is None or number in self._unmarked:
             self.runs[number] = run
@@ -390,14 +403,14 @@ class Session:
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)
-        how = limit_notes.ended(ending, self._limits)
+        how = limit_notes.describe_ending(ending, self._limits)
         text = f"this cell ended the run ({how}); the other cells were run again without it"
         self.notes.append(Note(limit_notes.CELL_ENDED, text, place=f"cell {number + 1}"))
 
-    def _lose_box(self) -> None:
+    def _close_box(self) -> None:
         """Close and forget the open box, if any, and add up its cost."""
         if self._box is not None:
-            with self._stopwatch.step("close the box"), self._inside():
+            with self._stopwatch.measure_step("close the box"), self._track_sandbox_time():
                 usage = self._box.close()
             self._note_usage(usage)
             self._note_crowding(self._box)
@@ -408,17 +421,17 @@ class Session:
     def _note_crowding(self, box: Box) -> None:
         if box.crowded:
             self.crowded = True
-            limit_notes.add(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
+            limit_notes.add_notes(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
 
     def _note_usage(self, usage: Usage) -> None:
-        self._stopwatch.add("in boxes", usage.time)
+        self._stopwatch.add_step("in boxes", usage.time)
         self._used = Usage(
             max(self._used.processor_seconds, usage.processor_seconds),
             max(self._used.memory_bytes, usage.memory_bytes),
             call_seconds=max(self._used.call_seconds, usage.call_seconds),
         )
 
-    def _after_fault(self, fault: SandboxFault) -> None:
+    def _handle_fault(self, fault: SandboxFault) -> None:
         """Prepare a new run after our own failure, without costing a restart, within the time that is left.
 
         Raises:
@@ -426,15 +439,15 @@ class Session:
             SandboxFault: there were more than `MAX_FAULTS` failures, or they took more wall-clock time than
                 the submission may. Nothing is run or asked after that.
         """
-        self._lose_box()
+        self._close_box()
         if self._over:
             raise self._over
         # The time of the lost box is used up, but not by the student.
-        self._taken += max(0.0, self._left_at_opening - self._left())
+        self._taken += max(0.0, self._left_at_opening - self._get_time_left())
         self._in_lost_boxes += self.seconds_in_sandbox - self._in_sandbox_at_opening
         self._lost += isinstance(fault, BoxLost)
         if self._lost >= MAX_LOST_BOXES:
-            self._over = EndedItself(
+            self._over = RepeatedBoxLoss(
                 f"{self._lost} boxes of this submission were lost (at last: {fault}): it ended itself, "
                 "perhaps on purpose"
             )
@@ -450,35 +463,35 @@ class Session:
 
     def _give_up(self, ending: Ending) -> None:
         self._given_up = ending
-        text = f"no further box was opened: {limit_notes.ended(ending, self._limits)}"
+        text = f"no further box was opened: {limit_notes.describe_ending(ending, self._limits)}"
         self.notes.append(Note("gave-up", text))
 
-    def _out_of_time(self) -> None:
+    def _check_lost_time(self) -> None:
         """Check whether our failures used up the time; call before a timeout is charged to the submission.
 
         Raises:
             SandboxFault: failures of ours took time that would have been enough.
         """
-        if self._taken > 0 and self._rest() + self._taken > 0:
+        if self._taken > 0 and self._compute_time_left() + self._taken > 0:
             self._over = SandboxFault(
                 f"the submission's time is used up, {self._taken:.1f} s of it in boxes that our side lost"
             )
             raise self._over
 
-    def _left(self) -> float:
+    def _get_time_left(self) -> float:
         """Return the seconds that the submission may still compute; 0 if too few to be worth a box."""
-        rest = self._rest()
-        return rest if rest > _SPARE * self._limits.submission_seconds else 0.0
+        time_left = self._compute_time_left()
+        return time_left if time_left > _SPARE * self._limits.submission_seconds else 0.0
 
-    def _rest(self) -> float:
+    def _compute_time_left(self) -> float:
         """Return the seconds that the submission may still compute; see `autograder.limits.CLOCK_FACTOR`.
 
         The clock stops while a box waits for a processor, as it does for a cell or a call, but at most for as
         long as `autograder.limits.MAX_CLOCK_FACTOR` allows.
         """
         limit, box = self._limits.submission_seconds, self._box
-        computed = self._computed + (box.computed() if box is not None else 0.0)
-        delayed = self._delayed + (box.delayed() if box is not None else 0.0)
+        computed = self._computed + (box.measure_processor_time() if box is not None else 0.0)
+        delayed = self._delayed + (box.measure_delay() if box is not None else 0.0)
         # Waiting for a processor does not count, up to a maximum.
         by_the_clock = (
             limit
@@ -487,12 +500,12 @@ class Session:
         return min(limit - computed, by_the_clock) - self._recalled
 
 
-def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
+def _select_fitting_files(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
     """Select the files that fit into a box, smallest first; the others are treated as not submitted.
 
     Their size is the student's choice, and not a fault of the box that has no room for them.
     """
-    room = room_for_files(limits)
+    room = compute_file_allowance(limits)
     kept: dict[str, bytes] = {}
     for name in sorted(files, key=lambda name: (len(files[name]), name)):
         # A file takes whole pages of the scratch space.

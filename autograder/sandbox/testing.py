@@ -28,7 +28,7 @@ from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, t
 from autograder.sandbox.session import ENDINGS_PER_QUESTION
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
@@ -53,13 +53,13 @@ class _Clock:
         self.left = seconds
 
     @contextlib.contextmanager
-    def running(self, box: Box) -> Iterator[None]:
+    def count_time(self, box: Box) -> Iterator[None]:
         """Count the time of the block, except while the box waits for a processor."""
-        began, waited = time.monotonic(), box.delayed()
+        began, waited = time.monotonic(), box.measure_delay()
         try:
             yield
         finally:
-            waited = box.delayed() - waited
+            waited = box.measure_delay() - waited
             self.left -= max(0.0, time.monotonic() - began - waited) / CLOCK_FACTOR
 
 
@@ -82,7 +82,7 @@ class _FreshBoxes:
         self._used: dict[int, tuple[frozenset[str], Collection[str]]] = {}
         """Id of the box → the files that used it, and the functions that were made to fail there."""
 
-    def take(self, file: str, forbidden: Collection[str] = ()) -> Box:
+    def take_box(self, file: str, forbidden: Collection[str] = ()) -> Box:
         """Return a box that is fresh for a file of checks, or one in which the same functions fail.
 
         Args:
@@ -109,14 +109,14 @@ class _FreshBoxes:
         """Keep a box for other files of checks."""
         self._waiting.append(box)
         if len(self._waiting) > MOST_AT_ONCE:
-            self._end(self._waiting[0])
+            self._end_box(self._waiting[0])
 
     def close(self) -> None:
         """Close the boxes that are waiting."""
         for box in [*self._waiting]:
-            self._end(box)
+            self._end_box(box)
 
-    def _end(self, box: Box) -> None:
+    def _end_box(self, box: Box) -> None:
         self._waiting.remove(box)
         del self._used[id(box)]
         box.close()
@@ -136,20 +136,20 @@ class _FurtherBoxes:
     def __enter__(self) -> Self:
         return self
 
-    def number(self, number: int) -> Box:
+    def get_box(self, number: int) -> Box:
         """Return a box.
 
         Raises:
             BoxEnded: there are too many, it was replaced by a newer one, or it ended while the cells ran.
         """
         if number == LIMITED_BOX:
-            self._limited = self._limited or self._fresh.take(self._file, self._forbidden)
+            self._limited = self._limited or self._fresh.take_box(self._file, self._forbidden)
             return self._limited
         # Numbers are positions in the list: the boxes before it are opened as well.
         while len(self._boxes) < number:
             if len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
-            box = self._fresh.take(self._file)
+            box = self._fresh.take_box(self._file)
             # The oldest open box goes back but keeps its position, so that numbers remain valid.
             if len(self._boxes) > MOST_AT_ONCE:
                 self._give_back(self._boxes[-MOST_AT_ONCE])
@@ -201,7 +201,7 @@ class CellTester:
         self._open = open_box
         self._stopwatch = stopwatch or Stopwatch()
         self._refuses = refuses
-        self._imports = [list(one) for one in imports]
+        self._imports = [list(entry) for entry in imports]
         self._judge: Box | None = None
         self._watched: tuple[str, ...] = ()
         """Names of the student's box whose values the judge's box knows."""
@@ -226,15 +226,15 @@ class CellTester:
             SandboxFault: our side failed.
         """
         if test.inside:
-            return self._inside(test, student, left)
-        outcome = self._outside(test, student, left)
+            return self._run_inside(test, student, left)
+        outcome = self._run_outside(test, student, left)
         if not outcome.passed:
-            student.look_for_crowding()
+            student.check_crowding()
         # An ending of the box counts as it is; any other outcome of a doubtful test is refused.
         doubted = test.doubtful and outcome.ending is None
         return replace(outcome, refused=outcome.refused or test.doubtful) if doubted else outcome
 
-    def _outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
+    def _run_outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         if self._student is not student:
             # Another box, other objects: the token tells the judge to forget its handles.
             self._fresh.close()
@@ -248,49 +248,51 @@ class CellTester:
             "token": self._token,
             "imports": self._imports,
             "students": list(test.students),
-            **({"check": self._check_call(test.check)} if test.check else {}),
+            **({"check": self._describe_check(test.check)} if test.check else {}),
         }
-        names, request, box = self._names(test), written(None), student
+        names, request, box = self._find_student_names(test), encode_value(None), student
         is_watched = test.check is not None and names == self._watched != ()
         begin["watched"] = is_watched
         self._watched = names if test.check else ()
         watched = [names, test.check is None]
         asking = None
         if names and not is_watched:
-            asking = written(["watch", watched, {}, {}, self._token, 0])
+            asking = encode_value(["watch", watched, {}, {}, self._token, 0])
         # The student's box is charged twice: for processor time and for time by the clock.
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._fresh, test.check) as boxes:
             for _ in range(MOST_OPERATIONS):
                 if asking is not None:
-                    before = box.computed()
+                    before = box.measure_processor_time()
                     most = math.inf if box is student else self._call_seconds
-                    answer = self._asked_of_student(asking, box, min(left, clock.left, most), clock)
+                    answer = self._ask_student(asking, box, min(left, clock.left, most), clock)
                     if isinstance(answer, CellOutcome) and answer.ending and box is not student:
                         boxes.note_end(box)
-                        answer = written({"ended": answer.ending.value})  # the check decides the deduction
+                        answer = encode_value(
+                            {"ended": answer.ending.value}
+                        )  # the check decides the deduction
                     if isinstance(answer, CellOutcome):
                         self.close()
                         return answer
-                    request, left = answer, left - (box.computed() - before)
+                    request, left = answer, left - (box.measure_processor_time() - before)
                     if min(left, clock.left) <= 0:
                         self.close()
                         return CellOutcome(ending=Ending.CALL_TIME)
-                told = self._asked_of_judge(request, left, begin)
-                if isinstance(told, CellOutcome):
-                    return told
-                asking, begin = told.told, None
+                reply = self._ask_judge(request, left, begin)
+                if isinstance(reply, CellOutcome):
+                    return reply
+                asking, begin = reply.told, None
                 try:
-                    box = boxes.number(told.asks)
+                    box = boxes.get_box(reply.asks)
                 except BoxEnded as ended:
                     self.close()
                     return CellOutcome(refused=f"a fresh box ended: {ended.ending.value}")
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
-    def _check_call(self, call: CheckCall) -> dict[str, Any]:
+    def _describe_check(self, call: CheckCall) -> dict[str, Any]:
         """Describe a check for the judge's box; see `autograder.sandbox.inside.checks`."""
-        told: dict[str, Any] = {
+        description: dict[str, Any] = {
             "digest": call.digest,
             "check": call.check,
             "part": call.part,
@@ -300,42 +302,40 @@ class CellTester:
         }
         # The program is large, so each judge's box gets it once.
         if self._judge is None or call.digest not in self._unpacked:
-            told["program"] = call.program
-        return told
+            description["program"] = call.program
+        return description
 
-    def _names(self, test: CellTest) -> tuple[str, ...]:
+    def _find_student_names(self, test: CellTest) -> tuple[str, ...]:
         """Find the names of a test that the student defines, as far as can be known before it runs."""
         if test.check:
             return test.students
         imported = {name for name, *_ in self._imports}
         return tuple(
             name
-            for name in unbound_names(test.code, doctests=test.doctest)
+            for name in find_unbound_names(test.code, doctests=test.doctest)
             if name in test.students
             or not (name.startswith("__") or hasattr(builtins, name) or name in imported)
         )
 
-    def _asked_of_student(
-        self, asking: Told, student: Box, seconds: float, clock: _Clock
-    ) -> Told | CellOutcome:
+    def _ask_student(self, asking: Told, student: Box, seconds: float, clock: _Clock) -> Told | CellOutcome:
         """Return the reply of the student's box, or the outcome if the test ends here."""
         try:
             if self._refuses:
-                asked = list(values.replied_value(asking))
-                if why := self._refuses(asked):
+                operation = list(values.decode_payload(asking))
+                if why := self._refuses(operation):
                     return CellOutcome(refused=why)
-                asking = written(asked)  # exactly the values that were checked
-            with clock.running(student):
-                answer = student.hand_on(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
+                asking = encode_value(operation)  # exactly the values that were checked
+            with clock.count_time(student):
+                answer = student.forward_message(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
         except ProtocolError:
             return CellOutcome(refused=TOO_DEEP)
         except BoxEnded as ended:
             return CellOutcome(ending=ended.ending)
         if isinstance(answer, Reply):
             return answer.told
-        return written({"failed": f"{answer.error}: {answer.message}{_advice(answer)}"})
+        return encode_value({"failed": f"{answer.error}: {answer.message}{_suggest_remedy(answer)}"})
 
-    def _asked_of_judge(
+    def _ask_judge(
         self, request: Told, seconds: float, begin: Mapping[str, Any] | None
     ) -> Reply | CellOutcome:
         """Return the next request of the test, or its outcome."""
@@ -344,7 +344,9 @@ class CellTester:
         if begin and "check" in begin:
             self._unpacked.add(begin["check"]["digest"])
         try:
-            reply = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS), begin=begin)
+            reply = self._judge.forward_message(
+                JUDGE, request, seconds=max(seconds, _LEAST_SECONDS), begin=begin
+            )
         except BoxEnded as ended:
             self.close()
             late = ended.ending is Ending.CALL_TIME
@@ -355,34 +357,34 @@ class CellTester:
         if reply.asks:
             return reply
         try:
-            found = values.replied_value(reply.told)
+            outcome = values.decode_payload(reply.told)
         except ProtocolError as error:
             self.close()
             return CellOutcome(refused=f"the judge's box told no outcome: {error}")
-        malformed = isinstance(found, dict) and "malformed" in found
-        return self._no_value() if malformed else outcome_of(found)
+        malformed = isinstance(outcome, dict) and "malformed" in outcome
+        return self._end_malformed() if malformed else read_outcome(outcome)
 
-    def _no_value(self) -> CellOutcome:
+    def _end_malformed(self) -> CellOutcome:
         """End the student's box after an unreadable reply: it has broken the protocol."""
         if self._student is not None:
             self._student.close()
         self.close()
         return CellOutcome(ending=Ending.PROTOCOL)
 
-    def _inside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
+    def _run_inside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         """Run a test in the student's box; if it passes, run the variants that must not pass as well."""
-        until = student.computed() + min(test.seconds, left)
-        found = _told_inside(test.code, test, student, until)
-        if found.passed:
+        until = student.measure_processor_time() + min(test.seconds, left)
+        outcome = _run_in_student_box(test.code, test, student, until)
+        if outcome.passed:
             for changed in test.changed:
-                again = _told_inside(changed, test, student, until)
-                if again.passed and again.value == found.value:
+                again = _run_in_student_box(changed, test, student, until)
+                if again.passed and again.value == outcome.value:
                     return replace(
-                        found, doubt="it passes as well with what it compares with changed: disarmed"
+                        outcome, doubt="it passes as well with what it compares with changed: disarmed"
                     )
                 if again.ending is not None:
                     return again
-        return found
+        return outcome
 
     def close(self) -> None:
         """Close the judge's box and the fresh ones; the next test opens others."""
@@ -391,10 +393,10 @@ class CellTester:
         self._watched = ()
         self._fresh.close()
         if judge is not None:
-            self._stopwatch.add("in boxes", judge.close().time)
+            self._stopwatch.add_step("in boxes", judge.close().time)
 
 
-def _advice(answer: Observation) -> str:
+def _suggest_remedy(answer: Observation) -> str:
     """Return what staff can do if a value does not fit between the boxes."""
     if answer.error not in ("ReplyTooLarge", "ProtocolError"):
         return ""
@@ -404,58 +406,60 @@ def _advice(answer: Observation) -> str:
     return f"; {raised}let the test look at less of it, such as a shape or some rows"
 
 
-def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
-    asked = written(["test", [code, test.doctest], {}, {}, "", 0])
+def _run_in_student_box(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
+    request = encode_value(["test", [code, test.doctest], {}, {}, "", 0])
     try:
-        reply = student.hand_on(REMOTE, asked, seconds=max(_LEAST_SECONDS, until - student.computed()))
-        told = values.replied_value(reply.told) if isinstance(reply, Reply) else None
+        reply = student.forward_message(
+            REMOTE, request, seconds=max(_LEAST_SECONDS, until - student.measure_processor_time())
+        )
+        content = values.decode_payload(reply.told) if isinstance(reply, Reply) else None
     except BoxEnded as ended:
         return CellOutcome(ending=ended.ending, inside=True)
     except ProtocolError:
         student.close()
         return CellOutcome(ending=Ending.PROTOCOL, inside=True)
     # Written by student code: anything but pairs of a dictionary counts as no outcome.
-    pairs = told.get("v") if isinstance(told, dict) else None
-    if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
+    pairs = content.get("v") if isinstance(content, dict) else None
+    if not isinstance(pairs, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         pairs = ()
-    return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
+    return replace(read_outcome({str(name): value for name, value in pairs} or None), inside=True)
 
 
-def outcome_of(told: object) -> CellOutcome:
+def read_outcome(content: object) -> CellOutcome:
     """Read the outcome that a box reports; if it reports none, the test could not be judged."""
-    if not isinstance(told, Mapping):
+    if not isinstance(content, Mapping):
         return CellOutcome(refused="the test brought no outcome")
     # If the test ran in the student's box, every field is under the student's control: types are checked and
     # sizes are capped.
-    value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
-    share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
+    value, words, mistakes = content.get("value"), content.get("own_words"), content.get("mistakes")
+    share, words_for_students, lines = content.get("share"), content.get("told"), content.get("values")
     return CellOutcome(
-        error=_text(told, "error"),
-        message=_text(told, "message"),
-        printed=_text(told, "printed"),
-        refused=_text(told, "refused"),
-        doubt=_text(told, "doubt"),
+        error=_read_text(content, "error"),
+        message=_read_text(content, "message"),
+        printed=_read_text(content, "printed"),
+        refused=_read_text(content, "refused"),
+        doubt=_read_text(content, "doubt"),
         value=value if isinstance(value, float | str | bool | None) else "object",
-        own_words=tuple(str(one)[:200] for one in words[:20]) if isinstance(words, list) else (),
-        raised=told.get("raised") is True,
-        missing=_text(told, "missing"),
-        forbidden=_text(told, "forbidden"),
+        own_words=tuple(str(item)[:200] for item in words[:20]) if isinstance(words, list) else (),
+        raised=content.get("raised") is True,
+        missing=_read_text(content, "missing"),
+        forbidden=_read_text(content, "forbidden"),
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
-        mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
-        told=_texts(words_for_students),
-        carried=tuple(map(str, carried)) if isinstance(carried := told.get("carried"), list) else (),
+        mistakes=tuple(str(item) for item in mistakes) if isinstance(mistakes, list) else (),
+        told=_read_texts(words_for_students),
+        carried=tuple(map(str, carried)) if isinstance(carried := content.get("carried"), list) else (),
         values=tuple(map(str, lines[:MOST_VALUES])) if isinstance(lines, list) else (),
     )
 
 
-def _text(told: Mapping[str, Any], name: str) -> str:
-    text = told.get(name)
+def _read_text(content: Mapping[str, Any], name: str) -> str:
+    text = content.get(name)
     return text[:_MOST_TEXT] if isinstance(text, str) else ""
 
 
-def _texts(told: object) -> dict[str, str]:
+def _read_texts(content: object) -> dict[str, str]:
     """Return a text by language, as far as a box has reported one."""
-    pairs = list(told.items())[:_MOST_LANGUAGES] if isinstance(told, dict) else []
+    pairs = list(content.items())[:_MOST_LANGUAGES] if isinstance(content, dict) else []
     return {
         language[:_MOST_TEXT]: text[:_MOST_TEXT]
         for language, text in pairs
@@ -463,15 +467,15 @@ def _texts(told: object) -> dict[str, str]:
     }
 
 
-def written(told: Any) -> Told:
+def encode_value(value: Any) -> Told:
     """Encode our own values for a box."""
     encoder = values.TrustedEncoder()
-    return telling(encoder.encode(told), encoder.arrays)
+    return telling(encoder.encode(value), encoder.arrays)
 
 
 # Cached because the same tests run for every submission.
 @functools.lru_cache(maxsize=512)
-def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
+def find_unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
     """Find the names that a test uses and does not bind; none if it is not valid Python.
 
     Args:
@@ -484,21 +488,21 @@ def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
         if doctests:
             import doctest  # a slow import that most tests do not need
 
-            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
-        tree = parsed(code)
+            code = "".join(node.source for node in doctest.DocTestParser().get_examples(code))
+        tree = parse_module(code)
     except UNREADABLE:
         return ()
-    for one in ast.walk(tree):
-        if type(one) is ast.Name:
-            (used if type(one.ctx) is ast.Load else bound).add(one.id)
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-            bound.add(one.name)
-        elif isinstance(one, ast.arg):
-            bound.add(one.arg)
-        elif isinstance(one, ast.alias):
-            bound.add((one.asname or one.name).partition(".")[0])
-        elif isinstance(one, ast.ExceptHandler) and one.name:
-            bound.add(one.name)
+    for node in ast.walk(tree):
+        if type(node) is ast.Name:
+            (used if type(node.ctx) is ast.Load else bound).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
     return tuple(sorted(used - bound))
 
 
@@ -506,15 +510,15 @@ Key = tuple[str, str]
 """Question and item."""
 
 
-def _count_endings(found: Mapping[Key, CellOutcome], question: str) -> int:
+def _count_endings(outcomes: Mapping[Key, CellOutcome], question: str) -> int:
     """Return how many tests of a question have ended the student's box."""
-    return sum(key[0] == question and outcome.ending is not None for key, outcome in found.items())
+    return sum(key[0] == question and outcome.ending is not None for key, outcome in outcomes.items())
 
 
-def visit(
+def create_visit(
     runner: CellTester,
     tests: Mapping[Key, CellTest],
-    found: dict[Key, CellOutcome],
+    outcomes: dict[Key, CellOutcome],
     timeouts: Timeouts,
     basis: bytes = b"",
 ) -> Callable[[Box, float, Collection[int]], None]:
@@ -528,30 +532,30 @@ def visit(
         basis: identifies all tests of the notebook and their imports.
     """
 
-    def run(student: Box, left: float, skipped: Collection[int]) -> None:
-        until = student.computed() + left
+    def run_tests(student: Box, left: float, skipped: Collection[int]) -> None:
+        until = student.measure_processor_time() + left
         runner.begin_visit()
         for key, test in tests.items():
-            if key in found:
+            if key in outcomes:
                 continue
-            if not test.shared and _count_endings(found, key[0]) >= ENDINGS_PER_QUESTION:
+            if not test.shared and _count_endings(outcomes, key[0]) >= ENDINGS_PER_QUESTION:
                 # Otherwise one function that never ends would take the time of all other questions.
-                found[key] = CellOutcome(ending=Ending.NOT_ASKED)
+                outcomes[key] = CellOutcome(ending=Ending.NOT_ASKED)
                 continue
-            left = until - student.computed()
+            left = until - student.measure_processor_time()
             has_full_time = left >= test.seconds  # otherwise the submission's time is the limit
             # The set of earlier tests in this box is part of the name: they may have changed its state.
-            name = repr((key, sorted(found))).encode() + basis
-            if has_full_time and timeouts.recall_test(name, skipped):
-                found[key] = CellOutcome(ending=Ending.CALL_TIME, inside=test.inside)
+            name = repr((key, sorted(outcomes))).encode() + basis
+            if has_full_time and timeouts.is_known_test(name, skipped):
+                outcomes[key] = CellOutcome(ending=Ending.CALL_TIME, inside=test.inside)
                 raise KnownTimeout(test.seconds)
             outcome = runner.run(test, student, left)
             if outcome.ending is Ending.CALL_TIME and has_full_time:
-                timeouts.remember_test(name, skipped)
+                timeouts.record_test(name, skipped)
             elif outcome.ending is Ending.CALL_TIME:
                 outcome = replace(outcome, ending=Ending.SUBMISSION_TIME)
-            found[key] = outcome
+            outcomes[key] = outcome
             if outcome.ending is not None:
                 raise BoxEnded(outcome.ending)
 
-    return run
+    return run_tests

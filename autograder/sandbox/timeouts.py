@@ -41,7 +41,7 @@ class Timeouts:
     def __init__(
         self,
         basis: Callable[[], bytes] = bytes,
-        known: Mapping[str, int] | None = None,
+        earlier: Mapping[str, int] | None = None,
         *,
         stop_at_new: bool = False,
     ) -> None:
@@ -55,76 +55,76 @@ class Timeouts:
         """
         self._basis = basis
         self._digest = b""
-        self._known = dict(known or {})
+        self._known = dict(earlier or {})
         self._stop_at_new = stop_at_new
         self._digests: dict[Call, bytes] = {}
         self.met: dict[str, int] = {}
 
-    def remember_cell(self, number: int, skipped: Collection[int]) -> None:
+    def record_cell(self, number: int, skipped: Collection[int]) -> None:
         """Record that a cell timed out in a box in which the skipped cells did not run."""
-        self._remember(self._name_cell(number, skipped))
+        self._record_name(self._name_cell(number, skipped))
 
-    def remember_call(self, asked: Sequence[Call], skipped: Collection[int]) -> None:
+    def record_call(self, calls: Sequence[Call], skipped: Collection[int]) -> None:
         """Record that the last of these calls timed out, after the others in the same box.
 
         Args:
             calls: the calls.
             skipped: the cells that did not run in that box.
         """
-        self._remember(self._name_call(asked, skipped))
+        self._record_name(self._name_call(calls, skipped))
 
-    def recall_cell(self, number: int, skipped: Collection[int]) -> bool:
+    def is_known_cell(self, number: int, skipped: Collection[int]) -> bool:
         """Return whether a cell is known to time out."""
-        return bool(self._known) and self._recall(self._name_cell(number, skipped))
+        return bool(self._known) and self._check_known(self._name_cell(number, skipped))
 
-    def recall_call(self, asked: Sequence[Call], skipped: Collection[int]) -> bool:
+    def is_known_call(self, calls: Sequence[Call], skipped: Collection[int]) -> bool:
         """Return whether the last of these calls is known to time out."""
-        return bool(self._known) and self._recall(self._name_call(asked, skipped))
+        return bool(self._known) and self._check_known(self._name_call(calls, skipped))
 
-    def remember_test(self, test: bytes, skipped: Collection[int]) -> None:
+    def record_test(self, test: bytes, skipped: Collection[int]) -> None:
         """Record that a test timed out in a box in which the skipped cells did not run.
 
         Args:
             test: identifies the test, all other tests of the notebook, and those that ran in the box before.
             skipped: the cells that did not run in that box.
         """
-        self._remember(self._name_test(test, skipped))
+        self._record_name(self._name_test(test, skipped))
 
-    def recall_test(self, test: bytes, skipped: Collection[int]) -> bool:
+    def is_known_test(self, test: bytes, skipped: Collection[int]) -> bool:
         """Return whether a test is known to time out; see `record_test`."""
-        return bool(self._known) and self._recall(self._name_test(test, skipped))
+        return bool(self._known) and self._check_known(self._name_test(test, skipped))
 
-    def _remember(self, name: str) -> None:
+    def _record_name(self, name: str) -> None:
         self.met[name] = 0
         if self._stop_at_new and name not in self._known:
             raise NewTimeout
 
-    def _recall(self, name: str) -> bool:
+    def _check_known(self, name: str) -> bool:
         if name in self._known:  # keeps it known for the next run
             self.met[name] = 0
         return name in self._known
 
     def _name_cell(self, number: int, skipped: Collection[int]) -> str:
-        return self._name([str([sorted(skipped), number]).encode()])
+        return self._build_name([str([sorted(skipped), number]).encode()])
 
-    def _name_call(self, asked: Sequence[Call], skipped: Collection[int]) -> str:
-        return self._name([str(sorted(skipped)).encode(), *map(self._digest_call, asked)])
+    def _name_call(self, calls: Sequence[Call], skipped: Collection[int]) -> str:
+        return self._build_name([str(sorted(skipped)).encode(), *map(self._hash_call, calls)])
 
     def _name_test(self, test: bytes, skipped: Collection[int]) -> str:
-        return self._name([b"test", str(sorted(skipped)).encode(), test])
+        return self._build_name([b"test", str(sorted(skipped)).encode(), test])
 
-    def _name(self, parts: Sequence[bytes]) -> str:
+    def _build_name(self, parts: Sequence[bytes]) -> str:
         self._digest = self._digest or self._basis()
         # The lengths keep the concatenation unambiguous.
         lengths = str([len(part) for part in parts]).encode()
         return hashlib.sha256(b"".join((self._digest, lengths, *parts))).hexdigest()[:32]
 
-    def _digest_call(self, call: Call) -> bytes:
+    def _hash_call(self, call: Call) -> bytes:
         # Each call is named again together with all calls after it, and its arrays may be large.
         if call not in self._digests:
             encoder = values.TrustedEncoder()
-            told = wire.pack({"call": values.call_tree(call, encoder)}, encoder.arrays)
-            self._digests[call] = hashlib.sha256(b"".join(told)).digest()
+            frame = wire.pack({"call": values.encode_call(call, encoder)}, encoder.arrays)
+            self._digests[call] = hashlib.sha256(b"".join(frame)).digest()
         return self._digests[call]
 
 
@@ -136,17 +136,17 @@ class SubmissionTimeouts:
         met: those of this run from which conclusions may be drawn, as `Timeouts.met`.
     """
 
-    def __init__(self, known: Mapping[str, int] | None = None, *, stop_at_new: bool = False) -> None:
+    def __init__(self, earlier: Mapping[str, int] | None = None, *, stop_at_new: bool = False) -> None:
         """Start with the timeouts of earlier runs.
 
         Args:
             earlier: `met` of earlier runs.
             stop_at_new: raise `NewTimeout` at the first one that is not known.
         """
-        self.known = dict(known or {})
+        self.known = dict(earlier or {})
         self.met: dict[str, int] = {}
         self._stop_at_new = stop_at_new
 
-    def of_notebook(self, basis: Callable[[], bytes]) -> Timeouts:
+    def get_notebook_timeouts(self, basis: Callable[[], bytes]) -> Timeouts:
         """Return the time-outs of one notebook; see `Timeouts`."""
         return Timeouts(basis, self.known, stop_at_new=self._stop_at_new)

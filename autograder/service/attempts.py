@@ -19,36 +19,36 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.course import Handin, groups, name_fault, schedule
+from autograder.course import Handin, find_name_fault, groups, schedule
 from autograder.course.counting import (
     AttemptFacts,
-    HeldParts,
+    PartFilters,
     StaffChoice,
-    notebooks_of,
-    part_files,
-    settled,
+    list_part_files,
+    list_part_notebooks,
+    select_attempts,
 )
 from autograder.course.schedule import Schedule
 from autograder.course.submission_folder import (
     Readability,
-    asked_files,
     explain_absent,
-    files_to_compare,
+    find_notebook_fault,
     is_hidden_notebook,
-    loose_files,
-    notebook_fault,
+    list_expected_files,
+    list_ungraded_files,
+    select_files_to_compare,
 )
 from autograder.errors import NotebookError, ServiceError
 from autograder.grading.batch import (
     as_member,
-    refused,
-    refused_files,
+    check_size,
+    refuse_files,
+    refuse_result,
+    remove_individual_work,
     with_handin,
-    within,
-    without_own,
 )
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.records import Graded, StudentGroup
+from autograder.records import GradingResult, StudentGroup
 from autograder.rubric import Rubric
 from autograder.service import blobs, tasks, versions
 from autograder.service.models import (
@@ -63,7 +63,7 @@ from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import ChosenAttempt
 from autograder.store import GradedEntry, Key
-from autograder.variants.drawing import canonical_id
+from autograder.variants.drawing import normalise_id
 
 LEASE = timedelta(seconds=30)
 """Time for which a worker holds an attempt; a living worker extends it."""
@@ -74,14 +74,14 @@ OVERDUE = timedelta(seconds=5)
 """A waiting attempt is enqueued again after this time."""
 
 
-def hand_in(
+def submit_files(
     offer: Offer,
     student: str,
     files: Mapping[str, bytes],
     signer: Signer,
     *,
     by: Account | None = None,
-    at: datetime | None = None,
+    submitted_at: datetime | None = None,
     allowed: Callable[[], None] = lambda: None,
 ) -> Attempt:
     """Receive a student's submission: stored, signed and enqueued, all or nothing.
@@ -98,9 +98,9 @@ def hand_in(
     Raises:
         ServiceError: a name is not usable, the files are too large together, or there were too many attempts.
     """
-    _check(student, files)
+    _check_files(student, files)
     # Stored before the transaction, so that no lock is held while large files are written.
-    digests = dict(zip(files, blobs.put(files.values()), strict=True))
+    digests = dict(zip(files, blobs.store_blobs(files.values()), strict=True))
     with transaction.atomic():
         with connection.cursor() as cursor:
             # Offering another version waits for this transaction, and vice versa (`trials.apply_trial`).
@@ -109,8 +109,8 @@ def hand_in(
             # Serialise a student's submissions, so that attempt numbers have no gaps and no duplicates.
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
         allowed()
-        known = Attempt.objects.filter(offer=offer, student=student)
-        number = (known.aggregate(last=Max("number"))["last"] or 0) + 1
+        existing = Attempt.objects.filter(offer=offer, student=student)
+        number = (existing.aggregate(last=Max("number"))["last"] or 0) + 1
         if number > offer.most_attempts:
             raise ServiceError(f"there were {offer.most_attempts} attempts already, which is the most")
         attempt = Attempt(
@@ -118,20 +118,20 @@ def hand_in(
             version_id=version,
             student=student,
             number=number,
-            digest=digest_of(student, files),
-            submitted_at=at or timezone.now(),
+            digest=compute_digest(student, files),
+            submitted_at=submitted_at or timezone.now(),
             by=by,
         )
-        attempt.receipt = signer.sign(_facts(attempt, digests))
+        attempt.receipt = signer.sign(_collect_facts(attempt, digests))
         attempt.save(force_insert=True)
         AttemptFile.objects.bulk_create(
             AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
         )
-        tasks.defer(attempt.pk)
+        tasks.enqueue_attempt(attempt.pk)
     return attempt
 
 
-def _facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, Any]:
+def _collect_facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, Any]:
     """Return the facts that a receipt states."""
     return {
         "course": attempt.offer.course.slug,
@@ -145,91 +145,93 @@ def _facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _check(student: str, files: Mapping[str, bytes]) -> None:
-    if fault := name_fault(student):
+def _check_files(student: str, files: Mapping[str, bytes]) -> None:
+    if fault := find_name_fault(student):
         raise ServiceError(f"{student!r} cannot be a student's id: {fault}")
     if not files:
         raise ServiceError("no file was handed in")
     for name in files:
         for part in name.split("/"):
-            if fault := name_fault(part):
+            if fault := find_name_fault(part):
                 raise ServiceError(f"{name!a} cannot be a file's name: {fault}")
     size = sum(map(len, files.values()))
     if size > MOST_BYTES:
         raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
 
 
-def digest_of(student: str, files: Mapping[str, bytes]) -> str:
+def compute_digest(student: str, files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of the submitted files as they are, whatever files the rubric asks for."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
-    others = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
-    return SubmittedFiles(student, notebooks, others).digest()
+    other_files = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
+    return SubmittedFiles(student, notebooks, other_files).compute_digest()
 
 
-def contents(attempt: Attempt) -> dict[str, bytes]:
+def load_files(attempt: Attempt) -> dict[str, bytes]:
     """Return the files of an attempt by name."""
     files = dict(attempt.files.values_list("name", "blob_id"))
-    found = blobs.get(files.values())
-    return {name: found[digest] for name, digest in files.items()}
+    blob_data = blobs.load_blobs(files.values())
+    return {name: blob_data[digest] for name, digest in files.items()}
 
 
-def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
+def select_files_to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
     """Return the grader's input: the notebooks that the rubric asks for, and their extra files."""
-    found = timed(attempt, rubric)
+    handins = evaluate_timing(attempt, rubric)
     # A submission that is refused for everyone is not executed.
-    if found and all(one.timing and one.timing.refused for one in found):
-        return refused_files(attempt.student, rubric)
-    asked, files = as_graded(attempt, rubric)
-    return submitted(asked, rubric, files)
+    if handins and all(handin.timing and handin.timing.refused for handin in handins):
+        return refuse_files(attempt.student, rubric)
+    owner, files = resolve_graded_files(attempt, rubric)
+    return build_submission(owner, rubric, files)
 
 
-def as_graded(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
+def resolve_graded_files(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
     """Return the id of the student with the variant that an attempt answers, and the attempt's files by name.
 
     If the attempt counts for a member's individual notebooks, all other files are the group's.
     """
-    if is_apart(attempt.offer, rubric):
-        handin = counting(attempt.offer, attempt.student, rubric)
-        if handin is not None and result_of(handin) == str(attempt.pk):
-            return handin.owner, counted_contents(handin, rubric)
-    return attempt.student, contents(attempt)
+    if has_individual_parts(attempt.offer, rubric):
+        handin = find_counting_attempt(attempt.offer, attempt.student, rubric)
+        if handin is not None and get_graded_attempt_id(handin) == str(attempt.pk):
+            return handin.owner, load_counted_files(handin, rubric)
+    return attempt.student, load_files(attempt)
 
 
-def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
+def load_counted_files(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
     """Return all files that count for a student; for a group member, individual files plus the group's."""
-    files = contents(Attempt(pk=uuid.UUID(handin.folder.name)))
+    files = load_files(Attempt(pk=uuid.UUID(handin.folder.name)))
     if handin.group is None or not rubric.assignment.individual:
         return files
-    alone = part_files(rubric, alone=True)
-    own = files if handin.own == handin.folder else {}
+    alone = list_part_files(rubric, alone=True)
+    own_files = files if handin.own == handin.folder else {}
     if handin.own is not None and handin.own != handin.folder:
-        own = contents(Attempt(pk=uuid.UUID(handin.own.name)))
-    together = {name: data for name, data in files.items() if name not in alone}
-    return together | {name: data for name, data in own.items() if name in alone}
+        own_files = load_files(Attempt(pk=uuid.UUID(handin.own.name)))
+    group_files = {name: data for name, data in files.items() if name not in alone}
+    return group_files | {name: data for name, data in own_files.items() if name in alone}
 
 
-def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
+def build_submission(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
     """Select the files that the rubric asks for from the submitted ones."""
-    contents = {path: files.get(path, _missing(path)) for path in asked_files(rubric)}
-    unread, beside = loose_files(files, contents, rubric)
-    contents = explain_absent(contents, [f"{one.name}.ipynb" for one in rubric.assignment.notebooks], unread)
+    contents = {path: files.get(path, _make_missing_error(path)) for path in list_expected_files(rubric)}
+    unread, beside = list_ungraded_files(files, contents, rubric)
+    contents = explain_absent(
+        contents, [f"{listed_notebook.name}.ipynb" for listed_notebook in rubric.assignment.notebooks], unread
+    )
     notebooks: dict[str, bytes | NotebookError] = {}
     along: dict[str, bytes | NotebookError] = {}
     for notebook in rubric.assignment.notebooks:
         notebooks[notebook.name] = contents[f"{notebook.name}.ipynb"]
         along |= {
-            path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
+            path: check_size(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
     loose = [name for name in files if name in (*unread, *beside) or is_hidden_notebook(name)]
-    copies = {name: files[name] for name, most in files_to_compare(loose) if len(files[name]) <= most}
+    copies = {name: files[name] for name, most in select_files_to_compare(loose) if len(files[name]) <= most}
     return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
 
 
-def _missing(path: str) -> NotebookError:
+def _make_missing_error(path: str) -> NotebookError:
     return NotebookError("missing", f"{path} was not handed in")
 
 
-def claim(identifier: uuid.UUID) -> Attempt | None:
+def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
     """Claim an attempt if it waits or its lease has expired; return None if there is nothing to do.
 
     An attempt that was already tried the maximum number of times fails instead.
@@ -251,7 +253,7 @@ def claim(identifier: uuid.UUID) -> Attempt | None:
     return attempt if attempt.state == State.RUNNING else None
 
 
-def prolong(attempt: Attempt) -> bool:
+def extend_lease(attempt: Attempt) -> bool:
     """Extend the lease; return False if another worker holds it."""
     mine = Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING)
     return bool(mine.update(leased_until=timezone.now() + LEASE))
@@ -266,15 +268,15 @@ def give_back(attempt: Attempt, problem: str) -> None:
     )
 
 
-def retry(attempt: Attempt) -> None:
+def retry_attempt(attempt: Attempt) -> None:
     """Try a failed attempt again because a person asked for it."""
     with transaction.atomic():
         failed = Attempt.objects.filter(pk=attempt.pk, state=State.FAILED)
         if failed.update(state=State.WAITING, tries=0, problem="", queued_at=timezone.now()):
-            tasks.defer(attempt.pk)
+            tasks.enqueue_attempt(attempt.pk)
 
 
-def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> bool:
+def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environment: str) -> bool:
     """Store the result of an attempt once, and make it count for the students for whom the attempt counts.
 
     Args:
@@ -287,131 +289,140 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         False: another worker holds the attempt by now, and nothing was stored.
     """
     with transaction.atomic():
-        _lock_beside(attempt, rubric)
+        _lock_group_attempts(attempt, rubric)
         # The lease in the filter fences off a worker that was so slow that another one claimed the attempt.
         mine = Attempt.objects.select_for_update().filter(pk=attempt.pk, lease=attempt.lease)
         row = mine.filter(state=State.RUNNING).first()
         if row is None:
             return False
         store = DatabaseStore(row.offer.course)
-        key = Key.of(row.student, graded.digest, rubric, environment)
-        row.result_id = store.keep(GradedEntry(key, graded, rubric, row.submitted_at))
+        key = Key.from_submission(row.student, graded.digest, rubric, environment)
+        row.result_id = store.keep_result(GradedEntry(key, graded, rubric, row.submitted_at))
         row.state, row.graded_at, row.problem = State.GRADED, timezone.now(), ""
         row.lease = row.leased_until = None
         row.save()
-        members = together(row.offer, row.student)
+        members = list_group_members(row.offer, row.student)
         with connection.cursor() as cursor:  # two attempts of a student or group may finish together
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, min(members)])
-        handins = _counting(row.offer, rubric, members)
-        outdated = _outdated(row, rubric, handins)
+        handins = _find_counting(row.offer, rubric, members)
+        outdated = _find_outdated(row, rubric, handins)
         entries = [
-            counted_entry(key, graded, rubric, handin)
+            build_counted_entry(key, graded, rubric, handin)
             for handin in handins.values()
-            if result_of(handin) == str(row.pk) and row.pk not in outdated
+            if get_graded_attempt_id(handin) == str(row.pk) and row.pk not in outdated
         ]
         if entries:
-            store.record(entries)
+            store.record_results(entries)
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
-                tasks.send_scores(row.offer_id)
+                tasks.enqueue_scores(row.offer_id)
         grade_again(Attempt.objects.filter(pk__in=outdated))
     return True
 
 
-def _lock_beside(attempt: Attempt, rubric: Rubric) -> None:
+def _lock_group_attempts(attempt: Attempt, rubric: Rubric) -> None:
     """Lock the attempts that may have to be graded again, in the same order as `trials.apply_trial`."""
     if rubric.assignment.individual:
         offer = Offer.objects.get(pk=attempt.offer_id)
-        members = Attempt.objects.filter(offer=offer, student__in=together(offer, attempt.student))
+        members = Attempt.objects.filter(offer=offer, student__in=list_group_members(offer, attempt.student))
         list(members.select_for_update().order_by("pk").values_list("pk"))
 
 
-def _outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> list[uuid.UUID]:
+def _find_outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> list[uuid.UUID]:
     """Return related attempts of the group with results that no longer match the files that count.
 
     Another member submitted the group's part in the meantime, or another attempt of it counts.
     """
-    parts = [one for one in handins.values() if one.own is not None]
-    names = {result_of(one): one for one in parts if str(row.pk) in (one.folder.name, result_of(one))}
+    parts = [candidate for candidate in handins.values() if candidate.own is not None]
+    names = {
+        get_graded_attempt_id(candidate): candidate
+        for candidate in parts
+        if str(row.pk) in (candidate.folder.name, get_graded_attempt_id(candidate))
+    }
     graded = Attempt.objects.filter(pk__in=names, state=State.GRADED).select_related("offer", "result")
     return [
-        one.pk for one in graded if one.result and to_grade(one, rubric).digest() != one.result.submission
+        candidate.pk
+        for candidate in graded
+        if candidate.result
+        and select_files_to_grade(candidate, rubric).compute_digest() != candidate.result.submission
     ]
 
 
-def counted_entry(key: Key, graded: Graded, rubric: Rubric, handin: Handin) -> GradedEntry:
+def build_counted_entry(key: Key, graded: GradingResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     """Return a result as the entry of one student for whom it counts.
 
     The key is the attempt's own, with the student and the digest of the files that count for them.
     """
-    found = as_counted(graded, handin, rubric)
-    mine = replace(key, student=handin.student, submission=found.digest)
-    return GradedEntry(mine, found, rubric, handin.submitted_at)
+    counted = as_counted(graded, handin, rubric)
+    mine = replace(key, student=handin.student, submission=counted.digest)
+    return GradedEntry(mine, counted, rubric, handin.submitted_at)
 
 
-def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
+def as_counted(graded: GradingResult, handin: Handin, rubric: Rubric) -> GradingResult:
     """Return a result as that of a student for whom it counts, with the student's own timing.
 
     Slip days belong to single students: a submission may cost one group member slip days and be refused for
     another.
     """
     if handin.group and handin.own is None and rubric.assignment.individual:
-        files = submitted(handin.owner, rubric, counted_contents(handin, rubric))
-        graded = without_own(graded, rubric, handin.student, files.digest())
-    found = with_handin(as_member(graded, handin), handin)
-    return refused(found, rubric) if handin.timing and handin.timing.refused else found
+        files = build_submission(handin.owner, rubric, load_counted_files(handin, rubric))
+        graded = remove_individual_work(graded, rubric, handin.student, files.compute_digest())
+    counted = with_handin(as_member(graded, handin), handin)
+    return refuse_result(counted, rubric) if handin.timing and handin.timing.refused else counted
 
 
-def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
+def find_counting_attempt(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
     """Return the student's counting attempt according to the schedule; its folder name is the attempt's id.
 
     Without times it is the last attempt; for a group, the last of any member, together with the one that has
     the student's individual files (`Handin.own`). None: nothing was submitted.
     """
-    return _counting(offer, rubric, together(offer, student)).get(student)
+    return _find_counting(offer, rubric, list_group_members(offer, student)).get(student)
 
 
-def all_counting(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
+def find_counting_attempts(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
     """Return every student's counting attempt, as `find_counting_attempt` does."""
-    return _counting(offer, rubric)
+    return _find_counting(offer, rubric)
 
 
-def result_of(handin: Handin) -> str:
+def get_graded_attempt_id(handin: Handin) -> str:
     """Return the id of the attempt with the student's result: the one with the individual files, if any."""
     return (handin.own or handin.folder).name
 
 
-def is_apart(offer: Offer, rubric: Rubric) -> bool:
+def has_individual_parts(offer: Offer, rubric: Rubric) -> bool:
     """Decide whether there are groups, and some notebooks are submitted individually."""
     return bool(offer.groups and rubric.assignment.individual)
 
 
-def groups_of(offer: Offer) -> tuple[StudentGroup, ...]:
+def list_groups(offer: Offer) -> tuple[StudentGroup, ...]:
     """Return the groups that submit together."""
     return tuple(StudentGroup(name, tuple(members)) for name, members in sorted(offer.groups.items()))
 
 
-def together(offer: Offer, student: str) -> tuple[str, ...]:
+def list_group_members(offer: Offer, student: str) -> tuple[str, ...]:
     """Return the members of a student's group; just the student if there is none."""
-    group = group_of(offer, student)
+    group = find_group(offer, student)
     return group.members if group else (student,)
 
 
-def group_of(offer: Offer, student: str) -> StudentGroup | None:
+def find_group(offer: Offer, student: str) -> StudentGroup | None:
     """Return a student's group; None: the student submits alone."""
-    return groups.by_student(groups_of(offer)).get(canonical_id(student))
+    return groups.map_by_student(list_groups(offer)).get(normalise_id(student))
 
 
-def _counting(offer: Offer, rubric: Rubric, students: Collection[str] | None = None) -> dict[str, Handin]:
+def _find_counting(
+    offer: Offer, rubric: Rubric, students: Collection[str] | None = None
+) -> dict[str, Handin]:
     """Return the counting attempt by student, out of those that did not fail; optionally of some students.
 
     If one member of a group is named, all members must be.
     """
-    times = schedule_of(offer, rubric)
-    found = _settled(offer, rubric, times, slip_days_left(offer, times), students)
-    return {one.student: one for one in found}
+    times = load_schedule(offer, rubric)
+    handins = _resolve_handins(offer, rubric, times, compute_slip_days_left(offer, times), students)
+    return {handin.student: handin for handin in handins}
 
 
-def _settled(
+def _resolve_handins(
     offer: Offer,
     rubric: Rubric,
     times: Schedule | None,
@@ -422,59 +433,59 @@ def _settled(
     if students is not None:
         attempts = attempts.filter(student__in=students)
     handins: dict[str, list[Handin]] = {}
-    for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
-        handins.setdefault(one.student, []).append(_handin(one))
-    return settled(
+    for attempt in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
+        handins.setdefault(attempt.student, []).append(_to_handin(attempt))
+    return select_attempts(
         handins,
         times,
-        groups_of(offer),
+        list_groups(offer),
         left,
         timezone.now(),
-        facts=_facts_of(rubric, attempts),
-        parts=_parts(offer, rubric, attempts),
+        facts=_collect_attempt_facts(rubric, attempts),
+        parts=_find_held_parts(offer, rubric, attempts),
     )
 
 
-def _facts_of(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
+def _collect_attempt_facts(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
     """Return the facts about attempts that decide which one counts: readability and choices of staff."""
     chosen = {
-        str(one.attempt_id): StaffChoice(one.at.timestamp(), one.reason)
-        for one in ChosenAttempt.objects.filter(attempt__in=attempts)
+        str(entry.attempt_id): StaffChoice(entry.at.timestamp(), entry.reason)
+        for entry in ChosenAttempt.objects.filter(attempt__in=attempts)
     }
 
-    asked = asked_files(rubric)
+    wanted_files = list_expected_files(rubric)
     files: dict[str, list[AttemptFile]] = {}
 
     @cache
-    def readable(attempt: str) -> Readability:
+    def load_readability(attempt: str) -> Readability:
         if not files:  # loaded for all attempts together, and only if a student has several
-            for row in AttemptFile.objects.filter(attempt__in=attempts, name__in=asked):
+            for row in AttemptFile.objects.filter(attempt__in=attempts, name__in=wanted_files):
                 files.setdefault(str(row.attempt_id), []).append(row)
-        return _readability(files.get(attempt, []), rubric)
+        return _evaluate_readability(files.get(attempt, []), rubric)
 
     return AttemptFacts(
-        lambda one, part: readable(one.folder.name).restricted(notebooks_of(rubric, part)),
-        lambda one: chosen.get(one.folder.name),
+        lambda entry, part: load_readability(entry.folder.name).restrict(list_part_notebooks(rubric, part)),
+        lambda entry: chosen.get(entry.folder.name),
     )
 
 
-def readability_of(attempt: Attempt, rubric: Rubric) -> Readability:
+def find_readability(attempt: Attempt, rubric: Rubric) -> Readability:
     """Return which notebooks of an attempt can be read."""
-    rows = AttemptFile.objects.filter(attempt=attempt, name__in=asked_files(rubric))
-    return _readability(list(rows), rubric)
+    rows = AttemptFile.objects.filter(attempt=attempt, name__in=list_expected_files(rubric))
+    return _evaluate_readability(list(rows), rubric)
 
 
-def _readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
+def _evaluate_readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
     """Decide which files can be read; each is parsed once, and the outcome is stored with the file."""
-    names = {f"{name}.ipynb": name for name in notebooks_of(rubric, "all")}
-    unknown = [one for one in rows if one.name in names and one.fault is None]
-    data = blobs.get([one.blob_id for one in unknown])
+    names = {f"{name}.ipynb": name for name in list_part_notebooks(rubric, "all")}
+    unknown = [file_row for file_row in rows if file_row.name in names and file_row.fault is None]
+    data = blobs.load_blobs([file_row.blob_id for file_row in unknown])
     for row in unknown:
-        fault = notebook_fault(data[row.blob_id])
+        fault = find_notebook_fault(data[row.blob_id])
         row.fault = "" if fault is None else str(fault)
         AttemptFile.objects.filter(pk=row.pk).update(fault=row.fault)
-    told = {one.name: one.fault or "" for one in rows}
-    faults = {name: told[file] for file, name in names.items() if file in told}
+    fault_texts = {file_row.name: file_row.fault or "" for file_row in rows}
+    faults = {name: fault_texts[file] for file, name in names.items() if file in fault_texts}
     return Readability(
         frozenset(name for name, fault in faults.items() if not fault),
         {name: fault for name, fault in faults.items() if fault},
@@ -482,78 +493,90 @@ def _readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
     )
 
 
-def _parts(offer: Offer, rubric: Rubric, attempts: QuerySet[Attempt]) -> HeldParts | None:
+def _find_held_parts(offer: Offer, rubric: Rubric, attempts: QuerySet[Attempt]) -> PartFilters | None:
     """Return which attempts have group files and which individual ones; None if nothing is individual."""
-    if not is_apart(offer, rubric):
+    if not has_individual_parts(offer, rubric):
         return None
 
-    def holding(*, alone: bool) -> Callable[[Handin], bool]:
-        files = AttemptFile.objects.filter(attempt__in=attempts, name__in=part_files(rubric, alone=alone))
-        found = {str(one) for one in files.values_list("attempt", flat=True)}
-        return lambda one: one.folder.name in found
+    def make_predicate(*, alone: bool) -> Callable[[Handin], bool]:
+        files = AttemptFile.objects.filter(
+            attempt__in=attempts, name__in=list_part_files(rubric, alone=alone)
+        )
+        attempt_ids = {str(entry) for entry in files.values_list("attempt", flat=True)}
+        return lambda entry: entry.folder.name in attempt_ids
 
-    return HeldParts(holding(alone=False), holding(alone=True))
+    return PartFilters(make_predicate(alone=False), make_predicate(alone=True))
 
 
-def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
+def compute_slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
     """Return the slip days that earlier assignments leave, by canonical id; unused accounts are left out."""
     left: dict[str, int] = {}
     if times is None or times.common.terms.slip is None:
         return left
-    others = Offer.objects.filter(course=offer.course_id).exclude(times={}).select_related("version")
-    places = {one: one.times["slip_days"]["place"] for one in others if "slip_days" in one.times}
-    own = offer.times["slip_days"]["place"]
+    other_offers = Offer.objects.filter(course=offer.course_id).exclude(times={}).select_related("version")
+    places = {
+        other_offer: other_offer.times["slip_days"]["place"]
+        for other_offer in other_offers
+        if "slip_days" in other_offer.times
+    }
+    own_place = offer.times["slip_days"]["place"]
     # In the order of the course: what is left after one assignment limits the next.
-    for earlier in sorted((one for one in places if places[one] < own), key=places.__getitem__):
-        rubric = versions.rubric_of(earlier.version)
-        for handin in _settled(earlier, rubric, schedule_of(earlier, rubric), left):
+    for earlier in sorted(
+        (other_offer for other_offer in places if places[other_offer] < own_place), key=places.__getitem__
+    ):
+        rubric = versions.load_rubric(earlier.version)
+        for handin in _resolve_handins(earlier, rubric, load_schedule(earlier, rubric), left):
             if handin.timing and handin.timing.slip:
-                left[canonical_id(handin.student)] = handin.timing.slip.left
+                left[normalise_id(handin.student)] = handin.timing.slip.left
     return left
 
 
-def timed(attempt: Attempt, rubric: Rubric) -> list[Handin]:
+def evaluate_timing(attempt: Attempt, rubric: Rubric) -> list[Handin]:
     """Return an attempt with its timing, once for each student for whom it may count."""
-    times, teams = schedule_of(attempt.offer, rubric), groups_of(attempt.offer)
-    left = slip_days_left(attempt.offer, times)
-    return settled({attempt.student: [_handin(attempt)]}, times, teams, left, timezone.now())
+    times, teams = load_schedule(attempt.offer, rubric), list_groups(attempt.offer)
+    left = compute_slip_days_left(attempt.offer, times)
+    return select_attempts({attempt.student: [_to_handin(attempt)]}, times, teams, left, timezone.now())
 
 
-def schedule_of(offer: Offer, rubric: Rubric) -> Schedule | None:
+def load_schedule(offer: Offer, rubric: Rubric) -> Schedule | None:
     """Return the times of an assignment; None: there is no deadline.
 
     Raises:
         RubricError: the times are impossible.
     """
-    return schedule.read(offer.times, rubric, offer.assignment, groups_of(offer)) if offer.times else None
+    return (
+        schedule.read_schedule(offer.times, rubric, offer.assignment, list_groups(offer))
+        if offer.times
+        else None
+    )
 
 
-def _handin(attempt: Attempt) -> Handin:
+def _to_handin(attempt: Attempt) -> Handin:
     return Handin(attempt.student, Path(str(attempt.pk)), attempt.submitted_at)
 
 
-def sweep() -> int:
+def sweep_attempts() -> int:
     """Enqueue attempts that have no result and, as far as can be seen, no job; return their number."""
     now = timezone.now()
     forgotten = Q(state=State.WAITING, queued_at__lt=now - OVERDUE)
     left = Q(state=State.RUNNING, leased_until__lt=now)
-    found = list(
+    overdue = list(
         Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
     )
     # An attempt that has a job is refused by the queue and not counted.
-    return sum(tasks.defer(identifier) for identifier in found)
+    return sum(tasks.enqueue_attempt(identifier) for identifier in overdue)
 
 
 def grade_again(attempts: QuerySet[Attempt]) -> int:
     """Grade attempts anew by the current version of their offers; return their number."""
     with transaction.atomic():
-        found = list(attempts.select_for_update().filter(state=State.GRADED).order_by("pk"))
-        for attempt in found:
+        graded = list(attempts.select_for_update().filter(state=State.GRADED).order_by("pk"))
+        for attempt in graded:
             Attempt.objects.filter(pk=attempt.pk).update(
                 state=State.WAITING,
                 tries=0,
                 version=attempt.offer.version_id,
                 queued_at=timezone.now(),
             )
-            tasks.defer(attempt.pk)
-    return len(found)
+            tasks.enqueue_attempt(attempt.pk)
+    return len(graded)

@@ -20,7 +20,7 @@ _APPENDING = 0x6175_6469
 """A number of our own among PostgreSQL's advisory locks."""
 
 
-def note(
+def record_action(
     who: str,
     action: str,
     subject: str,
@@ -31,7 +31,7 @@ def note(
 ) -> AuditEntry:
     """Add an entry; it is committed or rolled back with the surrounding transaction."""
     with transaction.atomic():
-        hold()  # serialised, or two entries would have the same predecessor
+        lock_log()  # serialised, or two entries would have the same predecessor
         last = AuditEntry.objects.order_by("-pk").first()
         entry = AuditEntry(
             course=course,
@@ -43,12 +43,12 @@ def note(
             after=after,
             previous=last.digest if last else _BEGIN,
         )
-        entry.digest = _digest(entry)
+        entry.digest = _compute_digest(entry)
         entry.save(force_insert=True)
     return entry
 
 
-def hold() -> None:
+def lock_log() -> None:
     """Lock the log until the transaction ends.
 
     Code that records an action about rows it locks must call this before it locks them; otherwise two
@@ -58,17 +58,17 @@ def hold() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_APPENDING])
 
 
-def broken() -> int:
+def find_broken_entry() -> int:
     """Return the number of the first entry that does not match its predecessor; 0: the chain is intact."""
     before = _BEGIN
     for entry in AuditEntry.objects.order_by("pk").iterator():
-        if entry.previous != before or entry.digest != _digest(entry):
+        if entry.previous != before or entry.digest != _compute_digest(entry):
             return int(entry.pk)
         before = entry.digest
     return 0
 
 
-def _digest(entry: AuditEntry) -> str:
+def _compute_digest(entry: AuditEntry) -> str:
     facts = [
         entry.course_id,
         entry.at.isoformat(),

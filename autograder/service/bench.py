@@ -34,15 +34,15 @@ from autograder.errors import (
     ServiceError,
     describe_error,
 )
-from autograder.feedback.sanitise import printable_text
-from autograder.grading.expected import box_seed
-from autograder.notebook.placeholders import without_skipped_lines
+from autograder.feedback.sanitise import to_printable_text
+from autograder.grading.expected import derive_box_seed
+from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 
 if TYPE_CHECKING:
     from autograder.service.models import Attempt
@@ -73,7 +73,7 @@ _IDLE_PROCESSOR_SECONDS = 1.0
 _Key = tuple[uuid.UUID, str]
 
 
-class BenchStanding(enum.StrEnum):
+class BenchStatus(enum.StrEnum):
     """State of a notebook on the bench, or outcome of an input."""
 
     READY = "ready"
@@ -89,21 +89,21 @@ class BenchStanding(enum.StrEnum):
     """This person sent too many inputs within a minute."""
 
 
-class Opened(Struct, frozen=True):
+class NotebookStatus(Struct, frozen=True):
     """State of a notebook on the bench, with the reason if it failed."""
 
-    standing: BenchStanding
+    standing: BenchStatus
     ending: Ending | None = None
     """Why there is no state: the cells, or processes they left running, ended every box."""
     reason: str = ""
     """Why the notebook cannot be read, in English."""
 
 
-class Tried(Struct, frozen=True):
+class TryResult(Struct, frozen=True):
     """Outcome of one input. All texts come from the box, are cut, and contain no control characters."""
 
     source: str
-    standing: BenchStanding = BenchStanding.READY
+    standing: BenchStatus = BenchStatus.READY
     value: str = ""
     """The value as a notebook shows it; empty for None and if there is none."""
     output: str = ""
@@ -149,16 +149,16 @@ class _OpenNotebook(Struct, eq=False):
     program: _Program | None = None
     ready: deque[_ReadyBox] = field(default_factory=deque)
     preparing: int = 0
-    failed: Opened | None = None
+    failed: NotebookStatus | None = None
     failed_at: float = 0.0
     closed: bool = False
-    tried: deque[tuple[str, Tried]] = field(default_factory=lambda: deque(maxlen=_LAST_TRIES * 4))
+    tried: deque[tuple[str, TryResult]] = field(default_factory=lambda: deque(maxlen=_LAST_TRIES * 4))
 
     @property
-    def opened(self) -> Opened:
+    def opened(self) -> NotebookStatus:
         if self.ready:
-            return Opened(BenchStanding.READY)
-        return self.failed or Opened(BenchStanding.PREPARING)
+            return NotebookStatus(BenchStatus.READY)
+        return self.failed or NotebookStatus(BenchStatus.PREPARING)
 
 
 class Bench:
@@ -194,7 +194,7 @@ class Bench:
         self._looking: threading.Thread | None = None
         self._preparing = ThreadPoolExecutor(2, thread_name_prefix="bench")
         self._clearing = ThreadPoolExecutor(1, thread_name_prefix="bench-clearing")
-        self._loaded = Loaded()
+        self._loaded = AssignmentCache()
         self._pool = Pool()
         self._proven = False
         self._private = Path(tempfile.mkdtemp(prefix="autograder-bench-"))
@@ -211,7 +211,7 @@ class Bench:
         with self._lock:
             gone, self._notebooks = list(self._notebooks.values()), OrderedDict()
             self._lock.notify_all()
-        self._let_go(gone)
+        self._close_notebooks(gone)
         self._pool.close()  # also ends the cells that still run there
         for _ in range(MOST_AT_A_TIME):  # waits for inputs in progress; no new ones start
             self._at_a_time.acquire()
@@ -222,7 +222,7 @@ class Bench:
         self._loaded.close()
         shutil.rmtree(self._private, ignore_errors=True)
 
-    def open(self, attempt: Attempt, notebook: str) -> Opened:
+    def open_notebook(self, attempt: Attempt, notebook: str) -> NotebookStatus:
         """Prepare a notebook in the background if it is not open yet; return its state.
 
         Args:
@@ -230,28 +230,28 @@ class Bench:
             notebook: one of its notebooks; a name of the rubric.
         """
         with self._lock:
-            return self._at(attempt, notebook)[1]
+            return self._find_notebook(attempt, notebook)[1]
 
-    def _at(self, attempt: Attempt, notebook: str) -> tuple[_OpenNotebook | None, Opened]:
+    def _find_notebook(self, attempt: Attempt, notebook: str) -> tuple[_OpenNotebook | None, NotebookStatus]:
         """Return the notebook, opened if necessary, and its state. The caller holds the lock."""
         now = time.monotonic()
         if self._over.is_set() or now < self._unavailable_until:
-            return None, Opened(BenchStanding.UNAVAILABLE)
+            return None, NotebookStatus(BenchStatus.UNAVAILABLE)
         key = (attempt.pk, notebook)
-        found = self._notebooks.get(key)
-        if found is None:
-            found = self._notebooks[key] = _OpenNotebook(attempt, notebook, now)
-        elif found.failed and now - found.failed_at > _AGAIN_SECONDS:
-            found.failed = None
-        found.used = now
+        entry = self._notebooks.get(key)
+        if entry is None:
+            entry = self._notebooks[key] = _OpenNotebook(attempt, notebook, now)
+        elif entry.failed and now - entry.failed_at > _AGAIN_SECONDS:
+            entry.failed = None
+        entry.used = now
         self._notebooks.move_to_end(key)
-        self._prepare_more(found)
+        self._prepare_more(entry)
         if self._looking is None:
-            self._looking = threading.Thread(target=self._look_after, name="bench-looking", daemon=True)
+            self._looking = threading.Thread(target=self._watch_boxes, name="bench-looking", daemon=True)
             self._looking.start()
-        return found, found.opened
+        return entry, entry.opened
 
-    def try_(self, attempt: Attempt, source: str, *, who: str, notebook: str) -> Tried:
+    def try_input(self, attempt: Attempt, source: str, *, who: str, notebook: str) -> TryResult:
         """Evaluate an input in a fresh copy of the finished notebook.
 
         Args:
@@ -266,34 +266,34 @@ class Bench:
         if len(source) > MOST_SOURCE:
             raise ServiceError(f"the input has {len(source)} characters; at most {MOST_SOURCE} are taken")
         with self._lock:
-            if self._too_often(who):
-                return Tried(source, BenchStanding.OFTEN)
-            found, opened = self._at(attempt, notebook)
-        if found is None or opened.standing is BenchStanding.FAILED:
-            return Tried(source, opened.standing, error=opened.reason, ending=opened.ending)
+            if self._is_too_often(who):
+                return TryResult(source, BenchStatus.OFTEN)
+            entry, opened = self._find_notebook(attempt, notebook)
+        if entry is None or opened.standing is BenchStatus.FAILED:
+            return TryResult(source, opened.standing, error=opened.reason, ending=opened.ending)
         if not self._at_a_time.acquire(timeout=WAIT_SECONDS):
-            return Tried(source, BenchStanding.BUSY)
+            return TryResult(source, BenchStatus.BUSY)
         try:
-            tried = self._tried(found, source)
+            tried = self._try_source(entry, source)
         finally:
             self._at_a_time.release()
-        if tried.standing is BenchStanding.READY:
+        if tried.standing is BenchStatus.READY:
             with self._lock:
-                found.tried.appendleft((who, tried))
+                entry.tried.appendleft((who, tried))
         return tried
 
-    def last_tries(self, attempt: Attempt, *, who: str, notebook: str) -> tuple[Tried, ...]:
+    def list_last_tries(self, attempt: Attempt, *, who: str, notebook: str) -> tuple[TryResult, ...]:
         """Return a person's latest inputs since the notebook was opened, newest first."""
         with self._lock:
-            found = self._notebooks.get((attempt.pk, notebook))
-            own = [tried for person, tried in found.tried if person == who] if found else []
-        return tuple(own[:_LAST_TRIES])
+            entry = self._notebooks.get((attempt.pk, notebook))
+            own_tries = [tried for person, tried in entry.tried if person == who] if entry else []
+        return tuple(own_tries[:_LAST_TRIES])
 
-    def _too_often(self, who: str) -> bool:
+    def _is_too_often(self, who: str) -> bool:
         """Count one more input of a person unless there were too many. The caller holds the lock."""
         now = time.monotonic()
         # Forget people without a recent input, so that the table does not grow.
-        for person in [one for one, times in self._lately.items() if times[-1] < now - _MINUTE]:
+        for person in [name for name, times in self._lately.items() if times[-1] < now - _MINUTE]:
             del self._lately[person]
         times = self._lately.setdefault(who, deque())
         while times and times[0] < now - _MINUTE:
@@ -303,95 +303,95 @@ class Bench:
         times.append(now)
         return False
 
-    def _tried(self, found: _OpenNotebook, source: str) -> Tried:
+    def _try_source(self, notebook: _OpenNotebook, source: str) -> TryResult:
         """Run an input in a ready box, which is closed afterwards."""
-        ready = self._taken(found)
+        ready = self._take_box(notebook)
         if ready is None:
             with self._lock:
-                opened = found.failed or Opened(BenchStanding.PREPARING)
-            return Tried(source, opened.standing, error=opened.reason, ending=opened.ending)
+                opened = notebook.failed or NotebookStatus(BenchStatus.PREPARING)
+            return TryResult(source, opened.standing, error=opened.reason, ending=opened.ending)
         started = time.perf_counter()
         try:
             run = ready.box.run_cell(source, seconds=ready.seconds)
-            return _shown(source, run, time.perf_counter() - started)
+            return _format_run(source, run, time.perf_counter() - started)
         except BoxEnded as ended:
-            return Tried(source, ending=ended.ending, seconds=time.perf_counter() - started)
+            return TryResult(source, ending=ended.ending, seconds=time.perf_counter() - started)
         except SandboxFault as fault:
             LOG.warning("an input was not answered: %s", describe_error(fault))
-            return Tried(source, BenchStanding.BUSY)
+            return TryResult(source, BenchStatus.BUSY)
         finally:
-            self._clearing.submit(self._clear, found, ready)
+            self._clearing.submit(self._clear_box, notebook, ready)
 
-    def _clear(self, found: _OpenNotebook, ready: _ReadyBox) -> None:
+    def _clear_box(self, notebook: _OpenNotebook, ready: _ReadyBox) -> None:
         """Close a used box after the answer is on its way, and prepare the next one."""
         self._over.wait(_BREATH_SECONDS)
         ready.box.close()
         with self._lock:
-            self._prepare_more(found)
+            self._prepare_more(notebook)
 
-    def _taken(self, found: _OpenNotebook) -> _ReadyBox | None:
+    def _take_box(self, notebook: _OpenNotebook) -> _ReadyBox | None:
         """Take a ready box out of the notebook's queue; return None if there is none in time."""
         until = time.monotonic() + WAIT_SECONDS
         with self._lock:
-            while not (found.ready or found.failed or found.closed):
+            while not (notebook.ready or notebook.failed or notebook.closed):
                 left = until - time.monotonic()
                 if left <= 0 or not self._lock.wait(left):
                     break
-            return found.ready.popleft() if found.ready else None
+            return notebook.ready.popleft() if notebook.ready else None
 
     # ------------------------------------------------------------ in the background
 
-    def _prepare_more(self, found: _OpenNotebook) -> None:
+    def _prepare_more(self, notebook: _OpenNotebook) -> None:
         """Prepare one more box if there is room for it. The caller holds the lock."""
-        if found.closed or found.failed or found.preparing or len(found.ready) >= self._boxes:
+        if notebook.closed or notebook.failed or notebook.preparing or len(notebook.ready) >= self._boxes:
             return
-        taken = sum(one.memory for one in self._every_box())
+        taken = sum(box.memory for box in self._iterate_boxes())
         # The first box is always allowed: without it the notebook could not be used at all.
-        if not found.ready or taken + found.ready[0].memory <= self._memory:
-            found.preparing += 1
-            self._preparing.submit(self._prepare, found)
+        if not notebook.ready or taken + notebook.ready[0].memory <= self._memory:
+            notebook.preparing += 1
+            self._preparing.submit(self._prepare_box, notebook)
 
-    def _every_box(self) -> Iterator[_ReadyBox]:
+    def _iterate_boxes(self) -> Iterator[_ReadyBox]:
         for notebook in self._notebooks.values():
             yield from notebook.ready
 
-    def _prepare(self, found: _OpenNotebook) -> None:
+    def _prepare_box(self, notebook: _OpenNotebook) -> None:
         """Prepare one box, and schedule the next."""
         ready, failed, unavailable = None, None, False
         try:
-            if not found.closed:
-                ready = self._ready_box(found)
+            if not notebook.closed:
+                ready = self._make_ready_box(notebook)
         except BoxEnded as ended:
-            failed = Opened(BenchStanding.FAILED, ended.ending)
+            failed = NotebookStatus(BenchStatus.FAILED, ended.ending)
         except NotebookError as error:
-            failed = Opened(BenchStanding.FAILED, reason=printable_text(str(error), MOST_ERROR))
+            failed = NotebookStatus(BenchStatus.FAILED, reason=to_printable_text(str(error), MOST_ERROR))
         except Exception as error:  # noqa: BLE001 - whatever it is, the page has to say that there is nothing
-            LOG.warning("attempt %s is not on the bench: %s", found.attempt.pk, describe_error(error))
-            failed = Opened(BenchStanding.FAILED)
+            LOG.warning("attempt %s is not on the bench: %s", notebook.attempt.pk, describe_error(error))
+            failed = NotebookStatus(BenchStatus.FAILED)
             # A missing preload is one assignment's fault and must not close the bench for all others.
             unavailable = isinstance(error, SandboxUnavailable) and not isinstance(error, PreloadMissing)
         finally:
             # The executor's thread would otherwise keep its database connection.
             connections.close_all()
         with self._lock:
-            found.preparing -= 1
+            notebook.preparing -= 1
             if unavailable:
                 self._unavailable_until = time.monotonic() + _UNAVAILABLE_SECONDS
             if failed is not None:
-                found.failed, found.failed_at = failed, time.monotonic()
-            if ready is not None and not found.closed:
-                found.ready.append(ready)
+                notebook.failed, notebook.failed_at = failed, time.monotonic()
+            if ready is not None and not notebook.closed:
+                notebook.ready.append(ready)
                 ready = None
-                gone = self._too_many()
-                self._prepare_more(found)
+                gone = self._remove_excess()
+                self._prepare_more(notebook)
             else:
                 gone = []
             self._lock.notify_all()
         if ready is not None:
             ready.box.close()
-        self._let_go(gone)
+        self._close_notebooks(gone)
 
-    def _ready_box(self, found: _OpenNotebook) -> _ReadyBox:
+    def _make_ready_box(self, notebook: _OpenNotebook) -> _ReadyBox:
         """Return a box in which the cells have run.
 
         Raises:
@@ -399,10 +399,10 @@ class Bench:
             NotebookError: the submitted file is not a notebook.
             SandboxError: code cannot be confined here, or an internal error occurred.
         """
-        if found.program is None:
-            found.program = self._program(found.attempt, found.notebook)
-        program = found.program
-        sandbox = self._pool.persistent(program.environment)
+        if notebook.program is None:
+            notebook.program = self._load_program(notebook.attempt, notebook.notebook)
+        program = notebook.program
+        sandbox = self._pool.create_persistent(program.environment)
         # Checked once: the sandbox must confine code on this machine before student code runs.
         if not self._proven:
             selftest.ensure(self._pool.start_apart, self._private, isolation=self._pool.isolation.value)
@@ -411,122 +411,131 @@ class Bench:
             sandbox, program.cells, program.limits, seed=program.seed, files=program.files
         ) as session:
             session.run()
-            box = session.hand_over()
+            box = session.take_box()
         try:
             pairs = zip(program.cells, session.runs, strict=True)
             # Leave out cells that ended a box, so that they do not end the next one as well.
             cells = tuple(cell for cell, run in pairs if run is None or run.ending is None)
-            found.program = _Program(program.environment, cells, program.limits, program.seed, program.files)
+            notebook.program = _Program(
+                program.environment, cells, program.limits, program.seed, program.files
+            )
             seconds = min(TRY_SECONDS, program.limits.call_seconds)
-            return _ReadyBox(box, box.computed(), _memory(box), seconds)
+            return _ReadyBox(box, box.measure_processor_time(), _measure_memory(box), seconds)
         except BaseException:
             box.close()
             raise
 
-    def _program(self, attempt: Attempt, notebook: str) -> _Program:
+    def _load_program(self, attempt: Attempt, notebook: str) -> _Program:
         """Return the program of a notebook, the same as for grading."""
         from autograder.service import attempts  # its models need the settings, which name the bench
 
-        asked, files = attempts.as_graded(attempt, self._loaded.of(attempt.version).rubric)
-        assignment = self._loaded.of(attempt.version).for_student(asked)
-        wanted = next(one for one in assignment.rubric.assignment.notebooks if one.name == notebook)
+        owner, files = attempts.resolve_graded_files(
+            attempt, self._loaded.load_assignment(attempt.version).rubric
+        )
+        assignment = self._loaded.load_assignment(attempt.version).derive_for_student(owner)
+        wanted = next(
+            candidate for candidate in assignment.rubric.assignment.notebooks if candidate.name == notebook
+        )
         name, release = f"{notebook}.ipynb", assignment.releases[notebook]
         if name not in files and release.has_answers:
             raise NotebookError("missing", f"{name} was not handed in")
         data = files.get(name, assignment.release_bytes[notebook])
         submission = assignment.read_submission(notebook, data, attempt.student)
-        given = {one: files[one] for one in wanted.own if one in files}
+        own_files = {candidate: files[candidate] for candidate in wanted.own if candidate in files}
         return _Program(
-            assignment.environment(wanted),
-            tuple(without_skipped_lines(submission.cells, release)),
+            assignment.build_environment(wanted),
+            tuple(mask_skipped_lines(submission.cells, release)),
             assignment.rubric.assignment.limits,
-            box_seed(assignment.course.secret(), assignment.name),
-            given,
+            derive_box_seed(assignment.course.load_secret(), assignment.name),
+            own_files,
         )
 
-    def _too_many(self) -> list[_OpenNotebook]:
+    def _remove_excess(self) -> list[_OpenNotebook]:
         """Remove the least recently used notebooks beyond the limits. The caller holds the lock."""
         gone = []
         while len(self._notebooks) > 1 and (
-            len(self._notebooks) > self._most or sum(one.memory for one in self._every_box()) > self._memory
+            len(self._notebooks) > self._most
+            or sum(box.memory for box in self._iterate_boxes()) > self._memory
         ):
             gone.append(self._notebooks.popitem(last=False)[1])
         return gone
 
-    def _let_go(self, gone: list[_OpenNotebook]) -> None:
+    def _close_notebooks(self, gone: list[_OpenNotebook]) -> None:
         """Close the boxes of removed notebooks, and the sandboxes that no other notebook needs."""
         boxes: list[_ReadyBox] = []
         with self._lock:
-            for one in gone:
-                one.closed = True
-                boxes += one.ready
-                one.ready.clear()
-            needed = {one.program.environment for one in self._notebooks.values() if one.program}
+            for notebook in gone:
+                notebook.closed = True
+                boxes += notebook.ready
+                notebook.ready.clear()
+            needed = {
+                notebook.program.environment for notebook in self._notebooks.values() if notebook.program
+            }
         for box in boxes:
             box.box.close()
-        for environment in {one.program.environment for one in gone if one.program} - needed:
-            self._pool.end(environment)
+        for environment in {notebook.program.environment for notebook in gone if notebook.program} - needed:
+            self._pool.end_sandbox(environment)
 
-    def _look_after(self) -> None:
+    def _watch_boxes(self) -> None:
         """Close unused notebooks, and boxes that compute or grow without being asked."""
         while not self._over.wait(_LOOK_SECONDS):
             try:
                 with self._lock:
                     idle = time.monotonic() - self._idle_seconds
-                    unused = [key for key, one in self._notebooks.items() if one.used < idle]
-                    gone = [self._notebooks.pop(key) for key in unused] + self._too_many()
-                    waiting = [(one, box) for one in self._notebooks.values() for box in one.ready]
-                self._let_go(gone)
+                    unused = [key for key, entry in self._notebooks.items() if entry.used < idle]
+                    gone = [self._notebooks.pop(key) for key in unused] + self._remove_excess()
+                    waiting = [(entry, box) for entry in self._notebooks.values() for box in entry.ready]
+                self._close_notebooks(gone)
                 for notebook, ready in waiting:
-                    self._look_at(notebook, ready)
+                    self._check_box(notebook, ready)
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 LOG.warning("the bench could not be looked after: %s", describe_error(error))
 
-    def _look_at(self, notebook: _OpenNotebook, ready: _ReadyBox) -> None:
+    def _check_box(self, notebook: _OpenNotebook, ready: _ReadyBox) -> None:
         """Check one waiting box; it is out of the queue meanwhile, so no input can take it."""
         with self._lock:
             if ready not in notebook.ready:
                 return
             notebook.ready.remove(ready)
-        computes = ready.box.computed() - ready.computed > _IDLE_PROCESSOR_SECONDS
-        ready.memory = _memory(ready.box)
+        computes = ready.box.measure_processor_time() - ready.computed > _IDLE_PROCESSOR_SECONDS
+        ready.memory = _measure_memory(ready.box)
         with self._lock:
             kept = not (computes or notebook.closed)
             if kept:
                 notebook.ready.append(ready)
             elif computes:
-                notebook.failed = Opened(BenchStanding.FAILED, Ending.PROCESSOR_TIME)
+                notebook.failed = NotebookStatus(BenchStatus.FAILED, Ending.PROCESSOR_TIME)
                 notebook.failed_at = time.monotonic()
             self._lock.notify_all()
         if not kept:
             ready.box.close()
 
 
-def _memory(box: Box) -> int:
+def _measure_memory(box: Box) -> int:
     """Return the memory of all processes of a box in bytes, as reported by the kernel; 0 for other boxes."""
     from autograder.sandbox.outside.box import NamespaceBox
     from autograder.sandbox.outside.watchdog import Watchdog
 
-    return Watchdog(box.pid).look().memory_bytes if isinstance(box, NamespaceBox) else 0
+    return Watchdog(box.pid).measure_tree().memory_bytes if isinstance(box, NamespaceBox) else 0
 
 
-def _shown(source: str, run: CellRun, seconds: float) -> Tried:
+def _format_run(source: str, run: CellRun, seconds: float) -> TryResult:
     """Return the outcome of a cell as texts that are safe to show."""
     texts: dict[str, list[str]] = {"result": [], "stream": [], "display": [], "error": []}
     for output in run.outputs:
         texts.setdefault(output.kind, []).append(output.data.get("text/plain", ""))
     printed = "".join((*texts["stream"], *texts["display"]))
-    return Tried(
+    return TryResult(
         source,
-        value=printable_text(texts["result"][-1], MOST_SHOWN) if texts["result"] else "",
-        output=printable_text(printed, MOST_SHOWN),
-        error=printable_text(_error(run.error, texts["error"]), MOST_ERROR),
+        value=to_printable_text(texts["result"][-1], MOST_SHOWN) if texts["result"] else "",
+        output=to_printable_text(printed, MOST_SHOWN),
+        error=to_printable_text(_format_error(run.error, texts["error"]), MOST_ERROR),
         seconds=seconds,
         cut=run.truncated,
     )
 
 
-def _error(name: str, tracebacks: list[str]) -> str:
+def _format_error(name: str, tracebacks: list[str]) -> str:
     """Return the exception's type and text, which are at the end of a traceback."""
     if not name:
         return ""

@@ -32,7 +32,7 @@ _OF_S3 = ("endpoint_url", "region_name", "addressing_style", "signature_version"
 _EXPECTED = f"{OBJECT_STORE}: expected s3://bucket/prefix or file:///folder"
 
 
-def put(contents: Iterable[bytes]) -> list[str]:
+def store_blobs(contents: Iterable[bytes]) -> list[str]:
     """Store contents, skipping known ones; return their digests in order.
 
     Raises:
@@ -45,24 +45,24 @@ def put(contents: Iterable[bytes]) -> list[str]:
         digests.append(digest)
         by_digest[digest] = data
         if sum(map(len, by_digest.values())) >= LARGE:
-            _keep(by_digest)
+            _store_batch(by_digest)
             by_digest = {}
-    _keep(by_digest)
+    _store_batch(by_digest)
     return digests
 
 
-def _keep(by_digest: Mapping[str, bytes]) -> None:
-    known = set(Blob.objects.filter(digest__in=by_digest).values_list("digest", flat=True))
+def _store_batch(by_digest: Mapping[str, bytes]) -> None:
+    existing = set(Blob.objects.filter(digest__in=by_digest).values_list("digest", flat=True))
     # One order for all processes, so that concurrent inserts of the same rows cannot deadlock.
-    new = {digest: data for digest, data in sorted(by_digest.items()) if digest not in known}
-    store = named_store()
+    new = {digest: data for digest, data in sorted(by_digest.items()) if digest not in existing}
+    store = get_named_store()
     # Objects are stored before their rows, so that every row refers to an existing object.
     if store is not None:
         for digest, data in new.items():
-            _save(store, digest, data)
+            _save_object(store, digest, data)
     elif large := [digest for digest, data in new.items() if len(data) >= LARGE]:
         for digest in large:
-            _insert(digest, new.pop(digest))
+            _insert_large(digest, new.pop(digest))
     Blob.objects.bulk_create(
         [
             Blob(digest=digest, size=len(data), data=data if store is None else None)
@@ -72,7 +72,7 @@ def _keep(by_digest: Mapping[str, bytes]) -> None:
     )
 
 
-def _insert(digest: str, data: bytes) -> None:
+def _insert_large(digest: str, data: bytes) -> None:
     """Write a large content with a binary parameter: as text in a statement it takes eight times its size."""
     connection.ensure_connection()
     with psycopg.Cursor(connection.connection) as cursor:
@@ -82,22 +82,22 @@ def _insert(digest: str, data: bytes) -> None:
         )
 
 
-def get(digests: Iterable[str]) -> dict[str, bytes]:
+def load_blobs(digests: Iterable[str]) -> dict[str, bytes]:
     """Return contents by digest.
 
     Raises:
         ServiceError: a content is in an object store and cannot be read from there unchanged.
     """
     rows = Blob.objects.filter(digest__in=set(digests)).values_list("digest", "data")
-    return {digest: b"".join(_stored_parts(digest)) if data is None else bytes(data) for digest, data in rows}
+    return {digest: b"".join(_read_object(digest)) if data is None else bytes(data) for digest, data in rows}
 
 
-def sizes(digests: Iterable[str]) -> dict[str, int]:
+def load_sizes(digests: Iterable[str]) -> dict[str, int]:
     """Return sizes in bytes by digest."""
     return dict(Blob.objects.filter(digest__in=set(digests)).values_list("digest", "size"))
 
 
-def parts(digest: str) -> Iterator[bytes]:
+def iterate_parts(digest: str) -> Iterator[bytes]:
     """Yield a stored content in parts, so that a large one is never in memory as a whole.
 
     Raises:
@@ -108,22 +108,22 @@ def parts(digest: str) -> Iterator[bytes]:
         part = Substr("data", start + 1, LARGE, output_field=BinaryField())
         data = rows.values_list(part, flat=True).get()
         if data is None:
-            yield from _stored_parts(digest)
+            yield from _read_object(digest)
             return
         yield bytes(data)
 
 
-def named_store() -> Storage | None:
+def get_named_store() -> Storage | None:
     """Return the object store that this process is configured with.
 
     Raises:
         ServiceError: see `open_object_store`.
     """
-    return object_store(os.environ.get(OBJECT_STORE, ""))
+    return open_object_store(os.environ.get(OBJECT_STORE, ""))
 
 
 @functools.cache
-def object_store(address: str) -> Storage | None:
+def open_object_store(address: str) -> Storage | None:
     """Return the object store at an address; None: contents go into the database.
 
     Raises:
@@ -142,34 +142,34 @@ def object_store(address: str) -> Storage | None:
         from storages.backends.s3 import S3Storage
     except ImportError as error:
         raise ServiceError(f"{OBJECT_STORE}: pip install 'autograder[objects]' first") from error
-    given: dict[str, Any] = {"default_acl": None, "file_overwrite": True, **options}
-    return S3Storage(bucket_name=parts.netloc, location=parts.path.strip("/"), **given)
+    parameters: dict[str, Any] = {"default_acl": None, "file_overwrite": True, **options}
+    return S3Storage(bucket_name=parts.netloc, location=parts.path.strip("/"), **parameters)
 
 
-def _place(digest: str) -> str:
+def _build_key(digest: str) -> str:
     return f"{digest[:2]}/{digest}"
 
 
-def _save(store: Storage, digest: str, data: bytes) -> None:
+def _save_object(store: Storage, digest: str, data: bytes) -> None:
     try:
-        if not store.exists(_place(digest)):
-            store.save(_place(digest), ContentFile(data))
+        if not store.exists(_build_key(digest)):
+            store.save(_build_key(digest), ContentFile(data))
     except Exception as error:  # each store raises different exceptions
         raise ServiceError(f"the object store does not take {digest}: {describe_error(error)}") from error
 
 
-def _stored_parts(digest: str) -> Iterator[bytes]:
-    store = named_store()
+def _read_object(digest: str) -> Iterator[bytes]:
+    store = get_named_store()
     if store is None:
         raise ServiceError(f"{digest} is in an object store; name it here as well: {OBJECT_STORE}")
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     try:
-        with store.open(_place(digest)) as file:
+        with store.open(_build_key(digest)) as file:
             while part := file.read(LARGE):
-                found.update(part)
+                hasher.update(part)
                 yield bytes(part)
     except Exception as error:
         raise ServiceError(f"the object store does not give {digest}: {describe_error(error)}") from error
     # Contents are streamed, so a mismatch can be detected only after the last part.
-    if found.hexdigest() != digest:
+    if hasher.hexdigest() != digest:
         raise ServiceError(f"the object store gave something else for {digest}")

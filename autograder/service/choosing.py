@@ -35,49 +35,59 @@ def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -
     values = {"at": timezone.now(), "reason": text, "by": by}
     with transaction.atomic():
         # The log is locked before any row: see `audit.lock_log`.
-        audit.hold()
-        before = _numbers(attempt.offer, attempt.student, rubric)
+        audit.lock_log()
+        before = _list_attempt_names(attempt.offer, attempt.student, rubric)
         ChosenAttempt.objects.update_or_create(attempt=attempt, defaults=values)
-        _apply(attempt.offer, attempt.student, rubric, before=before, reason=text, by=by)
+        _apply_choice(attempt.offer, attempt.student, rubric, before=before, reason=text, by=by)
 
 
 def drop_choice(offer: Offer, student: str, rubric: Rubric, by: Account) -> None:
     """Return to the automatic choice of the counting attempt, by times and files."""
     with transaction.atomic():
-        audit.hold()
-        before = _numbers(offer, student, rubric)
-        members = attempts.together(offer, student)
+        audit.lock_log()
+        before = _list_attempt_names(offer, student, rubric)
+        members = attempts.list_group_members(offer, student)
         ChosenAttempt.objects.filter(attempt__offer=offer, attempt__student__in=members).delete()
-        _apply(offer, student, rubric, before=before, reason="", by=by)
+        _apply_choice(offer, student, rubric, before=before, reason="", by=by)
 
 
-def _apply(
+def _apply_choice(
     offer: Offer, student: str, rubric: Rubric, *, before: dict[str, list[str]], reason: str, by: Account
 ) -> None:
     """Write the log, record the reason for changed marks, and grade the attempts that count now."""
     subject = f"{offer.assignment}: {student}"
-    told = {"counts": _numbers(offer, student, rubric), "reason": reason}
-    audit.note(by.username, "choose attempt", subject, course=offer.course, before=before, after=told)
+    after = {"counts": _list_attempt_names(offer, student, rubric), "reason": reason}
+    audit.record_action(
+        by.username, "choose attempt", subject, course=offer.course, before=before, after=after
+    )
     # Unpublished marks were never shown, so their change needs no reason.
     if reason and offer.published_at:
         StatedReason.objects.create(offer=offer, text=reason, by=by)
-    attempts.grade_again(_counting(offer, student, rubric))
+    attempts.grade_again(_find_counting(offer, student, rubric))
 
 
-def _counting(offer: Offer, student: str, rubric: Rubric) -> QuerySet[Attempt]:
+def _find_counting(offer: Offer, student: str, rubric: Rubric) -> QuerySet[Attempt]:
     """Return the attempts that count for a student and the members of their group."""
-    found = (attempts.counting(offer, one, rubric) for one in attempts.together(offer, student))
-    numbers = {name for one in found if one for name in (one.folder.name, attempts.result_of(one))}
+    handins = (
+        attempts.find_counting_attempt(offer, entry, rubric)
+        for entry in attempts.list_group_members(offer, student)
+    )
+    numbers = {
+        name
+        for entry in handins
+        if entry
+        for name in (entry.folder.name, attempts.get_graded_attempt_id(entry))
+    }
     return Attempt.objects.filter(pk__in=numbers)
 
 
-def _numbers(offer: Offer, student: str, rubric: Rubric) -> dict[str, list[str]]:
+def _list_attempt_names(offer: Offer, student: str, rubric: Rubric) -> dict[str, list[str]]:
     """Return the counting attempts of each group member, with the numbers that people see."""
-    told = {}
-    for one in attempts.together(offer, student):
-        handin = attempts.counting(offer, one, rubric)
+    names = {}
+    for member in attempts.list_group_members(offer, student):
+        handin = attempts.find_counting_attempt(offer, member, rubric)
         # A group member may count with two attempts: the group's, and the one with individual files.
-        folders = {handin.folder.name, attempts.result_of(handin)} if handin else set()
+        folders = {handin.folder.name, attempts.get_graded_attempt_id(handin)} if handin else set()
         rows = Attempt.objects.filter(pk__in=folders).order_by("student", "number")
-        told[one] = [f"{row.student} {row.number}" for row in rows]
-    return told
+        names[member] = [f"{row.student} {row.number}" for row in rows]
+    return names

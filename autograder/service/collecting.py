@@ -9,19 +9,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.app import SILENT
-from autograder.app.collecting import CollectedAttempt, CollectReport, Gathering, StagedAttempt
-from autograder.app.grade_lines import GradeLine, grade_lines
+from autograder.app.collecting import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
+from autograder.app.grade_lines import GradeLine, make_grade_lines
 from autograder.assignment import Assignment
 from autograder.course.archives import RefusedFile
 from autograder.errors import ServiceError
 from autograder.platforms.patterns import CollectSettings
-from autograder.platforms.people import ListedStudent, Naming, Register
+from autograder.platforms.people import Identification, ListedStudent, Register
 from autograder.platforms.sources import WantedAttempts
 from autograder.platforms.worksheets import WorksheetRow
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
 from autograder.service.receipts import Signer
-from autograder.service.standing import standings
+from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.timestamps import FILE_NAME as STAMP
 
@@ -37,11 +37,13 @@ class ArchiveOptions(Struct, frozen=True):
     """Submission time for files without one in the archive."""
 
 
-def class_register(course: CourseRecord) -> Register:
+def build_register(course: CourseRecord) -> Register:
     """Return the students of a course as a register that resolves names."""
     members = Member.objects.filter(course=course, role=Role.STUDENT)
     return Register(
-        ListedStudent(one.student, one.first_name, one.last_name, one.email) for one in members if one.student
+        ListedStudent(member.student, member.first_name, member.last_name, member.email)
+        for member in members
+        if member.student
     )
 
 
@@ -68,92 +70,107 @@ def collect_archive(
         CourseError: the time zone is unknown.
         OSError: a file cannot be read or written.
     """
-    register = class_register(offer.course)
+    register = build_register(offer.course)
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
     wanted = WantedAttempts(
         offer.assignment,
         frozenset(names) - {offer.assignment},
-        lambda text: bool(register.find(Naming(text)).student),
+        lambda text: bool(register.find_student(Identification(text)).student),
         CollectSettings(options.zone),
         participants=options.participants,
     )
-    gathering = Gathering(assignment.rubric, register)
+    gathering = AttemptCollector(assignment.rubric, register)
     with tempfile.TemporaryDirectory() as folder:
-        gathering.read(archive, wanted, Path(folder), SILENT)
-        handing = _Handing(offer, options.moment, signer, by)
-        found = [handing.collected(one) for one in gathering.found]
+        gathering.read_source(archive, wanted, Path(folder), SILENT)
+        handing = _ArchiveImporter(offer, options.moment, signer, by)
+        collected = [handing.submit_attempt(entry) for entry in gathering.found]
     there = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
     return CollectReport(
-        tuple(found),
+        tuple(collected),
         tuple(gathering.unmatched),
         (*gathering.refused, *handing.refused),
         tuple(gathering.concerns),
-        tuple(one.id for one in register.students if one.id not in there),
+        tuple(entry.id for entry in register.students if entry.id not in there),
         tuple(gathering.remarks),
     )
 
 
-class _Handing:
+class _ArchiveImporter:
     """Submits one student's files after the other, and collects the refused files."""
 
     def __init__(self, offer: Offer, moment: datetime | None, signer: Signer, by: Account) -> None:
         self.offer, self.moment, self.signer, self.by = offer, moment, signer, by
         self.refused: list[RefusedFile] = []
 
-    def collected(self, one: StagedAttempt) -> CollectedAttempt:
+    def submit_attempt(self, staged_attempt: StagedAttempt) -> CollectedAttempt:
         """Submit one attempt and return the outcome."""
-        moment = one.staged.moment or self.moment
-        files = self._files(one)
-        state = self._state(one, files, moment)
+        moment = staged_attempt.staged.moment or self.moment
+        files = self._read_files(staged_attempt)
+        state = self._submit_files(staged_attempt, files, moment)
         return CollectedAttempt(
-            one.student,
-            one.source,
-            one.attempt.label,
+            staged_attempt.student,
+            staged_attempt.source,
+            staged_attempt.attempt.label,
             state,
             len(files),
             moment,
-            one.attempt.late,
-            one.staged.renamed,
+            staged_attempt.attempt.late,
+            staged_attempt.staged.renamed,
         )
 
-    def _files(self, one: StagedAttempt) -> dict[str, bytes]:
-        found = {}
-        for path in sorted(one.staged.folder.rglob("*")):
-            place = path.relative_to(one.staged.folder).as_posix()
-            if path.is_dir() or place == STAMP:
+    def _read_files(self, staged_attempt: StagedAttempt) -> dict[str, bytes]:
+        files = {}
+        for path in sorted(staged_attempt.staged.folder.rglob("*")):
+            relative_path = path.relative_to(staged_attempt.staged.folder).as_posix()
+            if path.is_dir() or relative_path == STAMP:
                 continue
-            if "/" in place:
-                self._refuse(one, place, "it lies in a folder, and the service takes files alone")
+            if "/" in relative_path:
+                self._refuse_file(
+                    staged_attempt, relative_path, "it lies in a folder, and the service takes files alone"
+                )
                 continue
-            found[place] = path.read_bytes()
-        return found
+            files[relative_path] = path.read_bytes()
+        return files
 
-    def _state(self, one: StagedAttempt, files: dict[str, bytes], moment: datetime | None) -> str:
+    def _submit_files(
+        self, staged_attempt: StagedAttempt, files: dict[str, bytes], moment: datetime | None
+    ) -> str:
         if not files:
             return "left"
-        own = Attempt.objects.filter(offer=self.offer, student=one.student)
+        own_attempts = Attempt.objects.filter(offer=self.offer, student=staged_attempt.student)
         # These files exist already, for example because the archive is sent a second time.
-        if own.filter(digest=attempts.digest_of(one.student, files)).exists():
+        if own_attempts.filter(digest=attempts.compute_digest(staged_attempt.student, files)).exists():
             return "unchanged"
         if moment is None:
-            self._refuse(one, "", "it is not known when it was handed in; state it, or send the worksheet")
+            self._refuse_file(
+                staged_attempt, "", "it is not known when it was handed in; state it, or send the worksheet"
+            )
             return "left"
-        if own.filter(submitted_at__gt=moment).exists():  # attempt numbers must follow submission times
-            self._refuse(one, "", "a later attempt is here already")
+        if own_attempts.filter(
+            submitted_at__gt=moment
+        ).exists():  # attempt numbers must follow submission times
+            self._refuse_file(staged_attempt, "", "a later attempt is here already")
             return "left"
         try:
-            attempts.hand_in(self.offer, one.student, files, self.signer, by=self.by, at=moment)
+            attempts.submit_files(
+                self.offer, staged_attempt.student, files, self.signer, by=self.by, submitted_at=moment
+            )
         except ServiceError as error:
-            self._refuse(one, "", str(error))
+            self._refuse_file(staged_attempt, "", str(error))
             return "left"
         return "new"
 
-    def _refuse(self, one: StagedAttempt, place: str, reason: str) -> None:
-        where = ": ".join(filter(None, (one.source, ascii(one.attempt.label)[1:-1], ascii(place)[1:-1])))
+    def _refuse_file(self, staged_attempt: StagedAttempt, file_name: str, reason: str) -> None:
+        where = ": ".join(
+            filter(
+                None,
+                (staged_attempt.source, ascii(staged_attempt.attempt.label)[1:-1], ascii(file_name)[1:-1]),
+            )
+        )
         self.refused.append(RefusedFile(where, reason))
 
 
-def lines_of(offer: Offer, assignment: Assignment, language: str) -> tuple[GradeLine, ...]:
+def build_grade_lines(offer: Offer, assignment: Assignment, language: str) -> tuple[GradeLine, ...]:
     """Return every student's marks in the form that exports use.
 
     Args:
@@ -161,14 +178,14 @@ def lines_of(offer: Offer, assignment: Assignment, language: str) -> tuple[Grade
         assignment: loaded.
         language: of titles and messages.
     """
-    counting = attempts.all_counting(offer, assignment.rubric)
+    counting = attempts.find_counting_attempts(offer, assignment.rubric)
     return tuple(
-        grade_lines(
+        make_grade_lines(
             assignment,
-            DatabaseStore(offer.course).results(offer.assignment),
-            standings(offer, assignment),
-            register=class_register(offer.course),
-            submitted={student: one.submitted_at for student, one in counting.items()},
+            DatabaseStore(offer.course).load_results(offer.assignment),
+            load_standings(offer, assignment),
+            register=build_register(offer.course),
+            submitted={student: handin.submitted_at for student, handin in counting.items()},
             language=language,
         )
     )

@@ -15,16 +15,16 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.app.similar import SimilarClass, compare, part_alone
+from autograder.app.similar import SimilarClass, compare_works, select_individual_part
 from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import describe_error
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.marking.similarity.beside import BesideRow, beside
+from autograder.marking.similarity.beside import AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.service.models import Offer
 from autograder.service.telling import Comparison
 
@@ -33,7 +33,7 @@ class KeptPair(Struct, frozen=True):
     """Two similar submissions."""
 
     pair: AlikePair
-    rows: tuple[BesideRow, ...]
+    rows: tuple[AlignedRow, ...]
     """Both texts in parallel columns, as safe markup."""
 
 
@@ -47,15 +47,15 @@ class KeptComparison(Struct, frozen=True):
     """Parts that were not compared, or only partly."""
 
 
-def ask(offer: Offer) -> None:
+def request_comparison(offer: Offer) -> None:
     """Request a comparison by a worker; enqueued with the open transaction."""
     with transaction.atomic():
         now = timezone.now()
         Comparison.objects.update_or_create(offer=offer, defaults={"asked_at": now, "problem": ""})
-        tasks.compare(offer.pk)
+        tasks.enqueue_comparison(offer.pk)
 
 
-def compare_class(number: int, loaded: Loaded) -> None:
+def compare_class(number: int, loaded: AssignmentCache) -> None:
     """Compare the counting submissions of an assignment, and store the outcome or the error.
 
     Args:
@@ -65,37 +65,42 @@ def compare_class(number: int, loaded: Loaded) -> None:
     offer = Offer.objects.select_related("version", "course").get(pk=number)
     try:
         # Markup is the only type in the comparison that is not plain data.
-        made = msgspec.to_builtins(_kept(offer, loaded.of(offer.version)), enc_hook=str)
+        comparison = msgspec.to_builtins(
+            _compute_comparison(offer, loaded.load_assignment(offer.version)), enc_hook=str
+        )
     except Exception as error:  # noqa: BLE001 - any error is shown to staff, who can request it again
         Comparison.objects.filter(offer=offer).update(problem=describe_error(error))
         return
-    Comparison.objects.filter(offer=offer).update(pairs=made, made_at=timezone.now(), problem="")
+    Comparison.objects.filter(offer=offer).update(pairs=comparison, made_at=timezone.now(), problem="")
 
 
-def kept(row: Comparison) -> KeptComparison | None:
+def decode_comparison(row: Comparison) -> KeptComparison | None:
     """Return the stored outcome; None: there is none, or an older version of this program wrote it."""
     if row.pairs is None:
         return None
     try:
-        return msgspec.convert(row.pairs, KeptComparison, dec_hook=_marked)
+        return msgspec.convert(row.pairs, KeptComparison, dec_hook=_decode_markup)
     except msgspec.ValidationError:
         return None
 
 
-def _marked(kind: type, value: Any) -> Any:
+def _decode_markup(kind: type, value: Any) -> Any:
     """Decode markup, which was escaped before it was stored."""
     if kind is not Markup:
         raise NotImplementedError(f"nothing of type {kind.__name__} is kept")
     return Markup(value)  # noqa: S704 - escaped by `beside`, the only source of stored markup
 
 
-def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
-    found = of_class(offer, assignment)
+def _compute_comparison(offer: Offer, assignment: Assignment) -> KeptComparison:
+    similar = of_class(offer, assignment)
     pairs = tuple(
-        KeptPair(one, beside(found.works[one.students[0]], found.works[one.students[1]], found.weights))
-        for one in found.pairs
+        KeptPair(
+            pair,
+            arrange_works(similar.works[pair.students[0]], similar.works[pair.students[1]], similar.weights),
+        )
+        for pair in similar.pairs
     )
-    return KeptComparison(len(found.works), pairs, found.remarks)
+    return KeptComparison(len(similar.works), pairs, similar.remarks)
 
 
 def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
@@ -104,18 +109,24 @@ def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
     Individual parts are compared per member.
     """
     rubric = assignment.rubric
-    counting = attempts.all_counting(offer, rubric).values()
-    handed = {one.student: partial(_alone, one, rubric) for one in counting if one.by and one.own}
-    for one in sorted(
-        counting, key=lambda one: not one.by
+    counting = attempts.find_counting_attempts(offer, rubric).values()
+    handed = {
+        handin.student: partial(_select_individual_part, handin, rubric)
+        for handin in counting
+        if handin.by and handin.own
+    }
+    for handin in sorted(
+        counting, key=lambda handin: not handin.by
     ):  # a student's own last: it includes the individual part
-        handed[one.owner] = partial(_files, replace(one, own=one.folder) if one.by else one, rubric)
-    return compare(assignment, dict(sorted(handed.items())))
+        handed[handin.owner] = partial(
+            _select_files, replace(handin, own=handin.folder) if handin.by else handin, rubric
+        )
+    return compare_works(assignment, dict(sorted(handed.items())))
 
 
-def _files(handin: Handin, rubric: Rubric) -> SubmittedFiles:
-    return attempts.submitted(handin.owner, rubric, attempts.counted_contents(handin, rubric))
+def _select_files(handin: Handin, rubric: Rubric) -> SubmittedFiles:
+    return attempts.build_submission(handin.owner, rubric, attempts.load_counted_files(handin, rubric))
 
 
-def _alone(handin: Handin, rubric: Rubric) -> SubmittedFiles:
-    return part_alone(rubric, handin.student, _files(handin, rubric))
+def _select_individual_part(handin: Handin, rubric: Rubric) -> SubmittedFiles:
+    return select_individual_part(rubric, handin.student, _select_files(handin, rubric))

@@ -30,20 +30,20 @@ def main(command: list[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     parent = os.getppid()
     if os.geteuid() == 0:
-        _checked(libc.unshare(_NEWUSER), "unshare(CLONE_NEWUSER)")
+        _check_result(libc.unshare(_NEWUSER), "unshare(CLONE_NEWUSER)")
         # The kernel accepts gid_map only after setgroups is denied: user_namespaces(7).
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"{_INSIDE} 0 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{_INSIDE} 0 1", encoding="ascii")
     # SIGINT is PostgreSQL's fast shutdown: it disconnects clients without waiting and loses no data.
-    _checked(libc.prctl(_SET_PDEATHSIG, int(signal.SIGINT)), "prctl(PR_SET_PDEATHSIG)")
+    _check_result(libc.prctl(_SET_PDEATHSIG, int(signal.SIGINT)), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:
         sys.exit(1)  # the parent ended before prctl took effect
     os.setsid()  # Ctrl-C goes to the service only, which stops its database last
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
 
 
-def _checked(result: int, call: str) -> None:
+def _check_result(result: int, call: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{call}: {os.strerror(number)}")

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 MOST_KEPT = 8
 
 
-class Loaded:
+class AssignmentCache:
     """Cache of the most recently used assignments. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, tuple[Path, Assignment]] = OrderedDict()
 
-    def of(self, version: Version) -> Assignment:
+    def load_assignment(self, version: Version) -> Assignment:
         """Return the assignment of a version."""
         from autograder.service import versions  # its models need the settings, which name this class
 
@@ -34,7 +34,7 @@ class Loaded:
                 folder = Path(tempfile.mkdtemp(prefix="autograder-pages-"))
                 try:
                     course = versions.lay_out(version, folder)
-                    self._kept[version.pk] = (folder, assignments.load(course, version.assignment))
+                    self._kept[version.pk] = (folder, assignments.load_assignment(course, version.assignment))
                 except BaseException:
                     shutil.rmtree(folder, ignore_errors=True)
                     raise

@@ -11,7 +11,9 @@ import sys
 from autograder.service import setup
 
 if __name__ == "__main__":
-    setup.configure(setup.Wanted(os.environ.get("AUTOGRADER_DATABASE_URL", "postgresql:///autograder")))
+    setup.configure_django(
+        setup.ServiceSettings(os.environ.get("AUTOGRADER_DATABASE_URL", "postgresql:///autograder"))
+    )
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -204,7 +204,7 @@ class Attempt(models.Model):
     student = models.CharField(max_length=128)
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
-    """Digest of the submitted files (`autograder.grading.pipeline.SubmittedFiles.digest`)."""
+    """Digest of the submitted files (`autograder.grading.pipeline.SubmittedFiles.compute_digest`)."""
     submitted_at = models.DateTimeField()
     queued_at = models.DateTimeField(auto_now_add=True)
     """Time since which it could be graded: later than its submission if it was imported from a folder."""
@@ -352,7 +352,7 @@ class CellMark(models.Model):
     text = models.TextField(blank=True)
     """Contents of the cell, or of its question's answer cell."""
     equal = models.CharField(max_length=64, blank=True)
-    """Shared by equal answers (`autograder.feedback.answers.MarkedCell.group`); empty: no equal answer."""
+    """Shared by equal answers, see `autograder.feedback.answers.MarkedCell`; empty: no equal one."""
     computed = models.CharField(max_length=64, blank=True)
     """Digest of the grading outcome of the whole question: equal for equal outcomes."""
     gathered = models.CharField(max_length=40, blank=True)

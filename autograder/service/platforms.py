@@ -25,10 +25,10 @@ from pylti1p3.exception import LtiException
 from pylti1p3.service_connector import ServiceConnector
 
 from autograder.assignment import Assignment
-from autograder.course import name_fault
+from autograder.course import find_name_fault
 from autograder.errors import ServiceError, describe_error
 from autograder.service import attempts, tasks
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.service.models import (
     CourseRecord,
     Member,
@@ -37,7 +37,7 @@ from autograder.service.models import (
     PlatformMember,
     Role,
 )
-from autograder.service.standing import standings
+from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import SentScore
 from autograder.store import Student
@@ -67,7 +67,7 @@ class PublishedMark(Struct, frozen=True):
     late."""
 
 
-class Enrolled(Struct, frozen=True):
+class RosterSummary(Struct, frozen=True):
     """Outcome of importing a platform's class list."""
 
     students: int
@@ -96,7 +96,7 @@ class PatientSession(requests.Session):
         return super().request(*args, **{"timeout": SECONDS, **options})
 
 
-class Services:
+class PlatformClient:
     """Client for the services of one platform.
 
     Raises:
@@ -108,30 +108,30 @@ class Services:
         self._session = PatientSession()
         self._tokens = ServiceConnector(registration.to_registration(), self._session)
 
-    def pages(self, scope: str, address: str, kind: str) -> Iterator[Any]:
+    def iterate_pages(self, scope: str, address: str, kind: str) -> Iterator[Any]:
         """Yield the pages of a list."""
         for _ in range(_MOST_PAGES):
-            answer = self._asked("GET", scope, address, {"Accept": kind})
-            yield _read(answer, self._name)
+            answer = self._send_request("GET", scope, address, {"Accept": kind})
+            yield _parse_json(answer, self._name)
             address = answer.links.get("next", {}).get("url", "")
             if not address:
                 return
 
-    def post(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> requests.Response:
+    def post_json(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> requests.Response:
         """Send a JSON body."""
         headers = {"Content-Type": kind, "Accept": kind}
-        return self._asked("POST", scope, address, headers, json.dumps(body))
+        return self._send_request("POST", scope, address, headers, json.dumps(body))
 
-    def made(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> Any:
+    def create_item(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> Any:
         """Send a JSON body, and return the resource that the platform created."""
-        return _read(self.post(scope, address, kind, body), self._name)
+        return _parse_json(self.post_json(scope, address, kind, body), self._name)
 
-    def _asked(
+    def _send_request(
         self, method: str, scope: str, address: str, headers: Mapping[str, str], body: str | None = None
     ) -> requests.Response:
         try:
-            given = {"Authorization": f"Bearer {self._tokens.get_access_token([scope])}", **headers}
-            answer = self._session.request(method, address, headers=given, data=body)
+            all_headers = {"Authorization": f"Bearer {self._tokens.get_access_token([scope])}", **headers}
+            answer = self._session.request(method, address, headers=all_headers, data=body)
         except (requests.RequestException, LtiException, ValueError, KeyError, TypeError) as error:
             raise ServiceError(f"{self._name} cannot be asked: {describe_error(error)}") from error
         if not answer.ok:
@@ -142,7 +142,7 @@ class Services:
         return answer
 
 
-def _read(answer: requests.Response, name: str) -> Any:
+def _parse_json(answer: requests.Response, name: str) -> Any:
     try:
         return answer.json()
     except ValueError as error:
@@ -152,81 +152,89 @@ def _read(answer: requests.Response, name: str) -> Any:
 # ------------------------------------------------------------ class lists
 
 
-def enrol(connection: PlatformCourse, student: str) -> Enrolled:
+def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
     """Import the platform's class list: each learner on it becomes a student here. No student is removed.
 
     Raises:
         ServiceError: the platform does not send it, or it is not a class list.
     """
     context = connection.context
-    if not _let_in(connection):
+    if not _is_allowed(connection):
         raise ServiceError("this platform is let in no more")
     if not context.memberships_url:
         raise ServiceError("the platform gives no class list: nothing in its launches says where it is")
-    services = Services(context.deployment.registration)
+    services = PlatformClient(context.deployment.registration)
     members: list[dict[str, Any]] = []
-    for page in services.pages(_READ_ROSTER, context.memberships_url, _ROSTER):
+    for page in services.iterate_pages(_READ_ROSTER, context.memberships_url, _ROSTER):
         listed = page.get("members") if isinstance(page, dict) else None
-        if not isinstance(listed, list) or not all(_is_member(one) for one in listed):
+        if not isinstance(listed, list) or not all(_is_member(member) for member in listed):
             raise ServiceError(
                 "the platform's class list is not one: expected members with user_id and roles"
             )
         # NRPS 2.0: a member without a status is active. Pictures are not stored.
-        members += [{"status": "Active", **one, "picture": None} for one in listed]
+        members += [{"status": "Active", **member, "picture": None} for member in listed]
     try:
         with transaction.atomic():
             context.update_memberships(members)
-            return _enrolled(connection, [one for one in members if _learns(one)], student)
+            return _enroll_members(connection, [member for member in members if _is_learner(member)], student)
     except (DatabaseError, ValueError) as error:
         raise ServiceError(f"the platform's class list cannot be kept: {describe_error(error)}") from error
 
 
-def _let_in(connection: PlatformCourse) -> bool:
+def _is_allowed(connection: PlatformCourse) -> bool:
     deployment = connection.context.deployment
     return bool(deployment.is_active and deployment.registration.is_active)
 
 
-def _is_member(one: Any) -> bool:
+def _is_member(entry: Any) -> bool:
     return (
-        isinstance(one, dict)
-        and isinstance(one.get("user_id"), str)
-        and isinstance(one.get("roles"), list)
-        and all(isinstance(role, str) for role in one["roles"])
+        isinstance(entry, dict)
+        and isinstance(entry.get("user_id"), str)
+        and isinstance(entry.get("roles"), list)
+        and all(isinstance(role, str) for role in entry["roles"])
         # PostgreSQL cannot store NUL characters in text or JSON.
-        and "\0" not in json.dumps(one)
-        and "\\u0000" not in json.dumps(one)
+        and "\0" not in json.dumps(entry)
+        and "\\u0000" not in json.dumps(entry)
     )
 
 
-def _learns(member: Mapping[str, Any]) -> bool:
-    return member["status"] == "Active" and role_of(member["roles"]) == Role.STUDENT
+def _is_learner(member: Mapping[str, Any]) -> bool:
+    return member["status"] == "Active" and get_role(member["roles"]) == Role.STUDENT
 
 
-def _enrolled(connection: PlatformCourse, members: Sequence[Mapping[str, Any]], student: str) -> Enrolled:
+def _enroll_members(
+    connection: PlatformCourse, members: Sequence[Mapping[str, Any]], student: str
+) -> RosterSummary:
     registration = connection.context.deployment.registration
     refused, number = [], 0
-    for one in members:
-        told = {**one, "sub": one["user_id"], "person_sourcedid": one.get("lis_person_sourcedid", "")}
-        user = LtiUser.objects.get(registration=registration, sub=one["user_id"])
+    for member in members:
+        claims = {
+            **member,
+            "sub": member["user_id"],
+            "person_sourcedid": member.get("lis_person_sourcedid", ""),
+        }
+        user = LtiUser.objects.get(registration=registration, sub=member["user_id"])
         try:
-            student_of(connection.course, user, told, student)
+            find_or_create_student(connection.course, user, claims, student)
             number += 1
         except ServiceError as error:
             refused.append(str(error))
-    return Enrolled(number, tuple(refused))
+    return RosterSummary(number, tuple(refused))
 
 
-def role_of(roles: Collection[str]) -> Role | None:
+def get_role(roles: Collection[str]) -> Role | None:
     """Return the role here for roles of a platform; None: the person neither teaches nor learns."""
-    given = {normalize_role(one) for one in roles}
-    if any(one.endswith("#TeachingAssistant") for one in given):
+    context_roles = {normalize_role(role) for role in roles}
+    if any(role.endswith("#TeachingAssistant") for role in context_roles):
         return Role.TA
-    if ContextRole.INSTRUCTOR in given:
+    if ContextRole.INSTRUCTOR in context_roles:
         return Role.INSTRUCTOR
-    return Role.STUDENT if ContextRole.LEARNER in given else None
+    return Role.STUDENT if ContextRole.LEARNER in context_roles else None
 
 
-def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], student: str) -> Member:
+def find_or_create_student(
+    course: CourseRecord, user: LtiUser, claims: Mapping[str, Any], student: str
+) -> Member:
     """Return the student for a person of a platform; add the student to the class list if necessary.
 
     Args:
@@ -238,25 +246,27 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
     Raises:
         ServiceError: the value cannot be an id, or it belongs to another person.
     """
-    known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
-    if known is not None:
-        return known.member
-    given = told.get("person_sourcedid" if student == "sourcedid" else student)
-    name = given.strip() if isinstance(given, str) else ""
+    existing = (
+        PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
+    )
+    if existing is not None:
+        return existing.member
+    claim = claims.get("person_sourcedid" if student == "sourcedid" else student)
+    name = claim.strip() if isinstance(claim, str) else ""
     if not name:
         who = f"{user.given_name} {user.family_name}".strip() or user.sub
         raise ServiceError(f"{who}: the platform sends no {student}")
-    fault = "it is a variable that was not filled in" if name.startswith("$") else name_fault(name)
+    fault = "it is a variable that was not filled in" if name.startswith("$") else find_name_fault(name)
     if fault:
         raise ServiceError(f"{name!a}: {fault}")
-    own = Member.objects.filter(course=course, role=Role.STUDENT)
-    found = own.filter(email__iexact=name) if student == "email" else own.filter(student=name)
-    member = found.first()
+    students = Member.objects.filter(course=course, role=Role.STUDENT)
+    matching = students.filter(email__iexact=name) if student == "email" else students.filter(student=name)
+    member = matching.first()
     if member is None:
-        DatabaseStore(course).enrol(
+        DatabaseStore(course).enroll_students(
             [Student(name, user.given_name[:150], user.family_name[:150], user.email)]
         )
-        member = own.get(student=name)
+        member = students.get(student=name)
     elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
         # A platform's internal numbers are unrelated to equal ids on the class list.
         raise ServiceError(f"{name!a}: somebody else has this id already")
@@ -267,14 +277,14 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
 # ------------------------------------------------------------ marks
 
 
-def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
+def collect_published_marks(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
     """Return the marks of an assignment that platforms should know; empty until they are published."""
     if offer.published_at is None:
         return {}
     possible = assignment.rubric.assignment.points
-    handins = attempts.all_counting(offer, assignment.rubric)
+    handins = attempts.find_counting_attempts(offer, assignment.rubric)
     marks = {}
-    for student, standing in standings(offer, assignment).items():
+    for student, standing in load_standings(offer, assignment).items():
         points = min(standing.total, possible) if offer.capped_on_platforms else standing.total
         handin = handins.get(student)
         submitted_at = handin.submitted_at if handin else None
@@ -282,14 +292,14 @@ def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
     return marks
 
 
-def sweep() -> None:
+def sweep_scores() -> None:
     """Enqueue a comparison of all published marks with the marks sent to platforms."""
     connected = PlatformCourse.objects.values_list("course", flat=True)
     for offer in Offer.objects.filter(course__in=connected).values_list("pk", flat=True):
-        tasks.send_scores(offer)
+        tasks.enqueue_scores(offer)
 
 
-def bring_up_to_date(offer: int, loaded: Loaded) -> int:
+def update_scores(offer: int, loaded: AssignmentCache) -> int:
     """Send each platform the changed marks of an assignment; return their number.
 
     Workers take turns, because the marks of an older round must not arrive after newer ones.
@@ -300,15 +310,19 @@ def bring_up_to_date(offer: int, loaded: Loaded) -> int:
     with database.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", [_SENDING, offer])
     try:
-        found = Offer.objects.select_related("version", "course").get(pk=offer)
-        marks = published(found, loaded.of(found.version)) if found.published_at else {}
-        return send(found, marks)
+        offer_row = Offer.objects.select_related("version", "course").get(pk=offer)
+        marks = (
+            collect_published_marks(offer_row, loaded.load_assignment(offer_row.version))
+            if offer_row.published_at
+            else {}
+        )
+        return send_marks(offer_row, marks)
     finally:
         with database.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_SENDING, offer])
 
 
-def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
+def send_marks(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     """Send each platform of the course the marks that it does not know yet; return their number.
 
     Args:
@@ -323,11 +337,11 @@ def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
         "context__deployment__registration"
     ):
-        if not (connection.context.can_publish_scores and _let_in(connection)):
+        if not (connection.context.can_publish_scores and _is_allowed(connection)):
             continue
         problem = ""
         try:
-            sent += _sent(connection, offer, marks)
+            sent += _send_to_platform(connection, offer, marks)
         except ServiceError as error:
             problem = str(error)
         except DatabaseError as error:
@@ -339,65 +353,67 @@ def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     return sent
 
 
-def _sent(connection: PlatformCourse, offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
+def _send_to_platform(connection: PlatformCourse, offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     """Send marks to one platform; marks in line items that are no longer used are withdrawn."""
-    services = Services(connection.context.deployment.registration)
+    services = PlatformClient(connection.context.deployment.registration)
     first = next(iter(marks.values()), None)
-    items = _places(connection, offer)
+    items = _find_line_items(connection, offer)
     if not items and first is not None:
-        items = [_made(connection, offer, services, first)]
+        items = [_create_line_item(connection, offer, services, first)]
     return sum(
-        _told(connection, offer, services, item, marks if number == 0 else {})
+        _send_changes(connection, offer, services, item, marks if number == 0 else {})
         for number, item in enumerate(items)
     )
 
 
-def _told(
+def _send_changes(
     connection: PlatformCourse,
     offer: Offer,
-    services: Services,
+    services: PlatformClient,
     item: LtiLineItem,
     marks: Mapping[str, PublishedMark],
 ) -> int:
-    known = {one.user_id: one for one in SentScore.objects.filter(item=item)}
+    sent_scores = {entry.user_id: entry for entry in SentScore.objects.filter(item=item)}
     members = PlatformMember.objects.filter(
         member__course=offer.course, user__memberships__context=connection.context
     )
     changed: list[tuple[LtiUser, PublishedMark | None]] = []
-    for one in members.select_related("user", "member").order_by("pk"):
-        mark, told = marks.get(one.member.student), known.get(one.user_id)
-        if mark is not None and (told is None or _of(told) != mark):
-            changed.append((one.user, mark))
-        elif mark is None and told is not None and told.points is not None:
-            changed.append((one.user, None))
+    for entry in members.select_related("user", "member").order_by("pk"):
+        mark, sent = marks.get(entry.member.student), sent_scores.get(entry.user_id)
+        if mark is not None and (sent is None or _to_mark(sent) != mark):
+            changed.append((entry.user, mark))
+        elif mark is None and sent is not None and sent.points is not None:
+            changed.append((entry.user, None))
     refused = []
     for user, mark in changed:
         try:
-            _tell(services, item, user, mark)
+            _post_score(services, item, user, mark)
         except RefusedByPlatformError as error:  # a student who left the course there, for example
             refused.append(error)
-    if refused and len(refused) == len(changed) and all(one.gone for one in refused):
+    if refused and len(refused) == len(changed) and all(entry.gone for entry in refused):
         item.delete()  # the platform deleted it; the next run looks for another
     if refused:
         raise ServiceError(f"marks of {len(refused)} students were refused; the first: {refused[0]}")
     return len(changed)
 
 
-def _of(told: SentScore) -> PublishedMark | None:
+def _to_mark(sent: SentScore) -> PublishedMark | None:
     return (
         None
-        if told.points is None
-        else PublishedMark(Decimal(told.points), Decimal(told.possible), told.final, told.submitted_at)
+        if sent.points is None
+        else PublishedMark(Decimal(sent.points), Decimal(sent.possible), sent.final, sent.submitted_at)
     )
 
 
-def _places(connection: PlatformCourse, offer: Offer) -> list[LtiLineItem]:
+def _find_line_items(connection: PlatformCourse, offer: Offer) -> list[LtiLineItem]:
     """Return the platform's line items of an assignment; the first is the one in use."""
-    own = LtiLineItem.objects.filter(context=connection.context, resource_id=offer.assignment)
-    return list(own.order_by("resource_link", "pk"))  # one made by the platform comes first
+    line_items = LtiLineItem.objects.filter(context=connection.context, resource_id=offer.assignment)
+    return list(line_items.order_by("resource_link", "pk"))  # one made by the platform comes first
 
 
-def _made(connection: PlatformCourse, offer: Offer, services: Services, first: PublishedMark) -> LtiLineItem:
+def _create_line_item(
+    connection: PlatformCourse, offer: Offer, services: PlatformClient, first: PublishedMark
+) -> LtiLineItem:
     """Return a line item for an assignment: an existing one of the platform, or a new one.
 
     Creating one is not idempotent, so existing items are searched first: if the platform's confirmation was
@@ -410,20 +426,22 @@ def _made(connection: PlatformCourse, offer: Offer, services: Services, first: P
     items: list[Any] = []
     if context.can_query_lineitems or context.can_manage_lineitems:
         scope = AgsScope.MANAGE_LINEITEMS if context.can_manage_lineitems else AgsScope.QUERY_LINEITEMS
-        for page in services.pages(scope.value, context.lineitems_url, _ITEMS):
+        for page in services.iterate_pages(scope.value, context.lineitems_url, _ITEMS):
             items += page if isinstance(page, list) else []
-    same = (one for one in items if isinstance(one, dict) and facts.items() <= one.items())
-    found = next(same, None)
-    if found is None and not context.can_manage_lineitems:
+    same = (entry for entry in items if isinstance(entry, dict) and facts.items() <= entry.items())
+    platform_item = next(same, None)
+    if platform_item is None and not context.can_manage_lineitems:
         raise ServiceError("the platform lets nobody make a place for marks; make a link with a grade there")
-    if found is None:
+    if platform_item is None:
         wanted = {**facts, "scoreMaximum": float(first.possible), "label": offer.title}
-        found = services.made(AgsScope.MANAGE_LINEITEMS.value, context.lineitems_url, _ITEM, wanted)
-    if not isinstance(found, dict) or not isinstance(found.get("id"), str):
+        platform_item = services.create_item(
+            AgsScope.MANAGE_LINEITEMS.value, context.lineitems_url, _ITEM, wanted
+        )
+    if not isinstance(platform_item, dict) or not isinstance(platform_item.get("id"), str):
         raise ServiceError("the platform gave no address for the marks")
     item: LtiLineItem = LtiLineItem.objects.create(
         context=context,
-        url=found["id"],
+        url=platform_item["id"],
         maximum_score=float(first.possible),
         label=offer.title,
         tag=_TAG,
@@ -432,7 +450,9 @@ def _made(connection: PlatformCourse, offer: Offer, services: Services, first: P
     return item
 
 
-def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None) -> None:
+def _post_score(
+    services: PlatformClient, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None
+) -> None:
     # AGS 2.0: scores have the line item's path plus /scores, and its query stays at the end.
     address, question, query = item.url.partition("?")
     now = timezone.now()
@@ -447,7 +467,7 @@ def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedM
     if mark is not None and mark.submitted_at is not None:
         body["submission"] = {"submittedAt": mark.submitted_at.isoformat(timespec="microseconds")}
     scope = AgsScope.PUBLISH_SCORES.value
-    services.post(scope, f"{address.rstrip('/')}/scores{question}{query}", _SCORE, body)
+    services.post_json(scope, f"{address.rstrip('/')}/scores{question}{query}", _SCORE, body)
     SentScore.objects.update_or_create(
         item=item,
         user=user,

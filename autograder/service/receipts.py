@@ -33,46 +33,48 @@ class Signer:
     @property
     def public(self) -> str:
         """The public key for verification: 32 bytes in base64."""
-        return _text(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+        return _encode_base64(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
     def sign(self, facts: Mapping[str, Any]) -> str:
         """Return a signed receipt of these facts."""
-        stated = {"format": FORMAT, **facts}
-        return _line({**stated, _SIGNATURE: _text(self._key.sign(_line(stated).encode()))})
+        signed_facts = {"format": FORMAT, **facts}
+        return _format_line(
+            {**signed_facts, _SIGNATURE: _encode_base64(self._key.sign(_format_line(signed_facts).encode()))}
+        )
 
 
-def verify(receipt: str, public: str) -> dict[str, Any]:
+def verify_receipt(receipt: str, public: str) -> dict[str, Any]:
     """Verify a receipt and return its facts.
 
     Raises:
         ServiceError: it is not a receipt, it was not signed with this key, or it was changed.
     """
     try:
-        stated = json.loads(receipt)
+        facts = json.loads(receipt)
         # The signature covers all other facts.
-        signature = base64.b64decode(stated.pop(_SIGNATURE), validate=True)
-        known = stated["format"] == FORMAT
+        signature = base64.b64decode(facts.pop(_SIGNATURE), validate=True)
+        has_known_format = facts["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ServiceError("this is no receipt: expected the line of JSON that was downloaded") from error
-    if not known:
-        raise ServiceError(f"this receipt is of another format: expected {FORMAT}, got {stated['format']!r}")
+    if not has_known_format:
+        raise ServiceError(f"this receipt is of another format: expected {FORMAT}, got {facts['format']!r}")
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
     except ValueError as error:
         raise ServiceError("the public key is not one: expected 32 bytes in base64") from error
     try:
-        key.verify(signature, _line(stated).encode())
+        key.verify(signature, _format_line(facts).encode())
     except InvalidSignature as error:
         raise ServiceError(
             "the signature does not fit: the receipt was changed, or another service signed it"
         ) from error
-    return dict(stated)
+    return dict(facts)
 
 
-def _line(facts: Mapping[str, Any]) -> str:
+def _format_line(facts: Mapping[str, Any]) -> str:
     """Serialise facts in canonical form, which signing and verifying must share."""
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def _text(data: bytes) -> str:
+def _encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()

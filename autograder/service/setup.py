@@ -38,7 +38,7 @@ _POOL = {"min_size": 1, "max_size": 16, "timeout": PATIENCE_SECONDS}
 """Connections of one process; PostgreSQL allows a hundred for all processes together."""
 
 
-class Wanted(Struct, frozen=True):
+class ServiceSettings(Struct, frozen=True):
     """Options that differ between services."""
 
     database_url: str
@@ -49,7 +49,7 @@ class Wanted(Struct, frozen=True):
     """Settings of the pages (`autograder.web`)."""
 
 
-def configure(wanted: Wanted) -> None:
+def configure_django(options: ServiceSettings) -> None:
     """Configure Django for this process.
 
     Raises:
@@ -57,22 +57,22 @@ def configure(wanted: Wanted) -> None:
     """
     settings.configure(
         **{
-            "DATABASES": {"default": database(wanted.database_url)},
-            "INSTALLED_APPS": [*wanted.apps, *APPS],
+            "DATABASES": {"default": build_database_settings(options.database_url)},
+            "INSTALLED_APPS": [*options.apps, *APPS],
             # Django requires a key; a process that signs nothing gets a random one.
-            "SECRET_KEY": wanted.secret_key or secrets.token_hex(32),
+            "SECRET_KEY": options.secret_key or secrets.token_hex(32),
             "AUTH_USER_MODEL": "service.Account",
             "USE_TZ": True,
             "TIME_ZONE": "UTC",
             "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
             "LOGGING_CONFIG": None,
-            **wanted.further,
+            **options.further,
         }
     )
     django.setup()
 
 
-def database(url: str) -> dict[str, Any]:
+def build_database_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for a database.
 
     Raises:
@@ -88,20 +88,20 @@ def database(url: str) -> dict[str, Any]:
         parts = conninfo_to_dict(url)
     except ProgrammingError as error:
         raise ServiceError(expected) from error
-    known = {name: str(parts.pop(name, "")) for name in ("dbname", "user", "password", "host", "port")}
+    fields = {name: str(parts.pop(name, "")) for name in ("dbname", "user", "password", "host", "port")}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": known["dbname"],
-        "USER": known["user"],
-        "PASSWORD": known["password"],
-        "HOST": known["host"],
-        "PORT": known["port"],
+        "NAME": fields["dbname"],
+        "USER": fields["user"],
+        "PASSWORD": fields["password"],
+        "HOST": fields["host"],
+        "PORT": fields["port"],
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {**parts, "pool": _POOL},
     }
 
 
-def migrate() -> None:
+def migrate_tables() -> None:
     """Update the tables. Safe to call from several processes: one does the work, the others wait."""
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATING])
@@ -120,15 +120,15 @@ _MIGRATING = 0x6175_746F
 @contextmanager
 def open_tables(url: str) -> Iterator[None]:
     """Open the tables of a database for the duration of a command."""
-    configure(Wanted(url))
-    migrate()
+    configure_django(ServiceSettings(url))
+    migrate_tables()
     try:
         yield
     finally:
-        close()
+        close_connections()
 
 
-def close() -> None:
+def close_connections() -> None:
     """Close all connections of this process."""
     connections.close_all()
     for connection in connections.all(initialized_only=True):
@@ -137,7 +137,7 @@ def close() -> None:
             connection.close_pool()
 
 
-def kept_key(folder: Path, name: str, size: int = 32) -> bytes:
+def load_or_create_key(folder: Path, name: str, size: int = 32) -> bytes:
     """Return a secret from its file; it is created at the first use, readable only by its owner.
 
     Raises:
@@ -146,18 +146,18 @@ def kept_key(folder: Path, name: str, size: int = 32) -> bytes:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
     # Two processes that start together must not create different keys.
-    with atomic.alone(folder):
+    with atomic.lock_folder(folder):
         if not path.exists():
-            atomic.write(path, os.urandom(size), mode=0o600)
+            atomic.write_bytes(path, os.urandom(size), mode=0o600)
     if path.stat().st_mode & 0o077:
         raise ServiceError(f"{path}: readable for others; run: chmod 600 {path}")
-    found = atomic.read(path)
-    if len(found) != size:
-        raise ServiceError(f"{path}: expected {size} bytes, found {len(found)}; restore it from a copy")
-    return found
+    key = atomic.read_bytes(path)
+    if len(key) != size:
+        raise ServiceError(f"{path}: expected {size} bytes, found {len(key)}; restore it from a copy")
+    return key
 
 
-def slug_of(folder: Path) -> str:
+def make_slug(folder: Path) -> str:
     """Return the course name for addresses, derived from the folder name.
 
     Raises:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from autograder.assignment import Assignment
 from autograder.course import Handin
-from autograder.grades import PersonMarks, Standing, standing
-from autograder.grading.batch import brought_up_to_date
-from autograder.records import Graded
+from autograder.grades import PersonMarks, Standing, compute_standing
+from autograder.grading.batch import refresh_result
+from autograder.records import GradingResult
 from autograder.service import attempts
 from autograder.service.models import Offer
-from autograder.service.store import DatabaseStore, given_to
+from autograder.service.store import DatabaseStore, get_bonus_points
 
 
-def standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
+def load_standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
     """Return every student's standing in an offered assignment.
 
     Args:
@@ -20,20 +20,27 @@ def standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
         assignment: loaded from its version.
     """
     store = DatabaseStore(offer.course)
-    marks, handins = store.marks(offer.assignment), attempts.all_counting(offer, assignment.rubric)
+    marks, handins = (
+        store.load_marks(offer.assignment),
+        attempts.find_counting_attempts(offer, assignment.rubric),
+    )
     return {
-        who: stands(offer, assignment, current(graded, handins.get(who)), marks.get(who))
-        for who, graded in store.results(offer.assignment).items()
+        who: compute_student_standing(
+            offer, assignment, load_current_result(graded, handins.get(who)), marks.get(who)
+        )
+        for who, graded in store.load_results(offer.assignment).items()
     }
 
 
-def stands(offer: Offer, assignment: Assignment, graded: Graded, marks: PersonMarks | None) -> Standing:
+def compute_student_standing(
+    offer: Offer, assignment: Assignment, graded: GradingResult, marks: PersonMarks | None
+) -> Standing:
     """Return one student's standing for an up-to-date result."""
     score = graded.score
-    given = given_to(offer, score.student)
-    return standing(score, assignment.rubric_of(score.asked), marks, given)
+    bonus = get_bonus_points(offer, score.student)
+    return compute_standing(score, assignment.get_rubric(score.asked), marks, bonus)
 
 
-def current(graded: Graded, handin: Handin | None) -> Graded:
+def load_current_result(graded: GradingResult, handin: Handin | None) -> GradingResult:
     """Return a result with the current times and groups, or unchanged while it has to be graded again."""
-    return (brought_up_to_date(graded, handin) if handin else None) or graded
+    return (refresh_result(graded, handin) if handin else None) or graded

@@ -28,27 +28,27 @@ _AGAIN_SECONDS = 1.0
 """Delay before connecting again to an unavailable database."""
 
 
-def defer(attempt: uuid.UUID) -> bool:
+def enqueue_attempt(attempt: uuid.UUID) -> bool:
     """Enqueue an attempt with the open transaction; return False if it is already enqueued."""
-    return _defer(GRADING, str(attempt))
+    return _enqueue_job(GRADING, str(attempt))
 
 
-def try_trial(result: int) -> bool:
+def enqueue_trial(result: int) -> bool:
     """Enqueue a trial's result, to run when no attempt waits; return False if it is already enqueued."""
-    return _defer(TRIALS, str(result), lock=f"trial {result}", priority=_AFTER_OTHERS)
+    return _enqueue_job(TRIALS, str(result), lock=f"trial {result}", priority=_AFTER_OTHERS)
 
 
-def send_scores(offer: int) -> bool:
+def enqueue_scores(offer: int) -> bool:
     """Enqueue sending an assignment's marks with the open transaction; False: it is already enqueued."""
-    return _defer(SCORES, str(offer))
+    return _enqueue_job(SCORES, str(offer))
 
 
-def compare(offer: int) -> bool:
+def enqueue_comparison(offer: int) -> bool:
     """Enqueue a comparison, to run when no attempt waits; return False if it is already enqueued."""
-    return _defer(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
+    return _enqueue_job(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
 
 
-def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
+def _enqueue_job(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
     # The queueing lock makes Procrastinate refuse a second waiting job for the same subject.
     job = app.configure_task(queue, queue=queue, queueing_lock=lock or subject, priority=priority)
     try:
@@ -59,7 +59,9 @@ def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bo
     return True
 
 
-def empty_queues(work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event) -> None:
+def process_queues(
+    work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event
+) -> None:
     """Call a queue's function for each job's subject until ``stop`` is set; running jobs are finished.
 
     If the database is unavailable, wait for it.
@@ -71,19 +73,21 @@ def empty_queues(work: Mapping[str, Callable[[str], None]], concurrency: int, st
     """
     while not stop.is_set():
         try:
-            asyncio.run(_work(work, concurrency, stop))
+            asyncio.run(_run_worker(work, concurrency, stop))
         except Exception as error:  # noqa: BLE001 - the database went away, or is not there yet
             LOG.warning("the queue cannot be reached: %s", describe_error(error))
             stop.wait(_AGAIN_SECONDS)
 
 
-async def _work(work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event) -> None:
+async def _run_worker(
+    work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event
+) -> None:
     worker = procrastinate.App(
         connector=procrastinate.PsycopgConnector(kwargs=connector_params(), timeout=PATIENCE_SECONDS)
     )
 
     for queue, call in work.items():
-        worker.task(name=queue, queue=queue)(_called(call))
+        worker.task(name=queue, queue=queue)(_wrap_call(call))
 
     async with worker.open_async():
         working = asyncio.create_task(
@@ -95,23 +99,23 @@ async def _work(work: Mapping[str, Callable[[str], None]], concurrency: int, sto
                 fetch_job_polling_interval=1.0,
             )
         )
-        stopped = asyncio.create_task(asyncio.to_thread(_wait, stop, working.done))
+        stopped = asyncio.create_task(asyncio.to_thread(_wait_until_stopped, stop, working.done))
         await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
         working.cancel()  # takes no more jobs; ends when the running ones are done
         await asyncio.gather(working, return_exceptions=not working.done())
         await stopped
 
 
-def _called(call: Callable[[str], None]) -> Callable[[str], None]:
+def _wrap_call(call: Callable[[str], None]) -> Callable[[str], None]:
     """Wrap a queue's function, so that each queue has a separate one with the job's argument name."""
 
-    def called(subject: str) -> None:
+    def run_task(subject: str) -> None:
         call(subject)
 
-    return called
+    return run_task
 
 
-def _wait(stop: threading.Event, ended: Callable[[], bool]) -> None:
+def _wait_until_stopped(stop: threading.Event, ended: Callable[[], bool]) -> None:
     # A threading.Event cannot be awaited, so a thread polls it.
     while not (ended() or stop.wait(0.1)):
         pass

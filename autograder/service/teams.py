@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 
-from autograder.course import name_fault
+from autograder.course import find_name_fault
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import (
     Attempt,
     CellMark,
@@ -20,12 +20,12 @@ from autograder.service.models import (
     PlatformCourse,
     Role,
 )
-from autograder.variants.drawing import canonical_id
+from autograder.variants.drawing import normalise_id
 
 MOST_MEMBERS = 50
 
 
-def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def set_groups(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Replace an assignment's groups by these; a group without members is removed.
 
     A student who leaves a group and has submitted nothing loses the result. Times of a removed group are
@@ -43,7 +43,7 @@ def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> t
         ActionRefused: a name is not valid, a member is not on the class list or is listed twice, or marks of
             people would be lost.
     """
-    groups = _checked(offer, wanted)
+    groups = _check_groups(offer, wanted)
     with transaction.atomic():
         row = Offer.objects.select_for_update(no_key=True).get(pk=offer.pk)
         before = row.groups
@@ -55,51 +55,51 @@ def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> t
         }
         row.groups, row.formed_here = groups, True
         if "groups" in row.times:
-            kept = {name: own for name, own in row.times["groups"].items() if name in groups}
+            kept = {name: group_times for name, group_times in row.times["groups"].items() if name in groups}
             row.times = {**row.times, "groups": kept}
         row.save(update_fields=["groups", "formed_here", "times"])
         attempts.grade_again(Attempt.objects.filter(offer=row, student__in=concerned))
-        _forget(row, rubric, concerned)
+        _drop_results(row, rubric, concerned)
         if row.published_at and PlatformCourse.objects.filter(course=row.course).exists():
-            tasks.send_scores(row.pk)
+            tasks.enqueue_scores(row.pk)
     # The caller's object still has the old groups.
     offer.refresh_from_db(fields=["groups", "formed_here", "times"])
     return tuple(sorted(concerned))
 
 
-def _checked(offer: Offer, wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def _check_groups(offer: Offer, wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Return the groups, with members spelt as on the class list.
 
     Raises:
         ActionRefused: see `set_groups`.
     """
     listed = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
-    known = {canonical_id(one): one for one in listed}
-    stands: dict[str, str] = {}
+    listed_by_id = {normalise_id(listed_student): listed_student for listed_student in listed}
+    group_by_student: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     for name, spelt in wanted.items():
         for student in spelt:
-            who = known.get(canonical_id(student))
+            who = listed_by_id.get(normalise_id(student))
             if who is None:
-                raise NotTaken("groups-stranger", student=student)
-            if who in stands:
-                raise NotTaken("groups-twice", student=who, group=stands[who])
-            stands[who] = name
+                raise ActionRefused("groups-stranger", student=student)
+            if who in group_by_student:
+                raise ActionRefused("groups-twice", student=who, group=group_by_student[who])
+            group_by_student[who] = name
             groups.setdefault(name, []).append(who)
         if len(groups.get(name, ())) > MOST_MEMBERS:
-            raise NotTaken("groups-large", group=name, most=MOST_MEMBERS)
-        if name in groups and (name_fault(name) or canonical_id(name) in known):
-            raise NotTaken("groups-name", group=name)
+            raise ActionRefused("groups-large", group=name, most=MOST_MEMBERS)
+        if name in groups and (find_name_fault(name) or normalise_id(name) in listed_by_id):
+            raise ActionRefused("groups-name", group=name)
     return groups
 
 
-def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
+def _drop_results(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
     """Remove the results of students for whom no attempt counts any more.
 
     Raises:
         ActionRefused: people gave one of them marks.
     """
-    counting = attempts.all_counting(offer, rubric)
+    counting = attempts.find_counting_attempts(offer, rubric)
     left = [student for student in students if student not in counting]
     marks = CellMark.objects.filter(
         place__course=offer.course, place__assignment=offer.assignment, student__in=left
@@ -107,6 +107,6 @@ def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
     read = IndependentMark.objects.filter(mark__in=marks).values_list("mark__student", flat=True)
     # Raised inside the transaction, so that the groups stay as they were.
     for student in (*marks.filter(touched=True).values_list("student", flat=True), *read):
-        raise NotTaken("groups-marked", student=student)
+        raise ActionRefused("groups-marked", student=student)
     marks.delete()
     CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student__in=left).delete()

@@ -12,13 +12,13 @@ from pathlib import PurePosixPath
 from autograder.course.archives import PackedFile, RefusedFile
 from autograder.course.submission_folder import (
     NotebookFinder,
-    asked_files,
     expand_archives,
+    find_notebook_fault,
+    list_expected_files,
     name_files,
-    notebook_fault,
 )
 from autograder.errors import ServiceError, SourceError
-from autograder.paths import meant_places
+from autograder.paths import match_expected_paths
 from autograder.rubric import Rubric
 from autograder.service import attempts
 
@@ -35,55 +35,57 @@ def place_upload(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]
     Raises:
         ServiceError: an archive, or a file in it, cannot be accepted; the message gives the reason.
     """
-    placed = _placed(files, rubric)
+    placed = _place_files(files, rubric)
     archives = [name for name in placed if PurePosixPath(name).suffix.casefold() == ".zip"]
-    if not archives or placed.keys() >= {path for path in asked_files(rubric) if path.endswith(".ipynb")}:
+    if not archives or placed.keys() >= {
+        path for path in list_expected_files(rubric) if path.endswith(".ipynb")
+    }:
         return placed
-    return _placed(_unpacked(placed, rubric), rubric)
+    return _place_files(_unpack_files(placed, rubric), rubric)
 
 
-def unreadable_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, str]:
+def find_unreadable_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, str]:
     """Return the notebooks of an upload that cannot be read, and why."""
-    names = [path for path in asked_files(rubric) if path.endswith(".ipynb") and path in files]
-    faults = {name: notebook_fault(files[name]) for name in names}
+    names = [path for path in list_expected_files(rubric) if path.endswith(".ipynb") and path in files]
+    faults = {name: find_notebook_fault(files[name]) for name in names}
     return {name: str(fault) for name, fault in faults.items() if fault is not None}
 
 
-def _placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
-    paths = list(asked_files(rubric))
-    known = {path.rpartition("/")[2]: path for path in paths}
+def _place_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+    paths = list(list_expected_files(rubric))
+    paths_by_name = {path.rpartition("/")[2]: path for path in paths}
     bases = Counter(name.rpartition("/")[2] for name in files)
     named: dict[str, bytes] = {}
     for name, data in files.items():
         base = name.rpartition("/")[2]
         # Match by the file name alone only if it is unambiguous.
-        named[known[base] if base in known and bases[base] == 1 else name] = data
+        named[paths_by_name[base] if base in paths_by_name and bases[base] == 1 else name] = data
     finder = NotebookFinder(named.__getitem__)
-    meant = meant_places(named, paths, finder)
+    meant = match_expected_paths(named, paths, finder)
     return {meant[name]: data for name, data in named.items()}
 
 
-def _unpacked(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+def _unpack_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
     entries = {name: PackedFile(name, len(data), partial(io.BytesIO, data)) for name, data in files.items()}
     faults: list[RefusedFile] = []
-    found: dict[str, bytes] = {}
+    unpacked: dict[str, bytes] = {}
     left = attempts.MOST_BYTES
     with contextlib.ExitStack() as opened:
-        for name, entry in expand_archives(entries, list(asked_files(rubric)), "", faults, opened):
-            if name in found:
+        for name, entry in expand_archives(entries, list(list_expected_files(rubric)), "", faults, opened):
+            if name in unpacked:
                 faults.append(RefusedFile(ascii(name)[1:-1], "there are two files of this name"))
                 continue
             # Checked before unpacking: a small archive can expand to any size.
-            if entry.size > left or len(found) >= MOST_FILES:
+            if entry.size > left or len(unpacked) >= MOST_FILES:
                 raise ServiceError(
                     f"the archive holds more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "
-                    f"hand in only {name_files(list(asked_files(rubric)))}"
+                    f"hand in only {name_files(list(list_expected_files(rubric)))}"
                 )
             left -= entry.size
             try:
-                found[name] = entry.read(entry.size)
+                unpacked[name] = entry.read(entry.size)
             except SourceError as error:
                 faults.append(RefusedFile(ascii(name)[1:-1], str(error)))
     if faults:
-        raise ServiceError("; ".join(f"{one.place}: {one.reason}" for one in faults[:3]))
-    return found
+        raise ServiceError("; ".join(f"{fault.place}: {fault.reason}" for fault in faults[:3]))
+    return unpacked

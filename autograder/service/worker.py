@@ -28,12 +28,12 @@ from autograder.assignment import Assignment
 from autograder.errors import describe_error
 from autograder.grading.pipeline import Grader
 from autograder.grading.scoring import SANDBOX_FAULT
-from autograder.records import Graded
-from autograder.sandbox.levels import Isolation, environment_digest
+from autograder.records import GradingResult
+from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.service import attempts, comparing, platforms, tasks, versions
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
 from autograder.service.trials import trying
 from autograder.store import Key
@@ -46,7 +46,7 @@ _SWEEPS = 120
 """Number of sweeps between comparisons of published marks with learning platforms: ten minutes."""
 
 
-class _Ready(Struct, frozen=True, eq=False):
+class _ReadyVersion(Struct, frozen=True, eq=False):
     """A version with a grader, ready for use."""
 
     folder: Path
@@ -68,8 +68,8 @@ class Worker:
 
     def __init__(self, isolation: Isolation = Isolation.NAMESPACES) -> None:
         self._isolation = isolation
-        self._ready: OrderedDict[int, _Ready] = OrderedDict()
-        self._loaded = Loaded()
+        self._ready: OrderedDict[int, _ReadyVersion] = OrderedDict()
+        self._loaded = AssignmentCache()
         self._lock = threading.Lock()
         self._making: dict[int, threading.Lock] = {}
         self._in_use: dict[int, int] = {}
@@ -84,16 +84,19 @@ class Worker:
         self._ready.clear()
         self._loaded.close()
 
-    def grade(self, identifier: uuid.UUID) -> None:
+    def grade_attempt(self, identifier: uuid.UUID) -> None:
         """Grade one attempt if it still waits. Errors are stored with it; none is raised."""
         close_old_connections()
-        attempt = attempts.claim(identifier)
+        attempt = attempts.claim_attempt(identifier)
         if attempt is None:
             return
         started = time.monotonic()
         try:
-            with _alive(lambda: attempts.prolong(attempt)), self._of(attempt.version) as ready:
-                kept = self._graded(attempt, ready)
+            with (
+                _keep_alive(lambda: attempts.extend_lease(attempt)),
+                self._use_version(attempt.version) as ready,
+            ):
+                kept = self._grade_claimed(attempt, ready)
         except Exception as error:  # noqa: BLE001 - another worker may succeed
             LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
             attempts.give_back(attempt, describe_error(error))
@@ -105,45 +108,45 @@ class Worker:
             time.monotonic() - started,
         )
 
-    def _graded(self, attempt: Attempt, ready: _Ready) -> bool:
+    def _grade_claimed(self, attempt: Attempt, ready: _ReadyVersion) -> bool:
         assignment = ready.grader.assignment
-        handed = attempts.to_grade(attempt, assignment.rubric)
+        handed = attempts.select_files_to_grade(attempt, assignment.rubric)
         connections.close_all()  # return it while grading: more graders than connections
         graded = ready.grader.grade(handed)
         # A failure of the sandbox is not the student's fault: try again, possibly on another machine.
-        if attempt.tries < attempts.MOST_TRIES and _fault(graded):
-            attempts.give_back(attempt, _fault(graded))
-            tasks.defer(attempt.pk)
+        if attempt.tries < attempts.MOST_TRIES and _find_fault(graded):
+            attempts.give_back(attempt, _find_fault(graded))
+            tasks.enqueue_attempt(attempt.pk)
             return False
-        return attempts.keep(attempt, graded, assignment.rubric, ready.environment)
+        return attempts.keep_result(attempt, graded, assignment.rubric, ready.environment)
 
-    def try_trial(self, identifier: int) -> None:
+    def grade_trial(self, identifier: int) -> None:
         """Grade one attempt in a trial if it is open; errors are stored with it, none is raised."""
         close_old_connections()
-        row = trying.claim(identifier)
+        row = trying.claim_result(identifier)
         if row is None:
             return
         try:
-            with _alive(lambda: trying.prolong(row)), self._of(row.trial.version) as ready:
-                self._tried(row, ready)
+            with _keep_alive(lambda: trying.extend_lease(row)), self._use_version(row.trial.version) as ready:
+                self._grade_trial_result(row, ready)
         except Exception as error:  # noqa: BLE001 - as above
             LOG.warning("attempt %s could not be tried: %s", row.attempt_id, describe_error(error))
             trying.give_back(row, describe_error(error))
 
-    def _tried(self, row: TrialResult, ready: _Ready) -> None:
+    def _grade_trial_result(self, row: TrialResult, ready: _ReadyVersion) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
-        handed = attempts.to_grade(attempt, rubric)
-        key = Key.of(attempt.student, handed.digest(), rubric, ready.environment)
-        graded = trying.found(row, key)
+        handed = attempts.select_files_to_grade(attempt, rubric)
+        key = Key.from_submission(attempt.student, handed.compute_digest(), rubric, ready.environment)
+        graded = trying.find_result(row, key)
         if graded is None:
             connections.close_all()  # see above
             graded = ready.grader.grade(handed)
-        if row.tries < trying.MOST_TRIES and _fault(graded):
-            trying.give_back(row, _fault(graded))
+        if row.tries < trying.MOST_TRIES and _find_fault(graded):
+            trying.give_back(row, _find_fault(graded))
         else:
-            trying.keep(row, graded, rubric, key)
+            trying.keep_result(row, graded, rubric, key)
 
-    def compare(self, offer: int) -> None:
+    def compare_works(self, offer: int) -> None:
         """Compare the submissions of an assignment; errors are stored with it, none is raised."""
         close_old_connections()
         try:
@@ -154,7 +157,7 @@ class Worker:
             connections.close_all()
 
     @contextlib.contextmanager
-    def _of(self, version: Version) -> Iterator[_Ready]:
+    def _use_version(self, version: Version) -> Iterator[_ReadyVersion]:
         """Use a version, which is prepared at its first use; the least recently used ones are closed."""
         with self._lock:
             # One lock per version: other versions remain usable while this one is prepared.
@@ -162,53 +165,55 @@ class Worker:
             self._in_use[version.pk] = self._in_use.get(version.pk, 0) + 1
         try:
             with making:
-                ready = self._ready.get(version.pk) or self._make(version)
+                ready = self._ready.get(version.pk) or self._make_ready(version)
                 with self._lock:
                     self._ready[version.pk] = ready
                     self._ready.move_to_end(version.pk)
                     # Versions in use are never closed, even if there are more of them than the limit.
-                    old = [one for one in self._ready if not self._in_use.get(one)]
-                    gone = [self._ready.pop(one) for one in old[: max(0, len(self._ready) - MOST_KEPT)]]
-            for one in gone:
-                one.close()
+                    old = [entry for entry in self._ready if not self._in_use.get(entry)]
+                    gone = [self._ready.pop(entry) for entry in old[: max(0, len(self._ready) - MOST_KEPT)]]
+            for entry in gone:
+                entry.close()
             yield ready
         finally:
             with self._lock:
                 self._in_use[version.pk] -= 1
 
-    def _make(self, version: Version) -> _Ready:
+    def _make_ready(self, version: Version) -> _ReadyVersion:
         folder = Path(tempfile.mkdtemp(prefix="autograder-course-"))
         pool = Pool(isolation=self._isolation)
         try:
             folder.chmod(0o755)  # the sandbox mounts single files of it; the secret is in a private folder
-            loaded: Assignment = assignments.load(versions.lay_out(version, folder), version.assignment)
-            environment = environment_digest(loaded.digest(), self._isolation)
-            return _Ready(folder, Grader(loaded, pool), pool, environment)
+            loaded: Assignment = assignments.load_assignment(
+                versions.lay_out(version, folder), version.assignment
+            )
+            environment = compute_environment_digest(loaded.compute_digest(), self._isolation)
+            return _ReadyVersion(folder, Grader(loaded, pool), pool, environment)
         except BaseException:
             pool.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
 
-def _fault(graded: Graded) -> str:
+def _find_fault(graded: GradingResult) -> str:
     """Return the sandbox's failure, or an empty text: another attempt, elsewhere, may succeed."""
     notes = (note.text for note in graded.score.notes if note.code == SANDBOX_FAULT)
     return next(notes, "")
 
 
 @contextlib.contextmanager
-def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
+def _keep_alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
     """Extend a lease periodically while this process lives and works on the attempt."""
     done = threading.Event()
 
-    def prolong() -> None:
+    def extend_repeatedly() -> None:
         # A third of the lease leaves time for two failed extensions.
         while not done.wait(attempts.LEASE.total_seconds() / 3):
             with contextlib.suppress(Exception):  # an outage may be shorter than the lease
                 prolong_lease()
         connections.close_all()
 
-    thread = threading.Thread(target=prolong, daemon=True)
+    thread = threading.Thread(target=extend_repeatedly, daemon=True)
     thread.start()
     try:
         yield
@@ -217,7 +222,7 @@ def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
-def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
+def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
     """Process the queues until ``stop`` is set; running jobs are finished first.
 
     If the database is unavailable, wait for it.
@@ -227,52 +232,52 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
         concurrency: maximum number of concurrent attempts.
         stop: set to end.
     """
-    beside = [
-        threading.Thread(target=_sweep, args=(stop,), daemon=True),
-        threading.Thread(target=_send_scores, args=(stop,), daemon=True),
+    threads = [
+        threading.Thread(target=_run_sweeps, args=(stop,), daemon=True),
+        threading.Thread(target=_run_score_sender, args=(stop,), daemon=True),
     ]
-    for one in beside:
-        one.start()
+    for thread in threads:
+        thread.start()
     work = {
-        tasks.GRADING: lambda attempt: worker.grade(uuid.UUID(attempt)),
-        tasks.TRIALS: lambda result: worker.try_trial(int(result)),
-        tasks.COMPARING: lambda offer: worker.compare(int(offer)),
+        tasks.GRADING: lambda attempt: worker.grade_attempt(uuid.UUID(attempt)),
+        tasks.TRIALS: lambda result: worker.grade_trial(int(result)),
+        tasks.COMPARING: lambda offer: worker.compare_works(int(offer)),
     }
-    tasks.empty_queues(work, concurrency, stop)
-    for one in beside:
-        one.join()
+    tasks.process_queues(work, concurrency, stop)
+    for thread in threads:
+        thread.join()
 
 
-def _send_scores(stop: threading.Event) -> None:
+def _run_score_sender(stop: threading.Event) -> None:
     """Send marks to learning platforms; failures are shown to staff, and retried."""
-    loaded = Loaded()
+    loaded = AssignmentCache()
 
-    def send(offer: str) -> None:
+    def send_offer(offer: str) -> None:
         close_old_connections()
         try:
-            number = platforms.bring_up_to_date(int(offer), loaded)
+            number = platforms.update_scores(int(offer), loaded)
             LOG.info("%d marks of offer %s were sent on", number, offer)
         except Exception as error:  # noqa: BLE001 - the sweep tries again
             LOG.warning("marks of offer %s could not be sent on: %s", offer, describe_error(error))
         finally:
             connections.close_all()
 
-    tasks.empty_queues({tasks.SCORES: send}, 1, stop)
+    tasks.process_queues({tasks.SCORES: send_offer}, 1, stop)
     loaded.close()
 
 
-def _sweep(stop: threading.Event) -> None:
+def _run_sweeps(stop: threading.Event) -> None:
     """Repeatedly enqueue attempts without a result, whatever happened to their jobs, and marks to send."""
     for number in itertools.count(1):
         if stop.wait(SWEEP_SECONDS):
             break
         try:
             close_old_connections()
-            if found := attempts.sweep():
-                LOG.info("%d attempts were given to the queue again", found)
-            trying.sweep()
+            if requeued := attempts.sweep_attempts():
+                LOG.info("%d attempts were given to the queue again", requeued)
+            trying.sweep_trials()
             if number % _SWEEPS == 0:
-                platforms.sweep()
+                platforms.sweep_scores()
         except Exception as error:  # noqa: BLE001 - the next round tries again
             LOG.warning("the sweep failed: %s", describe_error(error))
     connections.close_all()

@@ -21,11 +21,11 @@ from autograder.grades import CellName, PersonMark
 from autograder.records import (
     Deduction,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Note,
+    ResourceUsage,
     Score,
-    Spent,
     StudentGroup,
 )
 from autograder.rubric import Rubric
@@ -57,11 +57,10 @@ class Key(Struct, frozen=True):
     rubric: str
     """Digest of the rubric file (`Rubric.digest`)."""
     environment: str
-    """Digest of the code and data that computed the result (`Assignment.digest`), and of the isolation level.
-    """
+    """Digest of the code and data that computed the result, and of the isolation level."""
 
     @classmethod
-    def of(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
+    def from_submission(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
         """Build the key of one submission under one rubric."""
         return cls(student, rubric.assignment.name, submission, rubric.version, rubric.digest, environment)
 
@@ -70,7 +69,7 @@ class GradedEntry(Struct, frozen=True):
     """One result to be stored."""
 
     key: Key
-    graded: Graded
+    graded: GradingResult
     rubric: Rubric
     """The rubric the student was graded by; for a variant, the personal one."""
     submitted_at: datetime | None = None
@@ -95,7 +94,7 @@ class EnteredMarks(Struct, frozen=True):
     """Answers that keep a different mark, because a person entered it directly."""
 
 
-class Settled(Struct, frozen=True):
+class AppliedDecision(Struct, frozen=True):
     """The effect of one decision on one mark."""
 
     mark: PersonMark
@@ -105,7 +104,7 @@ class Settled(Struct, frozen=True):
     """A person entered a different mark directly; it keeps its points and its comment."""
 
 
-def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Settled:
+def apply_decision(mark: PersonMark, decision: Decision, decided: Decimal | None) -> AppliedDecision:
     """Apply a decision to an existing or missing mark. Every store uses this rule in `Store.apply_decisions`.
 
     Args:
@@ -115,15 +114,15 @@ def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Set
     """
     comment = mark.comment or decision.comment
     if mark.points not in (None, decision.points, decided):
-        return Settled(mark, kept=True)
+        return AppliedDecision(mark, kept=True)
     # A person entered the same points directly: the mark stays theirs, so later decisions do not change it.
     if mark.points is not None and mark.points != decided:
-        return Settled(replace(mark, comment=comment))
+        return AppliedDecision(replace(mark, comment=comment))
     # An equal mark that waits for another look is confirmed by the decision, so it counts as written.
     written = mark.points != decision.points or mark.again
     items = mark.items if mark.points == decision.points else {}  # item points no longer add up to the mark
     settled = replace(mark, points=decision.points, again=False, comment=comment, items=items)
-    return Settled(settled, written=written)
+    return AppliedDecision(settled, written=written)
 
 
 class FrontEnd(Struct, frozen=True):
@@ -155,14 +154,14 @@ class Store(Protocol):
     def __exit__(self, *_: object) -> None:
         """Release the resources that the store holds open. Idempotent."""
 
-    def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
+    def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """Create or update the assignment and its cells from the rubric and the release. Idempotent.
 
         If the rubric has changed, points are updated, existing submissions get the new cells, and obsolete
         cells are deleted together with their automatic marks.
 
         Args:
-            rubric: the common rubric; it gives the points of each cell (`Question.cells`).
+            rubric: the common rubric; it gives the points of each cell (`Question.list_cells`).
             releases: notebook name without suffix → bytes of the released notebook.
 
         Raises:
@@ -170,28 +169,28 @@ class Store(Protocol):
                 person entered.
         """
 
-    def enrol(self, students: Iterable[Student]) -> None:
+    def enroll_students(self, students: Iterable[Student]) -> None:
         """Add students, or update their names and e-mail addresses; an empty field changes nothing.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
+    def start_run(self, rubric: Rubric, environment: str, isolation: str) -> int:
         """Record the start of a grading run and return its number.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def finish(self, run: int) -> None:
+    def finish_run(self, run: int) -> None:
         """Record the end of a run; a run without an end was interrupted. An unknown run is ignored.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def find(self, key: Key) -> Graded | None:
+    def find_result(self, key: Key) -> GradingResult | None:
         """Return the result stored under exactly this key; None if there is none or it is no longer whole.
 
         A student's latest results, and the current one, are stored whole; older ones may be reduced to marks.
@@ -200,7 +199,7 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def record(
+    def record_results(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """Store results, write their automatic marks, and make each the current result; all or none.
@@ -223,7 +222,9 @@ class Store(Protocol):
             GradebookError: the assignment was not prepared, or the store refused.
         """
 
-    def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
+    def load_results(
+        self, assignment: str, rubric: str = "", *, whole: bool = True
+    ) -> dict[str, GradingResult]:
         """Return every student's current result, the one recorded last, sorted by student.
 
         Args:
@@ -236,7 +237,7 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
+    def find_unchanged_students(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
         """Return the students for whom recording the same result again is known to change nothing.
 
         Args:
@@ -247,35 +248,35 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, Key]:
         """Return the key of each student's current result.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def listed(self, assignment: str) -> frozenset[str]:
+    def list_students(self, assignment: str) -> frozenset[str]:
         """Return the students with a submission that is visible where people enter marks.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+    def load_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """Return the marks that people entered, by student and cell; untouched cells are left out.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+    def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
         """Return the points that decisions entered last, by answer; later decisions change only these.
 
         Raises:
             GradebookError: the store refused.
         """
 
-    def give(
+    def give_mark(
         self,
         assignment: str,
         student: str,
@@ -298,7 +299,7 @@ class Store(Protocol):
             GradebookError: the student has no result, there is no such cell, or the store refused.
         """
 
-    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """Enter decisions about equal answers as marks of people; unknown answers are skipped.
 
         A mark that a person entered directly keeps its points and comment. A mark that came from a decision
@@ -308,7 +309,7 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+    def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """Publish late penalties where people see totals: in nbgrader and its exports.
 
         A penalty follows from the submission time and the marks (`grades.Standing.late`), so it is never read
@@ -322,9 +323,9 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def restore(
+    def restore_marks(
         self,
-        results: Mapping[str, Graded],
+        results: Mapping[str, GradingResult],
         rubrics: Mapping[str, Rubric],
         releases: Mapping[str, bytes],
         language: str = "",
@@ -345,7 +346,7 @@ class Store(Protocol):
         """
 
 
-def bounded(graded: Graded, mb: int) -> bytes:
+def encode_bounded(graded: GradingResult, mb: int) -> bytes:
     """Encode a result as JSON of limited size: marks are kept, notebooks and long texts are cut if necessary.
 
     Genuine results never reach the limit, and notebooks are cut earlier (`autograder.grading.storage_limit`).
@@ -354,36 +355,36 @@ def bounded(graded: Graded, mb: int) -> bytes:
         graded: the result.
         mb: the limit, in MiB.
     """
-    stored = encode(graded)
+    stored = encode_result(graded)
     if len(stored) <= mb << 20:
         return stored
     score = graded.score
-    notes = [_short(note) for note in score.notes[:_MOST_NOTES]]
+    notes = [_cut_texts(note) for note in score.notes[:_MOST_NOTES]]
     notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
     # Marks are in the items, so no item is dropped; only their texts are cut.
-    items = tuple(_short(item) for item in score.items)
+    items = tuple(_cut_texts(item) for item in score.items)
     score = replace(score, notes=tuple(notes), items=items)
-    return encode(replace(graded, score=score, notebooks=(), files=()))
+    return encode_result(replace(graded, score=score, notebooks=(), files=()))
 
 
-def encode(graded: Graded) -> bytes:
+def encode_result(graded: GradingResult) -> bytes:
     """Encode a result as JSON; lossless except for lone surrogates, which UTF-8 cannot represent."""
     try:
         return msgspec.json.encode(graded)
     except UnicodeEncodeError:
         # Student code can print lone surrogates; the slow path runs only then.
-        return msgspec.json.encode(_whole(msgspec.to_builtins(graded)))
+        return msgspec.json.encode(_replace_surrogates(msgspec.to_builtins(graded)))
 
 
-def decode(stored: bytes) -> Graded | None:
+def decode_result(stored: bytes) -> GradingResult | None:
     """Decode a result that `encode_result` wrote, or return None if another version wrote the bytes."""
     try:
-        return msgspec.json.decode(stored, type=Graded)
+        return msgspec.json.decode(stored, type=GradingResult)
     except msgspec.MsgspecError:
         return None
 
 
-class _OutlinedScore(Struct):
+class _ScoreOutline(Struct):
     """`Score` with items that are not decoded yet."""
 
     student: str
@@ -397,28 +398,28 @@ class _OutlinedScore(Struct):
     by: str = ""
 
 
-class _OutlinedNotebook(Struct, frozen=True):
+class _NotebookOutline(Struct, frozen=True):
     name: str
 
 
-class _Outlined(Struct):
+class _ResultOutline(Struct):
     """The fields of `Graded` that an outline needs; all other fields are skipped."""
 
-    score: _OutlinedScore
-    notebooks: tuple[_OutlinedNotebook, ...] = ()
+    score: _ScoreOutline
+    notebooks: tuple[_NotebookOutline, ...] = ()
     digest: str = ""
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
-    spent: Spent = Spent()
+    spent: ResourceUsage = ResourceUsage()
     stated: Mapping[str, str] = {}
     timeouts: Mapping[str, int] = {}
 
 
-_OUTLINED = msgspec.json.Decoder(_Outlined)
+_OUTLINED = msgspec.json.Decoder(_ResultOutline)
 _ITEM = msgspec.json.Decoder(ItemResult)
 
 
-class Outlines:
+class OutlineReader:
     """Makes outlines of results: no files, and only the name of each notebook.
 
     Most students of a class have equal items, and equal parts share one object: ten thousand outlines need
@@ -428,58 +429,58 @@ class Outlines:
     def __init__(self) -> None:
         self._items: dict[bytes, ItemResult] = {}
         self._lists: dict[tuple[int, ...], tuple[ItemResult, ...]] = {}
-        self._notebooks: dict[tuple[_OutlinedNotebook, ...], tuple[ExecutedNotebook, ...]] = {}
+        self._notebooks: dict[tuple[_NotebookOutline, ...], tuple[ExecutedNotebook, ...]] = {}
 
-    def of(self, graded: Graded) -> Graded:
+    def make_outline(self, graded: GradingResult) -> GradingResult:
         """Return the outline of a result; lone surrogates in it become U+FFFD."""
-        named = tuple(ExecutedNotebook(one.name, (), ()) for one in graded.notebooks)
+        named = tuple(ExecutedNotebook(notebook.name, (), ()) for notebook in graded.notebooks)
         outline = replace(graded, notebooks=named, files=())
-        return self.read(encode(outline)) or outline
+        return self.read_outline(encode_result(outline)) or outline
 
-    def read(self, stored: bytes) -> Graded | None:
+    def read_outline(self, stored: bytes) -> GradingResult | None:
         """Return the outline of an encoded result, or None if another version wrote the bytes."""
         try:
-            found = _OUTLINED.decode(stored)
-            items = [self._item(bytes(one)) for one in found.score.items]
+            outline = _OUTLINED.decode(stored)
+            items = [self._decode_item(bytes(item)) for item in outline.score.items]
         except msgspec.MsgspecError:
             return None
         # Items are interned in `_items`, which keeps them alive, so their ids identify equal lists.
         every = self._lists.setdefault(tuple(map(id, items)), tuple(items))
-        notebooks = self._notebooks.get(found.notebooks)
+        notebooks = self._notebooks.get(outline.notebooks)
         if notebooks is None:
-            notebooks = tuple(ExecutedNotebook(one.name, (), ()) for one in found.notebooks)
-            self._notebooks[found.notebooks] = notebooks
+            notebooks = tuple(ExecutedNotebook(item.name, (), ()) for item in outline.notebooks)
+            self._notebooks[outline.notebooks] = notebooks
         # The outline classes use the field names of `Score` and `Graded`, so fields are passed on by name.
-        score = Score(**{**asdict(found.score), "items": every})
-        return Graded(**{**asdict(found), "score": score, "notebooks": notebooks})
+        score = Score(**{**asdict(outline.score), "items": every})
+        return GradingResult(**{**asdict(outline), "score": score, "notebooks": notebooks})
 
-    def _item(self, stored: bytes) -> ItemResult:
-        found = self._items.get(stored)
-        if found is None:
-            found = self._items[stored] = _ITEM.decode(stored)
-        return found
+    def _decode_item(self, stored: bytes) -> ItemResult:
+        item = self._items.get(stored)
+        if item is None:
+            item = self._items[stored] = _ITEM.decode(stored)
+        return item
 
 
-def _short(record: Any) -> Any:
+def _cut_texts(record: Any) -> Any:
     """Return the record with its longest texts cut."""
-    return msgspec.convert(_cut(msgspec.to_builtins(record)), type(record))
+    return msgspec.convert(_cut_value(msgspec.to_builtins(record)), type(record))
 
 
-def _cut(value: Any) -> Any:
+def _cut_value(value: Any) -> Any:
     if isinstance(value, str):
         return value[:_MOST_WORDS]
     if isinstance(value, list | tuple):
-        return [_cut(entry) for entry in value]
-    return {name: _cut(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+        return [_cut_value(entry) for entry in value]
+    return {name: _cut_value(entry) for name, entry in value.items()} if isinstance(value, dict) else value
 
 
-def _whole(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Return the same plain data with every lone surrogate replaced."""
     if isinstance(value, str):
         # Through UTF-16, surrogates that form a pair become one character; only unpaired ones are replaced.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list | tuple):
-        return [_whole(entry) for entry in value]
+        return [_replace_surrogates(entry) for entry in value]
     if isinstance(value, dict):
-        return {_whole(name): _whole(entry) for name, entry in value.items()}
+        return {_replace_surrogates(name): _replace_surrogates(entry) for name, entry in value.items()}
     return value

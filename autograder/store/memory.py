@@ -10,10 +10,10 @@ from typing import Self
 from msgspec.structs import replace
 
 from autograder.errors import CourseError, GradebookError
-from autograder.grades import CellName, PersonMark, automatic_points
-from autograder.limits import budgets
+from autograder.grades import CellName, PersonMark, compute_automatic_points
+from autograder.limits import compute_budgets
 from autograder.notebook.release import load_release
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from autograder.store import (
     AnswerName,
@@ -22,11 +22,11 @@ from autograder.store import (
     FrontEnd,
     GradedEntry,
     Key,
-    Outlines,
+    OutlineReader,
     Student,
-    bounded,
-    decode,
-    settle,
+    apply_decision,
+    decode_result,
+    encode_bounded,
 )
 
 _Automatic = tuple[Decimal | None, bool]
@@ -34,7 +34,7 @@ _Automatic = tuple[Decimal | None, bool]
 _EMPTY: _Automatic = (None, True)
 
 
-class _Kept:
+class _AssignmentState:
     def __init__(self) -> None:
         self.cells: frozenset[CellName] = frozenset()
         self.automatic: dict[str, dict[CellName, _Automatic]] = {}
@@ -50,7 +50,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _AssignmentState] = {}
         self._results: dict[Key, bytes] = {}
         self.runs: list[bool] = []
         """One entry for each run: whether it finished."""
@@ -61,19 +61,21 @@ class MemoryStore:
     def __exit__(self, *_: object) -> None:
         """Do nothing: no resources are held open."""
 
-    def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
+    def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """See `Store.prepare_assignment`."""
-        wanted = frozenset((one.notebook, cell) for one in rubric.questions for cell in one.cells())
+        wanted = frozenset(
+            (question.notebook, cell) for question in rubric.questions for cell in question.list_cells()
+        )
         for notebook in rubric.assignment.notebooks:
             try:
                 released = load_release(releases[notebook.name], notebook.name).by_id
             except (KeyError, CourseError) as error:
                 raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
-            for place, cell in wanted:
-                if place == notebook.name and not (cell in released and released[cell].grade):
-                    raise GradebookError(f"notebook {place!r} has no cell {cell!r} marked as graded")
+            for notebook_name, cell in wanted:
+                if notebook_name == notebook.name and not (cell in released and released[cell].grade):
+                    raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
         with self._lock:
-            kept = self._kept.get(rubric.assignment.name) or _Kept()
+            kept = self._kept.get(rubric.assignment.name) or _AssignmentState()
             for marks in kept.given.values():
                 for _, cell in marks.keys() - wanted:
                     raise GradebookError(f"cell {cell!r} is no longer in the release, but a person marked it")
@@ -83,95 +85,102 @@ class MemoryStore:
                 kept.automatic[student] = {name: cells.get(name, _EMPTY) for name in wanted}
             self._kept[rubric.assignment.name] = kept
 
-    def enrol(self, students: Iterable[Student]) -> None:
+    def enroll_students(self, students: Iterable[Student]) -> None:
         """See `Store.enroll_students`; names are not shown here."""
         del students
 
-    def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
+    def start_run(self, rubric: Rubric, environment: str, isolation: str) -> int:
         """See `Store.start_run`."""
         del rubric, environment, isolation
         with self._lock:
             self.runs.append(False)
             return len(self.runs)
 
-    def finish(self, run: int) -> None:
+    def finish_run(self, run: int) -> None:
         """See `Store.finish_run`."""
         with self._lock:
             if 0 < run <= len(self.runs):
                 self.runs[run - 1] = True
 
-    def find(self, key: Key) -> Graded | None:
+    def find_result(self, key: Key) -> GradingResult | None:
         """See `Store.find_result`."""
         with self._lock:
-            return decode(self._results[key]) if key in self._results else None
+            return decode_result(self._results[key]) if key in self._results else None
 
-    def record(
+    def record_results(
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """See `Store.record_results`."""
         del run, language
         with self._lock:
             # Check all entries before the first one is written: the method is all or none.
-            for one in entries:
-                if one.key.assignment not in self._kept:
-                    raise GradebookError(f"assignment {one.key.assignment!r} is not known; prepare it first")
-            stored = [bounded(one.graded, budgets(one.rubric.assignment.limits).stored_mb) for one in entries]
-            for one, result in zip(entries, stored, strict=True):
-                self._mark(self._kept[one.key.assignment], one)
-                self._results[one.key] = result
+            for entry in entries:
+                if entry.key.assignment not in self._kept:
+                    raise GradebookError(
+                        f"assignment {entry.key.assignment!r} is not known; prepare it first"
+                    )
+            stored = [
+                encode_bounded(entry.graded, compute_budgets(entry.rubric.assignment.limits).stored_mb)
+                for entry in entries
+            ]
+            for entry, result in zip(entries, stored, strict=True):
+                self._write_marks(self._kept[entry.key.assignment], entry)
+                self._results[entry.key] = result
         return {}
 
-    def _mark(self, kept: _Kept, entry: GradedEntry) -> None:
+    def _write_marks(self, kept: _AssignmentState, entry: GradedEntry) -> None:
         student = entry.key.student
-        before, cells = kept.current.get(student), automatic_points(entry.graded.score, entry.rubric)
+        before, cells = kept.current.get(student), compute_automatic_points(entry.graded.score, entry.rubric)
         resubmitted = before is not None and before.submission != entry.key.submission
         row = kept.automatic.setdefault(student, dict.fromkeys(kept.cells, _EMPTY))
-        given = kept.given.setdefault(student, {})
+        marks = kept.given.setdefault(student, {})
         for name in kept.cells & cells.keys():
             points = cells[name].points if cells[name].settled else None
-            mark = given.get(name)
+            mark = marks.get(name)
             if mark is not None and mark.points is not None and (resubmitted or row[name][0] != points):
                 # The person marked another answer or saw another automatic mark: ask for another look.
-                given[name] = replace(mark, again=True)
+                marks[name] = replace(mark, again=True)
             row[name] = (points, cells[name].pending)
         kept.current[student] = entry.key
 
-    def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
+    def load_results(
+        self, assignment: str, rubric: str = "", *, whole: bool = True
+    ) -> dict[str, GradingResult]:
         """See `Store.load_results`."""
-        read = decode if whole else Outlines().read
+        read = decode_result if whole else OutlineReader().read_outline
         with self._lock:
-            current = self._kept.get(assignment, _Kept()).current
+            current = self._kept.get(assignment, _AssignmentState()).current
             keys = [key for _, key in sorted(current.items()) if rubric in ("", key.rubric)]
-            found = {key.student: read(self._results[key]) for key in keys}
-        return {student: graded for student, graded in found.items() if graded is not None}
+            graded_by_student = {key.student: read(self._results[key]) for key in keys}
+        return {student: graded for student, graded in graded_by_student.items() if graded is not None}
 
-    def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
+    def find_unchanged_students(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
         """See `Store.find_unchanged_students`; recording is so cheap here that none are reported."""
         del entries, language
         return frozenset()
 
-    def keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, Key]:
         """See `Store.load_keys`."""
         with self._lock:
-            return dict(self._kept.get(assignment, _Kept()).current)
+            return dict(self._kept.get(assignment, _AssignmentState()).current)
 
-    def listed(self, assignment: str) -> frozenset[str]:
+    def list_students(self, assignment: str) -> frozenset[str]:
         """See `Store.list_students`."""
         with self._lock:
-            return frozenset(self._kept.get(assignment, _Kept()).automatic)
+            return frozenset(self._kept.get(assignment, _AssignmentState()).automatic)
 
-    def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+    def load_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """See `Store.load_marks`."""
         with self._lock:
-            given = self._kept.get(assignment, _Kept()).given
-            return {student: dict(cells) for student, cells in given.items() if cells}
+            marks_by_student = self._kept.get(assignment, _AssignmentState()).given
+            return {student: dict(cells) for student, cells in marks_by_student.items() if cells}
 
-    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+    def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
         """See `Store.load_decided_points`."""
         with self._lock:
-            return dict(self._kept.get(assignment, _Kept()).decided)
+            return dict(self._kept.get(assignment, _AssignmentState()).decided)
 
-    def give(
+    def give_mark(
         self,
         assignment: str,
         student: str,
@@ -181,7 +190,7 @@ class MemoryStore:
     ) -> None:
         """See `Store.give_mark`."""
         with self._lock:
-            kept = self._kept.get(assignment, _Kept())
+            kept = self._kept.get(assignment, _AssignmentState())
             if cell not in kept.automatic.get(student, {}):
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
@@ -191,31 +200,31 @@ class MemoryStore:
             if decided is not None:
                 kept.decided[student, *cell] = decided
 
-    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.apply_decisions`."""
         written, stays = 0, []
         with self._lock:
-            kept = self._kept.get(assignment, _Kept())
-            for answer, decision in given.items():
+            kept = self._kept.get(assignment, _AssignmentState())
+            for answer, decision in decisions.items():
                 student, cell = answer[0], answer[1:]
                 if cell not in kept.automatic.get(student, {}):
                     continue
                 mark = kept.given[student].get(cell, PersonMark())
-                found = settle(mark, decision, kept.decided.get(answer))
-                stays += [answer] if found.kept else []
-                if found.written:
+                applied = apply_decision(mark, decision, kept.decided.get(answer))
+                stays += [answer] if applied.kept else []
+                if applied.written:
                     written += 1
                     kept.decided[answer] = decision.points
-                kept.given[student][cell] = found.mark
+                kept.given[student][cell] = applied.mark
         return EnteredMarks(written, tuple(stays))
 
-    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+    def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`; totals are not shown here."""
         del assignment, taken
 
-    def restore(
+    def restore_marks(
         self,
-        results: Mapping[str, Graded],
+        results: Mapping[str, GradingResult],
         rubrics: Mapping[str, Rubric],
         releases: Mapping[str, bytes],
         language: str = "",

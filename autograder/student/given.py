@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from autograder.notebook.closed import Marked, Options, entries, mark, normal
+from autograder.notebook.closed import HashedNames, Options, hash_name, normalize_name, split_entries
 
 _FILLERS = frozenset(("", ".", "…", "?", "_", "-", "todo", "xxx", "tbd"))
 """Texts that mark a missing answer; a repeated sign counts as one."""
@@ -26,16 +26,16 @@ class Value(NamedTuple):
     value: Any
 
 
-def literal(source: str, name: str) -> Value | None:
+def read_literal(source: str, name: str) -> Value | None:
     """Return the literal that a cell assigns to a name, ``...`` included; None if there is none.
 
     The name must occur once in the cell: a later change is only known after the cell has run.
     """
-    tree = _tree(source)
-    places = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    tree = _parse_source(source)
+    name_nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     for statement in tree.body:
         # Comparing all occurrences with the targets ensures that no other line uses the name.
-        if isinstance(statement, ast.Assign) and places == statement.targets and statement.value:
+        if isinstance(statement, ast.Assign) and name_nodes == statement.targets and statement.value:
             try:
                 return Value(ast.literal_eval(statement.value))
             except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -43,10 +43,10 @@ def literal(source: str, name: str) -> Value | None:
     return None
 
 
-def source_of(value: Any) -> str:
+def find_source(value: Any) -> str:
     """Return the text of the cell, or file, that defined a function or class; empty if it is unknown."""
     several = list(vars(value).values()) if isinstance(value, type) else [value]
-    files = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in several]
+    files = [getattr(getattr(member, "__code__", None), "co_filename", "") for member in several]
     # IPython registers the text of each cell with linecache.
     texts = ("".join(linecache.getlines(name)) for name in files if name)
     return next(filter(None, texts), "")
@@ -56,48 +56,52 @@ def is_bare(value: Any) -> bool:
     """Decide whether a class contains and inherits nothing: its text cannot be found, and is not needed."""
     if not isinstance(value, type) or value.__bases__ != (object,) or getattr(value, "__annotations__", None):
         return False
-    return all(name.startswith("__") and not hasattr(one, "__code__") for name, one in vars(value).items())
+    return all(
+        name.startswith("__") and not hasattr(member, "__code__") for name, member in vars(value).items()
+    )
 
 
-def is_as_given(source: str, given: str) -> bool:
+def is_as_given(source: str, handed_out: str) -> bool:
     """Decide whether a cell contains no more than the released one; comments and blanks do not count."""
-    one, other = _tree(source), _tree(given)
+    current, original = _parse_source(source), _parse_source(handed_out)
     # The cheap comparison first, because dumping a long cell takes time.
-    return len(one.body) == len(other.body) and ast.dump(one) == ast.dump(other)
+    return len(current.body) == len(original.body) and ast.dump(current) == ast.dump(original)
 
 
-def stub(source: str, name: str, given: str = "") -> str:
+def find_missing_body(source: str, name: str, handed_out: str = "") -> str:
     """Return the name of a definition without body, or of its missing methods; empty if all is written.
 
     A method is missing if it was released without a body and still has none; a class, if no method has one.
     """
-    node = _definition(source, name)
+    node = _find_definition(source, name)
     if node is None:
         return ""
     if not isinstance(node, ast.ClassDef):
         return name if _is_empty(node) else ""
-    methods = [one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    empty = [one.name for one in methods if _is_empty(one)]
+    methods = [member for member in node.body if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    empty = [member.name for member in methods if _is_empty(member)]
     if not methods:
         return name if not node.bases and _is_empty(node) else ""
     if len(empty) == len(methods):
         return name
     # Methods that the student adds may be empty; only released stubs must be filled.
-    before = _definition(given, name)
-    asked = {
-        one.name
-        for one in (before.body if before else ())
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_empty(one)
+    before = _find_definition(handed_out, name)
+    to_write = {
+        member.name
+        for member in (before.body if before else ())
+        if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_empty(member)
     }
-    return ", ".join(f"{name}.{one}" for one in empty if one in asked)
+    return ", ".join(f"{name}.{member}" for member in empty if member in to_write)
 
 
-def gaps(value: Any) -> list[str]:
+def list_gaps(value: Any) -> list[str]:
     """Return the unanswered entries of a value that holds several answers: by key, or by number from 1."""
     if isinstance(value, Mapping):
-        return [repr(key) for key, one in list(value.items())[:_MOST_LOOKED_AT] if is_open(one)]
+        return [repr(key) for key, entry in list(value.items())[:_MOST_LOOKED_AT] if is_open(entry)]
     if isinstance(value, (list, tuple)):
-        return [str(at) for at, one in enumerate(value[:_MOST_LOOKED_AT], start=1) if is_open(one)]
+        return [
+            str(number) for number, entry in enumerate(value[:_MOST_LOOKED_AT], start=1) if is_open(entry)
+        ]
     return []
 
 
@@ -124,7 +128,7 @@ def is_filler(value: Any) -> bool:
     return (text[:1] if len(set(text)) == 1 else text) in _FILLERS
 
 
-def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
+def find_unknown_options(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
     """Yield the names in an answer that are no option of a closed list, as they are written.
 
     Args:
@@ -132,27 +136,27 @@ def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
         form: ``"entries"`` if one value holds several answers.
         marks: hashes of the options; see `autograder.notebook.closed.hash_name`.
     """
-    known = Marked(frozenset(marks))
+    option_names = HashedNames(frozenset(marks))
     # The hash stands for the option, because the check does not know the options themselves.
-    options = Options(lambda name: mark(name) if name in known else "")
+    options = Options(lambda name: hash_name(name) if name in option_names else "")
     several: Any = [value]
     if form == "entries" and isinstance(value, Mapping):
         several = value.values()
     elif form == "entries" and isinstance(value, (list, tuple)):
         several = value
-    for one in several:
-        for text in () if is_filler(one) else entries(one, known) or ():
-            if normal(text) and not options.read(text).option:
+    for entry in several:
+        for text in () if is_filler(entry) else split_entries(entry, option_names) or ():
+            if normalize_name(text) and not options.read_entry(text).option:
                 yield text
 
 
-def _definition(source: str, name: str) -> Definition | None:
+def _find_definition(source: str, name: str) -> Definition | None:
     """Return the last definition of a name in a cell."""
-    found: Definition | None = None
-    for node in ast.walk(_tree(source)):
+    definition: Definition | None = None
+    for node in ast.walk(_parse_source(source)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
-            found = node
-    return found
+            definition = node
+    return definition
 
 
 def _is_empty(node: Definition) -> bool:
@@ -160,8 +164,8 @@ def _is_empty(node: Definition) -> bool:
     if any(_is_missing(statement) for statement in node.body):
         return True
     return all(
-        isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-        for one in node.body
+        isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        for part in node.body
     )
 
 
@@ -173,7 +177,7 @@ def _is_missing(statement: ast.stmt) -> bool:
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
-def _tree(source: str) -> ast.Module:
+def _parse_source(source: str) -> ast.Module:
     """Return the syntax tree of a cell, without lines for the notebook only; empty for invalid Python."""
     lines = ("pass" if line.lstrip().startswith(_MAGICS) else line for line in source.split("\n"))
     # The unchanged source first: a line of a string may begin like a magic.

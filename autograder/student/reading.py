@@ -15,12 +15,12 @@ from autograder.formulas.printing.mathml import to_mathml
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.reading import read_text
 from autograder.formulas.sizes.shapes import read_shape, read_size
-from autograder.messages.catalogue import sentence, sentences
-from autograder.messages.reading import unreadable, unreadable_number
+from autograder.messages.catalogue import format_sentence, load_sentences
+from autograder.messages.reading import describe_unreadable, describe_unreadable_number
 from autograder.numbers.answers import read_number
 from autograder.numbers.quantities import keep_whole, read_whole, write_quantity
-from autograder.numbers.units import only_unit
-from autograder.wording import decimal_comma
+from autograder.numbers.units import read_single_unit
+from autograder.wording import has_decimal_comma
 
 MAX_ELEMENTS = 100
 ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
@@ -28,35 +28,37 @@ ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
 _OPEN = frozenset(("placeholder", "ellipsis"))
 
 
-class Read(NamedTuple):
+class ValueReading(NamedTuple):
     """Value that was read as a formula or shape."""
 
     text: str
     mathml: str
 
 
-class NotRead(NamedTuple):
+class ReadingFailure(NamedTuple):
     """Reason why a value could not be read: a whole sentence, or the sign that leaves a size open."""
 
     reason: str = ""
     left_open: str = ""
 
 
-def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
+def build_vocabulary(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
     """Return the declared symbols, from their specification, in a course of these languages."""
     declared = tuple((name, str(entry["domain"]), tuple(entry["aliases"])) for name, entry in symbols.items())
-    return _vocabulary(declared, decimal_comma(languages))
+    return _make_vocabulary(declared, has_decimal_comma(languages))
 
 
 # Questions share their symbols, and building a vocabulary takes longer than reading with it.
 @functools.lru_cache(maxsize=16)
-def _vocabulary(declared: tuple[tuple[str, str, tuple[str, ...]], ...], comma: bool) -> Vocabulary:  # noqa: FBT001
+def _make_vocabulary(declared: tuple[tuple[str, str, tuple[str, ...]], ...], comma: bool) -> Vocabulary:  # noqa: FBT001
     """Return the vocabulary of some symbols."""
     symbols = {name: Symbol(domain=domain, aliases=aliases) for name, domain, aliases in declared}
-    return Vocabulary(symbols).spoken(decimal_comma=comma)
+    return Vocabulary(symbols).with_notation(decimal_comma=comma)
 
 
-def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:
+def read_value(
+    value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str
+) -> ValueReading | ReadingFailure:
     """Read the answer to a question about a formula or a shape.
 
     Args:
@@ -68,13 +70,13 @@ def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, languag
     """
     text = value if isinstance(value, str) else ""
     try:
-        trees = _shape(value, vocabulary) if kind == "shape" else _formula(value, form, vocabulary)
-        return Read(" = ".join(map(to_text, trees)), "<span> = </span>".join(map(to_mathml, trees)))
+        trees = _read_shape(value, vocabulary) if kind == "shape" else _read_formula(value, form, vocabulary)
+        return ValueReading(" = ".join(map(to_text, trees)), "<span> = </span>".join(map(to_mathml, trees)))
     except Unreadable as error:
-        return _not_read(error, text, language)
+        return _explain_failure(error, text, language)
 
 
-def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> Read | NotRead:
+def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> ValueReading | ReadingFailure:
     """Read a text that answers a question about a number.
 
     Args:
@@ -86,38 +88,40 @@ def read_number_text(text: str, name: str, language: str, *, is_whole: bool) -> 
     """
     shown = text.strip()[:60]
     try:
-        read = read_number(text, only_unit(""))
+        read = read_number(text, read_single_unit(""))
         # A doubtful reading is reported like an unreadable one.
         fault = Unreadable(read.doubt) if read.doubt else None
     except Unreadable as error:
         fault = error
     if fault is not None and (is_whole or fault.code != "contradiction"):
-        message = unreadable_number(fault, name, shown)
-        return NotRead(sentence(message.code, language, **message.params))
+        message = describe_unreadable_number(fault, name, shown)
+        return ReadingFailure(format_sentence(message.code, language, **message.params))
     if not is_whole:
-        return Read("", "")
+        return ValueReading("", "")
     read = keep_whole(read)
-    first, *others = read.readings
+    first, *further_readings = read.readings
     params = {"what": name, "value": shown}
     if first.amount.denominator != 1:
-        return NotRead(sentence("number.whole", language, **params))
-    if others and not read.settled:
-        numbers = {"first": write_quantity(first), "second": write_quantity(others[0])}
-        return NotRead(sentence("number.ambiguous", language, **params, **numbers))
-    return Read(str(first.amount), "")
+        return ReadingFailure(format_sentence("number.whole", language, **params))
+    if further_readings and not read.settled:
+        numbers = {"first": write_quantity(first), "second": write_quantity(further_readings[0])}
+        return ReadingFailure(format_sentence("number.ambiguous", language, **params, **numbers))
+    return ValueReading(str(first.amount), "")
 
 
-def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
+def _explain_failure(error: Unreadable, text: str, language: str) -> ReadingFailure:
     """Return why an answer could not be read."""
     if error.code in _OPEN:
-        return NotRead(left_open=error.params["sign"])
-    message = unreadable(error, error.params.get("text", text))
-    if message.code not in sentences():  # only shapes have these codes
-        return NotRead(sentence("student.no-size", language, found=str(message.params["text"])[:60]))
-    return NotRead(sentence(message.code, language, **message.params))
+        return ReadingFailure(left_open=error.params["sign"])
+    message = describe_unreadable(error, error.params.get("text", text))
+    if message.code not in load_sentences():  # only shapes have these codes
+        return ReadingFailure(
+            format_sentence("student.no-size", language, found=str(message.params["text"])[:60])
+        )
+    return ReadingFailure(format_sentence(message.code, language, **message.params))
 
 
-def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+def _read_formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """Read a formula, or a tuple of formulas.
 
     Raises:
@@ -125,23 +129,23 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """
     if isinstance(value, (tuple, list)):
         if len(value) != 1 or form in ("tuple", "list", "set"):
-            return (Tuple(tuple(_element(part, vocabulary) for part in value[:MAX_ELEMENTS])),)
+            return (Tuple(tuple(_read_element(part, vocabulary) for part in value[:MAX_ELEMENTS])),)
         value = value[0]  # a comma at the end of the line
-    text = _text(value)
+    text = _convert_to_text(value)
     if form != "any":
         return read_text(text, form or "formula", vocabulary)
     # The last form is tried outside of the loop, so that its error is the one reported.
-    for one in ANY_FORM[:-1]:
+    for candidate_form in ANY_FORM[:-1]:
         try:
-            return read_text(text, one, vocabulary)
+            return read_text(text, candidate_form, vocabulary)
         except FormulaError:
             continue
     return read_text(text, ANY_FORM[-1], vocabulary)
 
 
-def _element(value: Any, vocabulary: Vocabulary) -> Node:
+def _read_element(value: Any, vocabulary: Vocabulary) -> Node:
     """Read one element of a tuple; an error quotes this element only."""
-    text = _text(value)
+    text = _convert_to_text(value)
     try:
         tree = read_text(text, "formula", vocabulary)[-1]
     except Unreadable as error:
@@ -149,15 +153,15 @@ def _element(value: Any, vocabulary: Vocabulary) -> Node:
     return tree  # type: ignore[return-value]  # of this form nothing else is read
 
 
-def _shape(value: Any, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+def _read_shape(value: Any, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """Read a shape, from a text, a tuple of sizes or an array."""
     if isinstance(value, str):
         return (Tuple(read_shape(value, vocabulary)),)
     sizes = value if isinstance(value, (tuple, list)) else value.shape
-    return (Tuple(tuple(_size(size, vocabulary) for size in sizes)),)
+    return (Tuple(tuple(_read_size(size, vocabulary) for size in sizes)),)
 
 
-def _size(size: Any, vocabulary: Vocabulary) -> Node:
+def _read_size(size: Any, vocabulary: Vocabulary) -> Node:
     # numpy and torch accept -1 for a size that follows from the others, so it names no size.
     """Read one size of a shape.
 
@@ -166,7 +170,7 @@ def _size(size: Any, vocabulary: Vocabulary) -> Node:
     """
     if size is None or size is ... or (not isinstance(size, str) and size == -1):
         raise Unreadable("placeholder", 0, sign=str(size))
-    text = _text(size)
+    text = _convert_to_text(size)
     # Whole numbers are read first, in any notation.
     with contextlib.suppress(Unreadable):
         whole = read_whole(text)
@@ -178,7 +182,7 @@ def _size(size: Any, vocabulary: Vocabulary) -> Node:
         raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
 
 
-def _text(value: Any) -> str:
+def _convert_to_text(value: Any) -> str:
     """Return the text of a value: arrays of one number as that number, sympy expressions as they print."""
     if isinstance(value, str):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from autograder.messages.catalogue import sentence
+from autograder.messages.catalogue import format_sentence
 from autograder.student.report import MISSING, PERSON, PROBLEM, READY, Report, ReportLine
 
 MARKS = {READY: "✓", MISSING: "○", PROBLEM: "✗", PERSON: "·"}
@@ -21,12 +21,12 @@ def as_text(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
         for report in reports
         for line in report.lines
     ]
-    return "".join(f"{_printable(line).rstrip()}\n" for line in (*lines, *notes))
+    return "".join(f"{_make_printable(line).rstrip()}\n" for line in (*lines, *notes))
 
 
 def as_html(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
     """Return a panel for each question, with formulas in MathML."""
-    panels = "".join(map(_panel, reports))
+    panels = "".join(map(_render_panel, reports))
     below = "".join(f'<div style="{_SMALL}">{escape(note)}</div>' for note in notes)
     return f"<div>{panels}{below}</div>"
 
@@ -35,34 +35,37 @@ def closing(reports: Sequence[Report], language: str) -> tuple[str, ...]:
     """Return the sentences below the reports of an open notebook."""
     # A single question needs no count.
     if len(reports) == 1:
-        return (sentence("student.not-final", language),)
+        return (format_sentence("student.not-final", language),)
     keys = ("not-final", "cells-elsewhere")
-    return (counted(reports, language), *(sentence(f"student.{key}", language) for key in keys))
+    return (
+        describe_progress(reports, language),
+        *(format_sentence(f"student.{key}", language) for key in keys),
+    )
 
 
-def counted(reports: Sequence[Report], language: str) -> str:
+def describe_progress(reports: Sequence[Report], language: str) -> str:
     """Return the sentence about how many questions are answered."""
     states = [report.state for report in reports]
     person = states.count(PERSON)
     numbers = {"ready": str(states.count(READY)), "total": str(len(states) - person), "person": str(person)}
-    return sentence("student.counted" if person else "student.counted-all", language, **numbers)
+    return format_sentence("student.counted" if person else "student.counted-all", language, **numbers)
 
 
-def _printable(line: str) -> str:
+def _make_printable(line: str) -> str:
     """Return a line without control characters: errors and names are written by students."""
     # A terminal would obey escape sequences in an error message.
     return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-def _panel(report: Report) -> str:
+def _render_panel(report: Report) -> str:
     """Return the panel of one question."""
     title = f" {escape(report.title)}" if report.title else ""
     head = f"<b>{escape(report.question)}</b>{title}"
-    rows = "".join(map(_row, report.lines))
+    rows = "".join(map(_render_row, report.lines))
     return f'<div style="{_PANEL.format(_COLOURS[report.state])}">{head}{rows}</div>'
 
 
-def _row(line: ReportLine) -> str:
+def _render_row(line: ReportLine) -> str:
     """Return one line of a panel."""
     mark = f'<span style="color:{_COLOURS[line.state]};font-weight:bold">{MARKS[line.state]}</span>'
     return f"<div>{mark} {escape(line.text)}{line.mathml}</div>"

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.messages.catalogue import sentence
+from autograder.messages.catalogue import format_sentence
 from autograder.student.given import (
-    gaps,
+    find_missing_body,
+    find_source,
+    find_unknown_options,
     is_as_given,
     is_bare,
     is_filler,
     is_open,
-    literal,
-    source_of,
-    stub,
-    unknown,
+    list_gaps,
+    read_literal,
 )
-from autograder.student.reading import NotRead, read_number_text, read_value, vocabulary_of
+from autograder.student.reading import ReadingFailure, build_vocabulary, read_number_text, read_value
 from autograder.student.visible_checks import run_visible_checks
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
@@ -90,8 +90,8 @@ def question_of(
     # Students may pass anything to check(); only texts are repeated in the message.
     text = name[:_SHORT] if isinstance(name, str) else type(name).__name__
     close = difflib.get_close_matches(text, questions, n=1)
-    hint = sentence("student.did-you-mean", language, found=close[0]) if close else ""
-    return ReportLine(PROBLEM, sentence("student.unknown-question", language, name=text, hint=hint))
+    hint = format_sentence("student.did-you-mean", language, found=close[0]) if close else ""
+    return ReportLine(PROBLEM, format_sentence("student.unknown-question", language, name=text, hint=hint))
 
 
 def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], language: str) -> Report:
@@ -103,121 +103,128 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         values: assigned values, by name.
         language: language of the lines.
     """
-    title = title_of(entry, language)
+    title = get_title(entry, language)
     if entry.get("file") and not entry["names"] and entry["kind"] != "written":
-        there = _there(entry["file"], language)
+        there = _report_file(entry["file"], language)
         return Report(question, title, there.state, (there,))
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "formula" else "person"
-        return Report(question, title, PERSON, (ReportLine(PERSON, sentence(f"student.{key}", language)),))
-    vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
+        return Report(
+            question, title, PERSON, (ReportLine(PERSON, format_sentence(f"student.{key}", language)),)
+        )
+    vocabulary = build_vocabulary(entry["symbols"], entry.get("languages", ("en",)))
     lines: list[ReportLine] = []
     for name, form in entry["names"].items():
         if name not in values:
-            lines.append(ReportLine(MISSING, sentence("student.not-assigned", language, name=name)))
+            lines.append(ReportLine(MISSING, format_sentence("student.not-assigned", language, name=name)))
             continue
-        asked = AnswerSpec(
+        answer_spec = AnswerSpec(
             name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
         )
-        line = _look(asked, values[name], language)
+        line = _report_value(answer_spec, values[name], language)
         lines.append(line)
         # Visible checks call the answer, so they are only run on a complete function.
         if line.state == READY and name == entry["answer"] and callable(values[name]):
             tried = run_visible_checks(name, values[name], entry, language)
             lines += [
-                ReportLine({True: READY, False: PROBLEM, None: PERSON}[one.good], one.text) for one in tried
+                ReportLine({True: READY, False: PROBLEM, None: PERSON}[outcome.good], outcome.text)
+                for outcome in tried
             ]
-    return Report(question, title, state_of(lines), tuple(lines))
+    return Report(question, title, find_worst_state(lines), tuple(lines))
 
 
-def _there(path: str, language: str) -> ReportLine:
+def _report_file(path: str, language: str) -> ReportLine:
     """Report whether an answer that is a file is next to the running notebook."""
     try:
         size = os.path.getsize(path)  # noqa: PTH202 - as short on students' computers
     except OSError:
-        return ReportLine(MISSING, sentence("student.file-missing", language, name=path))
-    return ReportLine(READY, sentence("student.there", language, name=path, found=written_size(size)))
+        return ReportLine(MISSING, format_sentence("student.file-missing", language, name=path))
+    return ReportLine(READY, format_sentence("student.there", language, name=path, found=format_size(size)))
 
 
-def written_size(count: int) -> str:
+def format_size(count: int) -> str:
     """Return a number of bytes in readable units."""
     if count < 1 << 10:
         return f"{count} B"
     return f"{count / (1 << 10):.1f} kB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
 
 
-def state_of(lines: Iterable[ReportLine]) -> str:
+def find_worst_state(lines: Iterable[ReportLine]) -> str:
     """Return the state of a question: the worst of its lines."""
     states = {line.state for line in lines}
     return next((state for state in (PROBLEM, MISSING, READY) if state in states), PERSON)
 
 
-def title_of(entry: Mapping[str, Any], language: str) -> str:
+def get_title(entry: Mapping[str, Any], language: str) -> str:
     """Return the question's title in a language; empty if it has none."""
     titles = entry.get("title", {})
     return str(titles.get(language) or titles.get("en") or next(iter(titles.values()), ""))
 
 
-def unwritten(name: str, source: str, given: str, language: str) -> ReportLine | None:
+def report_unwritten(name: str, source: str, handed_out: str, language: str) -> ReportLine | None:
     """Return a line about code that is unchanged or without a body; None if it is written.
 
     Args:
         name: name of the function or class.
         source: text of the cell that defines it.
-        given: this text as it was released.
+        handed_out: this text as it was released.
         language: language of the line.
     """
-    if source and given and is_as_given(source, given):
-        return ReportLine(MISSING, sentence("student.as-given", language, name=name))
-    empty = stub(source, name, given)
-    return ReportLine(MISSING, sentence("student.no-body", language, name=empty)) if empty else None
+    if source and handed_out and is_as_given(source, handed_out):
+        return ReportLine(MISSING, format_sentence("student.as-given", language, name=name))
+    empty = find_missing_body(source, name, handed_out)
+    return ReportLine(MISSING, format_sentence("student.no-body", language, name=empty)) if empty else None
 
 
-def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
+def _report_value(answer_spec: AnswerSpec, value: Any, language: str) -> ReportLine:
     """Report on the value of one name."""
-    name, kind, form, vocabulary, *_ = asked
-    found = "None" if value is None else "..." if value is ... else type(value).__name__
+    name, kind, form, vocabulary, *_ = answer_spec
+    actual = "None" if value is None else "..." if value is ... else type(value).__name__
     # The order matters: a placeholder often has the wrong type, too, but only the first report helps.
     if _is_empty(value, kind, form):
-        found = found if not isinstance(value, str) else repr(value.strip()[:_SHORT])
-        return ReportLine(MISSING, sentence("student.still-empty", language, name=name, found=found))
-    line = _still_given(asked, value, language)
+        actual = actual if not isinstance(value, str) else repr(value.strip()[:_SHORT])
+        return ReportLine(MISSING, format_sentence("student.still-empty", language, name=name, found=actual))
+    line = _report_unfinished(answer_spec, value, language)
     if line is not None:
         return line
-    if not fits(kind, form, value):
-        wanted = sentence(WANTED[form if form in ("entries", "whole") else kind], language)
+    if not has_expected_type(kind, form, value):
+        wanted = format_sentence(WANTED[form if form in ("entries", "whole") else kind], language)
         return ReportLine(
-            PROBLEM, sentence("student.wrong-type", language, name=name, found=found, expected=wanted)
+            PROBLEM, format_sentence("student.wrong-type", language, name=name, found=actual, expected=wanted)
         )
     # One unknown name is enough for a remark; the student checks the others anyway.
-    strange = next(unknown(value, form, asked.closed), None) if asked.closed else None
+    strange = (
+        next(find_unknown_options(value, form, answer_spec.closed), None) if answer_spec.closed else None
+    )
     if strange is not None:
         return ReportLine(
-            PROBLEM, sentence("student.no-option", language, name=name, found=strange.strip()[:_SHORT])
+            PROBLEM, format_sentence("student.no-option", language, name=name, found=strange.strip()[:_SHORT])
         )
     if kind in _READ and form != "entries" and not callable(value):
         read = read_value(value, kind, form, vocabulary, language)
-        if isinstance(read, NotRead):
+        if isinstance(read, ReadingFailure):
             if read.left_open:
-                text = sentence("student.size-left-open", language, name=name, found=read.left_open)
+                text = format_sentence("student.size-left-open", language, name=name, found=read.left_open)
             else:
-                text = sentence("student.unreadable", language, name=name, found=read.reason)
+                text = format_sentence("student.unreadable", language, name=name, found=read.reason)
             return ReportLine(PROBLEM, text)
         return ReportLine(
-            READY, sentence("student.read-as", language, name=name, found=""), read.text, read.mathml
+            READY, format_sentence("student.read-as", language, name=name, found=""), read.text, read.mathml
         )
     if kind == "number" and form != "entries" and isinstance(value, str):
         number = read_number_text(value, name, language, is_whole=form == "whole")
-        if isinstance(number, NotRead):
+        if isinstance(number, ReadingFailure):
             return ReportLine(PROBLEM, number.reason)
-        found = number.text or found
+        actual = number.text or actual
         return ReportLine(
             READY,
-            sentence("student.read-as" if number.text else "student.there", language, name=name, found=found),
+            format_sentence(
+                "student.read-as" if number.text else "student.there", language, name=name, found=actual
+            ),
         )
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
     return ReportLine(
-        READY, sentence("student.there", language, name=name, found=str(value) if whole else found)
+        READY, format_sentence("student.there", language, name=name, found=str(value) if whole else actual)
     )
 
 
@@ -229,26 +236,28 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
     return is_filler(value) or (several and (is_open(value) or (form == "entries" and not value)))
 
 
-def _still_given(asked: AnswerSpec, value: Any, language: str) -> ReportLine | None:
+def _report_unfinished(answer_spec: AnswerSpec, value: Any, language: str) -> ReportLine | None:
     """Return a line about an answer, or one of several in it, that is still missing; None if all is there."""
     if is_bare(value):
-        return ReportLine(MISSING, sentence("student.no-body", language, name=asked.name))
+        return ReportLine(MISSING, format_sentence("student.no-body", language, name=answer_spec.name))
     if callable(value):
-        return unwritten(asked.name, source_of(value), asked.given, language)
-    handed_out = literal(asked.given, asked.name)
+        return report_unwritten(answer_spec.name, find_source(value), answer_spec.given, language)
+    handed_out = read_literal(answer_spec.given, answer_spec.name)
     # The type is compared as well, because True == 1.
     same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
     if same and value not in ([], (), {}):  # an empty list may be the intended answer
-        return ReportLine(MISSING, sentence("student.as-given", language, name=asked.name))
-    missing = gaps(value) if asked.form == "entries" else []
+        return ReportLine(MISSING, format_sentence("student.as-given", language, name=answer_spec.name))
+    missing = list_gaps(value) if answer_spec.form == "entries" else []
     if missing:
         more = ", …" if len(missing) > _MOST_NAMED else ""
-        found = ", ".join(missing[:_MOST_NAMED]) + more
-        return ReportLine(MISSING, sentence("student.gaps", language, name=asked.name, found=found))
+        gap_names = ", ".join(missing[:_MOST_NAMED]) + more
+        return ReportLine(
+            MISSING, format_sentence("student.gaps", language, name=answer_spec.name, found=gap_names)
+        )
     return None
 
 
-def fits(kind: str, form: str, value: Any) -> bool:
+def has_expected_type(kind: str, form: str, value: Any) -> bool:
     """Decide whether a value has a type that can answer the question; in doubt it has."""
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     several = isinstance(value, (tuple, list))

@@ -15,11 +15,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autograder.checks.values.literal import syntax_fault
+from autograder.checks.values.literal import find_syntax_fault
 from autograder.errors import NotebookError
-from autograder.messages.catalogue import sentence
-from autograder.notebook.document import canonical
-from autograder.student.report import MISSING, PROBLEM, READY, ReportLine, written_size
+from autograder.messages.catalogue import format_sentence
+from autograder.notebook.document import normalize_source
+from autograder.student.report import MISSING, PROBLEM, READY, ReportLine, format_size
 
 Handed = Mapping[str, bytes | NotebookError]
 """Files next to a notebook: path → content, or why it cannot be read."""
@@ -46,81 +46,82 @@ _FAULTS = (_Unreadable, ValueError, EOFError, OSError, RuntimeError, zipfile.Bad
 """Exceptions of reading a damaged file, or an archive that is encrypted or compressed in another way."""
 
 
-def content_of(path: str, handed: Handed) -> bytes | NotebookError:
+def find_content(path: str, handed: Handed) -> bytes | NotebookError:
     """Return a file at its path or, as browsers submit it, without its folders."""
     # The path as stated wins over the bare name.
-    found = handed.get(path, handed.get(path.rpartition("/")[2]))
-    return NotebookError("missing", f"{path}: not there") if found is None else found
+    content = handed.get(path, handed.get(path.rpartition("/")[2]))
+    return NotebookError("missing", f"{path}: not there") if content is None else content
 
 
-def look_at(asked: Mapping[str, Any], handed: Handed, language: str) -> Iterator[ReportLine]:
+def report_file(file_spec: Mapping[str, Any], handed: Handed, language: str) -> Iterator[ReportLine]:
     """Yield the lines about one file; none if it is optional and missing.
 
     Args:
-        asked: entry of the file in the specification.
+        file_spec: entry of the file in the specification.
         handed: the files that are there.
         language: language of the lines.
     """
-    path, most = asked["path"], asked["most"]
-    content = content_of(path, handed)
+    path, most = file_spec["path"], file_spec["most"]
+    content = find_content(path, handed)
     if isinstance(content, NotebookError) and content.code == "missing":
-        if not asked["optional"]:
-            yield ReportLine(MISSING, sentence("student.file-missing", language, name=path))
+        if not file_spec["optional"]:
+            yield ReportLine(MISSING, format_sentence("student.file-missing", language, name=path))
         return
     if isinstance(content, bytes) and len(content) > most:
         content = NotebookError("too-large", "")
     if isinstance(content, NotebookError):
         code = "student.file-too-large" if content.code == "too-large" else "student.file-unreadable"
-        yield ReportLine(PROBLEM, sentence(code, language, name=path, limit=written_size(most)))
-    elif asked["starter"] == digest(content):
+        yield ReportLine(PROBLEM, format_sentence(code, language, name=path, limit=format_size(most)))
+    elif file_spec["starter"] == compute_digest(content):
         # An unchanged starter file is no answer.
-        yield ReportLine(MISSING, sentence("student.file-as-given", language, name=path))
+        yield ReportLine(MISSING, format_sentence("student.file-as-given", language, name=path))
     else:
-        yield _described(path, content, language)
+        yield _describe_file(path, content, language)
 
 
-def digest(content: bytes) -> str:
+def compute_digest(content: bytes) -> str:
     """Return the digest of a released file; blanks at the ends of lines do not count."""
-    return hashlib.sha256(canonical(text_of(content)).encode()).hexdigest()
+    return hashlib.sha256(normalize_source(decode_text(content)).encode()).hexdigest()
 
 
-def text_of(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """Return a file as text."""
     return content.decode(errors="replace").replace("\r\n", "\n")
 
 
-def _described(path: str, content: bytes, language: str) -> ReportLine:
+def _describe_file(path: str, content: bytes, language: str) -> ReportLine:
     """Report size and form of a file, or that it is damaged."""
-    size = written_size(len(content))
-    if path.endswith(".py") and (fault := syntax_fault(text_of(content))):
+    size = format_size(len(content))
+    if path.endswith(".py") and (fault := find_syntax_fault(decode_text(content))):
         line = fault.params.get("line", "–")
-        return ReportLine(PROBLEM, sentence("student.file-not-python", language, name=path, line=line))
+        return ReportLine(PROBLEM, format_sentence("student.file-not-python", language, name=path, line=line))
     try:
-        found = form_of(path, content)
+        contents = describe_contents(path, content)
     except _FAULTS:
         ending = path.rpartition(".")[2]
-        return ReportLine(PROBLEM, sentence("student.file-broken", language, name=path, form=ending))
-    told = f"{size}: {found}" if found else size
-    return ReportLine(READY, sentence("student.there", language, name=path, found=told))
+        return ReportLine(PROBLEM, format_sentence("student.file-broken", language, name=path, form=ending))
+    summary = f"{size}: {contents}" if contents else size
+    return ReportLine(READY, format_sentence("student.there", language, name=path, found=summary))
 
 
-def form_of(path: str, content: bytes) -> str:
+def describe_contents(path: str, content: bytes) -> str:
     """Return a file's content by its suffix: names, types and shapes of arrays; empty if it is unknown.
 
     Raises:
         One of `_FAULTS`: it is not in the format.
     """
     if path.endswith(".npy"):
-        return _array(content[:_MOST_HEADER], len(content))
+        return _describe_array(content[:_MOST_HEADER], len(content))
     if path.endswith(".npz"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _listed(
-                f"{name.removesuffix('.npy')} {_member(archive, name)}" for name in archive.namelist()
+            return _join_limited(
+                f"{name.removesuffix('.npy')} {_describe_member(archive, name)}"
+                for name in archive.namelist()
             )
     if path.endswith(".safetensors"):
-        return _listed(_tensors(content))
+        return _join_limited(_describe_tensors(content))
     if path.endswith(".csv"):
-        return _table(content)
+        return _describe_table(content)
     if path.endswith(".json"):
         json.loads(content)
     beginning = _PICTURES.get(f".{path.rpartition('.')[2].lower()}")
@@ -129,44 +130,44 @@ def form_of(path: str, content: bytes) -> str:
     return ""
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> str:
+def _describe_member(archive: zipfile.ZipFile, name: str) -> str:
     """Return type and shape of an array in an archive."""
     with archive.open(name) as file:
         # Read the header only: a small archive may unpack to gigabytes.
-        return _array(file.read(_MOST_HEADER), archive.getinfo(name).file_size)
+        return _describe_array(file.read(_MOST_HEADER), archive.getinfo(name).file_size)
 
 
-def _array(beginning: bytes, size: int) -> str:
+def _describe_array(beginning: bytes, size: int) -> str:
     """Return type and shape of an array saved by numpy; arrays of Python objects are refused.
 
     Args:
         beginning: start of the file, with the whole header.
         size: size of the file.
     """
-    found = _HEADER.match(beginning)
-    if not found:
+    match = _HEADER.match(beginning)
+    if not match:
         raise _Unreadable
-    kind, width, sizes = found[1].decode(), int(found[2] or 0), found[3].decode()
-    shape = tuple(int(one) for one in sizes.split(",") if one.strip())
+    kind, width, sizes = match[1].decode(), int(match[2] or 0), match[3].decode()
+    shape = tuple(int(part) for part in sizes.split(",") if part.strip())
     each = width * (_UNICODE_BYTES if kind == "U" else 1)
     # The kind "O", Python objects, would have to be unpickled.
-    if kind not in _KINDS or size < found.end() + each * math.prod(shape):
+    if kind not in _KINDS or size < match.end() + each * math.prod(shape):
         raise _Unreadable
     bits = "" if kind in "bUS" else str(8 * width)
-    return f"{_KINDS[kind]}{bits} {_shape(shape)}"
+    return f"{_KINDS[kind]}{bits} {_format_shape(shape)}"
 
 
-def _table(content: bytes) -> str:
+def _describe_table(content: bytes) -> str:
     """Return the shape of a table of numbers; ``#`` begins a comment."""
     lines = (line.partition(b"#")[0].strip() for line in content.splitlines())
-    rows = [[float(one) for one in line.split(b",")] for line in lines if line]
+    rows = [[float(value) for value in line.split(b",")] for line in lines if line]
     # An empty file has no row length at all and is refused as well.
     if len({len(row) for row in rows}) != 1:
         raise _Unreadable
-    return _shape((len(rows), len(rows[0])))
+    return _format_shape((len(rows), len(rows[0])))
 
 
-def _tensors(content: bytes) -> Iterator[str]:
+def _describe_tensors(content: bytes) -> Iterator[str]:
     """Yield name, type and shape of each tensor of a safetensors file."""
     length = int.from_bytes(content[:_LENGTH_BYTES], "little")
     # The length comes from the file, so it is bounded before it is used.
@@ -176,26 +177,28 @@ def _tensors(content: bytes) -> Iterator[str]:
     if not isinstance(described, dict):
         raise _Unreadable
     room = len(content) - _LENGTH_BYTES - length
-    for name, one in described.items():
+    for name, tensor in described.items():
         if name == "__metadata__":
             continue
-        if not isinstance(one, dict) or not _is_place(one.get("data_offsets"), room):
+        if not isinstance(tensor, dict) or not _is_valid_span(tensor.get("data_offsets"), room):
             raise _Unreadable
-        yield f"{name} {one.get('dtype')} {_shape(one.get('shape', ()))}"
+        yield f"{name} {tensor.get('dtype')} {_format_shape(tensor.get('shape', ()))}"
 
 
-def _is_place(offsets: Any, room: int) -> bool:
+def _is_valid_span(offsets: Any, room: int) -> bool:
     """Decide whether offsets describe a range within the data."""
-    numbers = isinstance(offsets, list) and len(offsets) == 2 and all(isinstance(one, int) for one in offsets)
+    numbers = (
+        isinstance(offsets, list) and len(offsets) == 2 and all(isinstance(offset, int) for offset in offsets)
+    )
     return numbers and 0 <= offsets[0] <= offsets[1] <= room
 
 
-def _shape(shape: Any) -> str:
+def _format_shape(shape: Any) -> str:
     """Return a shape in Python's notation."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def _listed(parts: Iterator[str]) -> str:
+def _join_limited(parts: Iterator[str]) -> str:
     """Return a list of names, shortened."""
-    known = list(parts)
-    return ", ".join(known[:_MOST_NAMED]) + (", …" if len(known) > _MOST_NAMED else "")
+    names = list(parts)
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")

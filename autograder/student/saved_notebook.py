@@ -12,19 +12,19 @@ from msgspec.structs import replace
 
 from autograder.checks.values.literal import (
     NoFormula,
-    answer_literal,
-    code_tree,
-    markdown_formula,
-    syntax_fault,
+    extract_markdown_formula,
+    find_answer_literal,
+    find_syntax_fault,
+    parse_code,
 )
 from autograder.errors import NotebookError
 from autograder.formulas import Unreadable
-from autograder.messages import render
-from autograder.messages.catalogue import sentence
-from autograder.messages.reading import unreadable
+from autograder.messages import render_message
+from autograder.messages.catalogue import format_sentence
+from autograder.messages.reading import describe_unreadable
 from autograder.notebook.cell_types import is_text
 from autograder.notebook.document import RawCell
-from autograder.notebook.pictures import absent_pictures
+from autograder.notebook.pictures import find_absent_pictures
 from autograder.records import Message
 from autograder.student import given
 from autograder.student.report import (
@@ -35,11 +35,11 @@ from autograder.student.report import (
     Report,
     ReportLine,
     examine,
-    state_of,
-    title_of,
-    unwritten,
+    find_worst_state,
+    get_title,
+    report_unwritten,
 )
-from autograder.student.saved_files import Handed, content_of, look_at, text_of
+from autograder.student.saved_files import Handed, decode_text, find_content, report_file
 from autograder.student.surroundings import find_failing_code, read_names
 
 _MOST_NAMED = 12
@@ -93,64 +93,66 @@ def report_on(
             places[grade_id].append(cell)
     is_stripped = not places  # Colab and VS Code may save a notebook without nbgrader's metadata
     if is_stripped:
-        places = _places_by_names(cells, specification)
-    notebook = _notebook(places, specification, name)
-    asked = {name: one for name, one in specification["questions"].items() if one["notebook"] == notebook}
-    files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
+        places = _locate_by_names(cells, specification)
+    notebook = _identify_notebook(places, specification, name)
+    questions = {
+        name: entry for name, entry in specification["questions"].items() if entry["notebook"] == notebook
+    }
+    files = {entry["path"]: entry for entry in specification.get("files", {}).get(notebook, ())}
     reports = tuple(
         _report_on_file(
-            name, one, places.get(one["cell"], []), language, file=files.get(one["file"]), handed=handed
+            name, entry, places.get(entry["cell"], []), language, file=files.get(entry["file"]), handed=handed
         )
-        if one["file"]
-        else _report(name, one, places.get(one["cell"], []), language)
-        for name, one in asked.items()
+        if entry["file"]
+        else _report_answer(name, entry, places.get(entry["cell"], []), language)
+        for name, entry in questions.items()
     )
     if is_stripped:
         reports = tuple(
-            _without_verdict(one, language)
-            if one.state == MISSING and not _asks_names(asked[one.question])
-            else one
-            for one in reports
+            _drop_verdict(entry, language)
+            if entry.state == MISSING and not _is_found_by_name(questions[entry.question])
+            else entry
+            for entry in reports
         )
-        given_cells = [ReportLine(PERSON, sentence("student.marks-lost", language))]
+        given_cells = [ReportLine(PERSON, format_sentence("student.marks-lost", language))]
     else:
         reports = tuple(
-            _with_further_cells(one, reports, places, specification["cells"][notebook], language)
-            for one in reports
+            _add_further_cells(entry, reports, places, specification["cells"][notebook], language)
+            for entry in reports
         )
-        given_cells = list(_remarks(places, specification["cells"][notebook], language))
+        given_cells = list(_report_given_cells(places, specification["cells"][notebook], language))
     remarks = (
         *given_cells,
-        *_remarks_on_code(cells, language, specification["cells"][notebook]["answers"]),
-        *_defined_again(cells, places, asked, language),
+        *_report_failing_code(cells, language, specification["cells"][notebook]["answers"]),
+        *_report_redefinitions(cells, places, questions, language),
     )
-    beside = _beside(asked, files, handed, language)
+    beside = _report_other_files(questions, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
 
 
-def _places_by_names(cells: Sequence[RawCell], specification: Mapping[str, Any]) -> dict[str, list[RawCell]]:
+def _locate_by_names(cells: Sequence[RawCell], specification: Mapping[str, Any]) -> dict[str, list[RawCell]]:
     """Return for each answer cell the cells that bind a name it asks for, as in grading."""
     places: dict[str, list[RawCell]] = defaultdict(list)
-    trees = [(cell, code_tree(cell.source)) for cell in cells if cell.cell_type == "code"]
+    trees = [(cell, parse_code(cell.source)) for cell in cells if cell.cell_type == "code"]
     for entry in specification["questions"].values():
         for cell, tree in trees:
-            if tree is not None and any(_binding(tree, name) is not None for name in entry["names"]):
+            if tree is not None and any(_find_binding(tree, name) is not None for name in entry["names"]):
                 places[entry["cell"]].append(cell)
     return places
 
 
-def _asks_names(entry: Mapping[str, Any]) -> bool:
+def _is_found_by_name(entry: Mapping[str, Any]) -> bool:
     """Decide whether an answer is found by the names that it defines."""
     return bool(entry["names"]) and entry["kind"] != "written"
 
 
-def _without_verdict(report: Report, language: str) -> Report:
+def _drop_verdict(report: Report, language: str) -> Report:
     """Return a report that leaves open whether there is an answer."""
-    line = ReportLine(PERSON, sentence("student.not-found-by-name", language))
+    line = ReportLine(PERSON, format_sentence("student.not-found-by-name", language))
     return report._replace(state=PERSON, lines=(line,))
 
 
-def _with_further_cells(
+def _add_further_cells(
     report: Report,
     reports: Sequence[Report],
     places: Mapping[str, Sequence[RawCell]],
@@ -167,50 +169,52 @@ def _with_further_cells(
         language: language of the remarks.
     """
     # Longest first: "task1-b" must not claim the cells of "task1-bonus".
-    questions = sorted((one.question for one in reports), key=len, reverse=True)
+    questions = sorted((candidate.question for candidate in reports), key=len, reverse=True)
     lines = list(report.lines)
     for name in ids["answers"]:
-        owner = next((one for one in questions if name.startswith(f"{one}-")), "")
-        cell = _joined(places.get(name, ()))
+        owner = next((candidate for candidate in questions if name.startswith(f"{candidate}-")), "")
+        cell = _join_cells(places.get(name, ()))
         # The main answer cell already has its own lines.
         if owner != report.question or name == f"{owner}-answer" or cell is None:
             continue
         if _is_as_released(cell) or not cell.source.strip():
-            lines.append(ReportLine(MISSING, sentence("student.cell-blank", language, name=name)))
+            lines.append(ReportLine(MISSING, format_sentence("student.cell-blank", language, name=name)))
         elif cell.cell_type == "markdown":
-            lines += _picture_faults(cell, language)
-    return report._replace(state=state_of(lines), lines=tuple(lines))
+            lines += _report_pictures(cell, language)
+    return report._replace(state=find_worst_state(lines), lines=tuple(lines))
 
 
-def _picture_faults(cell: RawCell, language: str) -> Iterator[ReportLine]:
+def _report_pictures(cell: RawCell, language: str) -> Iterator[ReportLine]:
     """Yield lines about pictures in a text that will not be visible."""
-    if names := ", ".join(absent_pictures(cell.source, cell.pictures)):
-        yield ReportLine(PERSON, sentence("student.picture-absent", language, names=names))
+    if names := ", ".join(find_absent_pictures(cell.source, cell.pictures)):
+        yield ReportLine(PERSON, format_sentence("student.picture-absent", language, names=names))
     if names := ", ".join(picture.name for picture in cell.pictures if not picture.data):
-        yield ReportLine(PROBLEM, sentence("student.picture-not-shown", language, names=names))
+        yield ReportLine(PROBLEM, format_sentence("student.picture-not-shown", language, names=names))
 
 
-def _defined_again(
+def _report_redefinitions(
     cells: Sequence[RawCell],
     places: Mapping[str, Sequence[RawCell]],
-    asked: Mapping[str, Any],
+    questions: Mapping[str, Any],
     language: str,
 ) -> Iterator[ReportLine]:
     """Yield lines about names that another cell binds as well: the one that counts may surprise."""
-    for entry in asked.values():
-        own = places.get(entry["cell"], ())
-        if not any(one.source.strip() and not _is_as_released(one) for one in own):
+    for entry in questions.values():
+        answer_cells = places.get(entry["cell"], ())
+        if not any(
+            answer_cell.source.strip() and not _is_as_released(answer_cell) for answer_cell in answer_cells
+        ):
             continue
         for cell in cells:
-            tree = code_tree(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
+            tree = parse_code(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
             names = [name for name in entry["names"] if tree is not None and _is_bound_at_top(tree, name)]
             # Cells are compared by value, which includes their number.
-            if names and cell not in own:
-                found, number = ", ".join(names), str(cell.number)
+            if names and cell not in answer_cells:
+                shown_names, number = ", ".join(names), str(cell.number)
                 yield ReportLine(
                     PERSON,
-                    sentence(
-                        "student.defined-again", language, cell=number, name=found, answer=entry["cell"]
+                    format_sentence(
+                        "student.defined-again", language, cell=number, name=shown_names, answer=entry["cell"]
                     ),
                 )
 
@@ -221,7 +225,7 @@ def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return True
         targets = node.targets if isinstance(node, ast.Assign) else ()
-        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return True
     return False
 
@@ -237,27 +241,30 @@ def report_on_files(
         language: language of the remarks.
         handed: the files, by path.
     """
-    files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
-    asked = {
-        name: one
-        for name, one in specification["questions"].items()
-        if one["notebook"] == notebook and one["file"]
+    files = {entry["path"]: entry for entry in specification.get("files", {}).get(notebook, ())}
+    questions = {
+        name: entry
+        for name, entry in specification["questions"].items()
+        if entry["notebook"] == notebook and entry["file"]
     }
     reports = tuple(
-        _report_on_file(name, one, (), language, file=files.get(one["file"]), handed=handed)
-        for name, one in asked.items()
+        _report_on_file(name, entry, (), language, file=files.get(entry["file"]), handed=handed)
+        for name, entry in questions.items()
     )
-    beside = _beside(asked, files, handed, language)
+    beside = _report_other_files(questions, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, (), beside)
 
 
-def _beside(
-    asked: Mapping[str, Any], files: Mapping[str, Any], handed: Handed, language: str
+def _report_other_files(
+    questions: Mapping[str, Any], files: Mapping[str, Any], handed: Handed, language: str
 ) -> tuple[ReportLine, ...]:
     """Return remarks on files that answer no question."""
-    answers = {one["file"] for one in asked.values()}
+    answers = {entry["file"] for entry in questions.values()}
     return tuple(
-        line for path, one in files.items() if path not in answers for line in look_at(one, handed, language)
+        line
+        for path, entry in files.items()
+        if path not in answers
+        for line in report_file(entry, handed, language)
     )
 
 
@@ -273,31 +280,33 @@ def _report_on_file(
     """Report on an answer that is a file; one that also has a cell may be written by it."""
     path = entry["file"]
     # The answer of a question is never optional, even if the file is.
-    asked = {**(file or {"path": path, "most": _MOST_OF_A_FILE, "starter": ""}), "optional": False}
-    lines = list(look_at(asked, handed, language))
-    content = content_of(path, handed)
-    written = any(not _is_as_released(cell) and not _says_no_more(cell, entry) for cell in there)
+    file_spec = {**(file or {"path": path, "most": _MOST_OF_A_FILE, "starter": ""}), "optional": False}
+    lines = list(report_file(file_spec, handed, language))
+    content = find_content(path, handed)
+    written = any(not _is_as_released(cell) and not _is_unchanged_code(cell, entry) for cell in there)
     if written and isinstance(content, NotebookError) and content.code == "missing":
-        lines = [ReportLine(READY, sentence("student.file-by-notebook", language, name=path))]
-    if path.endswith(".py") and isinstance(content, bytes) and state_of(lines) == READY:
-        lines += _defined(path, text_of(content), entry, language)
-    return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+        lines = [ReportLine(READY, format_sentence("student.file-by-notebook", language, name=path))]
+    if path.endswith(".py") and isinstance(content, bytes) and find_worst_state(lines) == READY:
+        lines += _report_missing_names(path, decode_text(content), entry, language)
+    return Report(question, get_title(entry, language), find_worst_state(lines), tuple(lines))
 
 
-def _defined(path: str, source: str, entry: Mapping[str, Any], language: str) -> Iterator[ReportLine]:
+def _report_missing_names(
+    path: str, source: str, entry: Mapping[str, Any], language: str
+) -> Iterator[ReportLine]:
     """Yield lines about the required names that are missing in a module."""
-    tree = code_tree(source)
+    tree = parse_code(source)
     if tree is None:
         return
     for name in entry["names"]:
-        if _binding(tree, name) is None:
-            text = sentence("student.file-not-defined", language, name=name, file=path)
+        if _find_binding(tree, name) is None:
+            text = format_sentence("student.file-not-defined", language, name=name, file=path)
             yield ReportLine(MISSING, text)
-        elif line := unwritten(name, source, "", language):
+        elif line := report_unwritten(name, source, "", language):
             yield line
 
 
-def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:
+def _identify_notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:
     """Return the assignment's notebook that shares most cells with it; its name decides a tie.
 
     Raises:
@@ -307,7 +316,7 @@ def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name:
         notebook: sum(grade_id in places for grade_id in (*ids["given"], *ids["answers"]))
         for notebook, ids in specification["cells"].items()
     }
-    best = max(shares, key=lambda one: (shares[one], one == name), default="")
+    best = max(shares, key=lambda candidate: (shares[candidate], candidate == name), default="")
     # Not a single known cell: the file belongs to another assignment, or lost all metadata.
     if not best or not shares[best]:
         raise NotebookError(
@@ -318,35 +327,37 @@ def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name:
     return best
 
 
-def _remarks(
+def _report_given_cells(
     places: Mapping[str, Sequence[RawCell]], ids: Mapping[str, Sequence[str]], language: str
 ) -> Iterator[ReportLine]:
     """Yield remarks on given cells, and on copied answer cells."""
-    found, unknown = False, list[str]()
+    has_remark, unknown = False, list[str]()
     for grade_id in (*ids["given"], *ids["answers"]):
         there = places.get(grade_id, ())
         if len(there) > 1 and grade_id in ids["answers"]:
-            found = True
+            has_remark = True
             count = str(len(there))
-            yield ReportLine(PROBLEM, sentence("student.cell-copied", language, name=grade_id, count=count))
+            yield ReportLine(
+                PROBLEM, format_sentence("student.cell-copied", language, name=grade_id, count=count)
+            )
         if grade_id in ids["given"] and not there:
-            found = True
-            yield ReportLine(PROBLEM, sentence("student.cell-deleted", language, name=grade_id))
+            has_remark = True
+            yield ReportLine(PROBLEM, format_sentence("student.cell-deleted", language, name=grade_id))
         elif grade_id in ids["given"] and not any(map(_is_as_released, there)):
-            found = True
+            has_remark = True
             # Without a checksum it is unknown whether the text is the released one.
-            if any("checksum" in (one.nbgrader or {}) for one in there):
-                yield ReportLine(PROBLEM, sentence("student.cell-changed", language, name=grade_id))
+            if any("checksum" in (cell.nbgrader or {}) for cell in there):
+                yield ReportLine(PROBLEM, format_sentence("student.cell-changed", language, name=grade_id))
             else:
                 unknown.append(grade_id)
     if unknown:
         shown = ", ".join(unknown[:_MOST_NAMED]) + (", …" if len(unknown) > _MOST_NAMED else "")
-        yield ReportLine(PERSON, sentence("student.cells-unknown", language, name=shown))
-    if not found:
-        yield ReportLine(READY, sentence("student.cells-fine", language))
+        yield ReportLine(PERSON, format_sentence("student.cells-unknown", language, name=shown))
+    if not has_remark:
+        yield ReportLine(READY, format_sentence("student.cells-fine", language))
 
 
-def _remarks_on_code(
+def _report_failing_code(
     cells: Sequence[RawCell], language: str, answers: Collection[str]
 ) -> Iterator[ReportLine]:
     """Yield warnings about code that fails when the notebook is graded.
@@ -356,124 +367,130 @@ def _remarks_on_code(
         language: language of the warnings.
         answers: names of answer cells, which report syntax errors with their question.
     """
-    known = read_names([cell.source for cell in cells if cell.cell_type == "code"])
+    known_names = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
         if cell.cell_type == "code" and not _is_as_released(cell):
-            for found in find_failing_code(cell.source, language, known):
-                said = sentence("student.in-cell", language, cell=str(cell.number), found=found)
+            for problem in find_failing_code(cell.source, language, known_names):
+                said = format_sentence("student.in-cell", language, cell=str(cell.number), found=problem)
                 yield ReportLine(PROBLEM, said)
             is_answer = (cell.nbgrader or {}).get("grade_id") in answers
-            fault = None if is_answer else syntax_fault(cell.source)
+            fault = None if is_answer else find_syntax_fault(cell.source)
             if fault is not None:
                 line = str(fault.params.get("line", "1"))
-                said = sentence("student.not-python", language, cell=str(cell.number), line=line)
+                said = format_sentence("student.not-python", language, cell=str(cell.number), line=line)
                 yield ReportLine(PROBLEM, said)
 
 
-def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
+def _report_answer(
+    question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str
+) -> Report:
     """Report on one question."""
     lines: list[ReportLine]
     # An untouched cell is reported before its content is read: its placeholder may be readable.
-    cell = _joined(there)
+    cell = _join_cells(there)
     if cell is None:
-        lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
-    elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
-        lines = [ReportLine(MISSING, sentence("student.untouched", language))]
-    elif not _asks_names(entry):
-        lines = [ReportLine(READY, sentence("student.written", language))]
-        lines += _picture_faults(cell, language) if cell.cell_type == "markdown" else ()
+        lines = [ReportLine(MISSING, format_sentence("student.no-answer-cell", language, name=entry["cell"]))]
+    elif _is_as_released(cell) or not cell.source.strip() or _is_unchanged_code(cell, entry):
+        lines = [ReportLine(MISSING, format_sentence("student.untouched", language))]
+    elif not _is_found_by_name(entry):
+        lines = [ReportLine(READY, format_sentence("student.written", language))]
+        lines += _report_pictures(cell, language) if cell.cell_type == "markdown" else ()
     elif cell.cell_type == "markdown" and entry["kind"] == "formula" and is_text(cell.source):
-        lines = _set_in_text(question, entry, cell, language)
+        lines = _report_text_formula(question, entry, cell, language)
     else:
-        lines = [line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)]
+        lines = [
+            line for name in entry["names"] for line in _report_name(question, name, entry, cell, language)
+        ]
         lines = list(dict.fromkeys(lines))  # a syntax error concerns all names
-    return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+    return Report(question, get_title(entry, language), find_worst_state(lines), tuple(lines))
 
 
-def _joined(there: Sequence[RawCell]) -> RawCell | None:
+def _join_cells(there: Sequence[RawCell]) -> RawCell | None:
     """Return the answer's cell; for a split or copied one all written parts, as in grading."""
-    written = [one for one in there if one.source.strip() and not _is_as_released(one)]
+    written = [cell for cell in there if cell.source.strip() and not _is_as_released(cell)]
     if len(written) < len(there) and not written:
         return there[0]
     if len(written) < 2:
         return written[0] if written else None
-    code = [one for one in written if one.cell_type == "code"]
-    return replace((code or written)[0], source="\n\n".join(one.source for one in code or written))
+    code = [cell for cell in written if cell.cell_type == "code"]
+    return replace((code or written)[0], source="\n\n".join(cell.source for cell in code or written))
 
 
-def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
+def _is_unchanged_code(cell: RawCell, entry: Mapping[str, Any]) -> bool:
     """Decide whether a code cell contains only released code; comments and blanks do not count."""
     code = cell.cell_type == "code" and entry.get("given", "")
     return (
         bool(code)
-        and code_tree(cell.source) is not None
+        and parse_code(cell.source) is not None
         and given.is_as_given(cell.source, entry.get("given", ""))
     )
 
 
-def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, language: str) -> list[ReportLine]:
+def _report_text_formula(
+    question: str, entry: Mapping[str, Any], cell: RawCell, language: str
+) -> list[ReportLine]:
     """Report on a formula between dollar signs."""
     try:
-        text = markdown_formula(cell.source)
+        text = extract_markdown_formula(cell.source)
     except NoFormula:
-        return [ReportLine(MISSING, sentence("student.untouched", language))]
+        return [ReportLine(MISSING, format_sentence("student.untouched", language))]
     except Unreadable as error:
-        return [ReportLine(PROBLEM, render(unreadable(error, cell.source), language))]
+        return [ReportLine(PROBLEM, render_message(describe_unreadable(error, cell.source), language))]
     # A text holds one formula, so it can only answer the first name.
     names = dict(list(entry["names"].items())[:1]) or {question: ""}
-    asked = {**entry, "names": names, "visible": []}
-    return list(examine(question, asked, dict.fromkeys(names, text), language).lines)
+    entry_spec = {**entry, "names": names, "visible": []}
+    return list(examine(question, entry_spec, dict.fromkeys(names, text), language).lines)
 
 
-def _assigned(
+def _report_name(
     question: str, name: str, entry: Mapping[str, Any], cell: RawCell, language: str
 ) -> Iterator[ReportLine]:
     """Yield the lines about one name that follow from the cell's text alone."""
-    literal = answer_literal(cell.source, name) or given.literal(cell.source, name)
+    literal = find_answer_literal(cell.source, name) or given.read_literal(cell.source, name)
     if literal is not None:
         alone = {**entry, "names": {name: entry["names"][name]}}
         yield from examine(question, alone, {name: literal.value}, language).lines
         return
-    tree = code_tree(cell.source)
+    tree = parse_code(cell.source)
     call = f'check("{question}")'
     if tree is None:
-        fault = syntax_fault(cell.source) or Message("answer.unreadable")
-        yield ReportLine(PROBLEM, render(fault, language))
+        fault = find_syntax_fault(cell.source) or Message("answer.unreadable")
+        yield ReportLine(PROBLEM, render_message(fault, language))
         return
-    bound = _binding(tree, name)
+    bound = _find_binding(tree, name)
     if bound is None:
-        yield ReportLine(MISSING, sentence("student.not-defined-in-cell", language, name=name))
-    elif bound and (line := unwritten(name, cell.source, entry.get("given", ""), language)):
+        yield ReportLine(MISSING, format_sentence("student.not-defined-in-cell", language, name=name))
+    elif bound and (line := report_unwritten(name, cell.source, entry.get("given", ""), language)):
         yield line
     elif bound:
-        yield ReportLine(READY, sentence("student.there", language, name=name, found=bound))
+        yield ReportLine(READY, format_sentence("student.there", language, name=name, found=bound))
         if entry["visible"] and name == entry["answer"]:
-            yield ReportLine(READY, sentence("student.calls-in-notebook", language, call=call))
+            yield ReportLine(READY, format_sentence("student.calls-in-notebook", language, call=call))
     else:
-        yield ReportLine(READY, sentence("student.has-to-run", language, name=name, call=call))
+        yield ReportLine(READY, format_sentence("student.has-to-run", language, name=name, call=call))
 
 
-def _binding(tree: ast.Module, name: str) -> str | None:
+def _find_binding(tree: ast.Module, name: str) -> str | None:
     """Return ``"function"`` or ``"class"`` if a cell defines a name so, "" if it binds it otherwise.
 
     None if the cell does not bind the name.
     """
-    found: str | None = None
+    binding: str | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return "class" if isinstance(node, ast.ClassDef) else "function"
         if isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"):
-            found = ""
+            binding = ""
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            found = ""
-    return found
+            binding = ""
+    return binding
 
 
 def _is_as_released(cell: RawCell) -> bool:
     """Decide whether a cell has the text of its metadata, by nbgrader's checksum, computed anew."""
     metadata = cell.nbgrader or {}
-    stated = metadata.get("checksum")
-    if not isinstance(stated, str):
+    checksum = metadata.get("checksum")
+    if not isinstance(checksum, str):
         return False
     grade, solution = bool(metadata.get("grade")), bool(metadata.get("solution"))
     locked = not solution and (grade or bool(metadata.get("locked")))
@@ -483,4 +500,4 @@ def _is_as_released(cell: RawCell) -> bool:
     points = metadata.get("points", 0)
     if grade and isinstance(points, int | float):
         parts.append(str(float(points)))
-    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest() == stated
+    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest() == checksum

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.messages.catalogue import sentence
+from autograder.messages.catalogue import format_sentence
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS = ("input", "getpass")
@@ -44,51 +44,53 @@ def read_names(sources: Iterable[str]) -> KnownNames:
         sources: sources of its code cells, in order.
     """
     waiting, handed = dict.fromkeys(_WAITS, True), set[str]()
-    for tree in filter(None, map(_tree, sources)):
+    for tree in filter(None, map(_parse_cell, sources)):
         # A name that a cell binds anew no longer asks for input, unless the new function does.
-        waiting |= dict.fromkeys(_stored(tree), False)
+        waiting |= dict.fromkeys(_find_stored_names(tree), False)
         for statement in tree.body:
-            waiting |= dict.fromkeys(_names_waiting(statement, waiting), True)
+            waiting |= dict.fromkeys(_find_waiting_names(statement, waiting), True)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _called(node) != "print":
+            if isinstance(node, ast.Call) and _get_called_name(node) != "print":
                 arguments = (*node.args, *(keyword.value for keyword in node.keywords))
                 inner = (name for argument in arguments for name in ast.walk(argument))
                 handed |= {name.id for name in inner if isinstance(name, ast.Name)}
     return KnownNames(waiting, frozenset(handed))
 
 
-def find_failing_code(source: str, language: str, known: KnownNames | None = None) -> list[str]:
+def find_failing_code(source: str, language: str, known_names: KnownNames | None = None) -> list[str]:
     """Return sentences about code in one cell that fails when the notebook is graded.
 
     Args:
         source: source of the cell.
         language: language of the sentences.
-        known: names of the notebook; by default those of the cell alone.
+        known_names: names of the notebook; by default those of the cell alone.
     """
-    tree = _tree(source)
+    tree = _parse_cell(source)
     if tree is None:
         return []
-    known = known or read_names([source])
-    found: dict[str, dict[str, None]] = {}
-    for node in _run_with_the_cell(tree.body):
-        if _waits(node, known.waiting):
-            shown = _shown(source, getattr(node, "lineno", 1))
-            found.setdefault("student.asks-for-input", {})[shown] = None
+    known_names = known_names or read_names([source])
+    problems: dict[str, dict[str, None]] = {}
+    for node in _walk_executed(tree.body):
+        if _is_waiting(node, known_names.waiting):
+            shown = _quote_line(source, getattr(node, "lineno", 1))
+            problems.setdefault("student.asks-for-input", {})[shown] = None
     # Inside an `if` or `try` the author has considered other environments.
-    if any(map(_imports_colab, tree.body)):
-        found["student.colab-alone"] = {"google.colab": None}
-    for text in _paths_assigned(tree, known.handed):
-        found.setdefault("student.other-folder", {})[text[:_LONGEST]] = None
+    if any(map(_is_colab_import, tree.body)):
+        problems["student.colab-alone"] = {"google.colab": None}
+    for text in _find_assigned_paths(tree, known_names.handed):
+        problems.setdefault("student.other-folder", {})[text[:_LONGEST]] = None
     for node in ast.walk(tree):
         for code, find in _PATTERNS.items():
             for text in find(node):
-                found.setdefault(code, {})[text[:_LONGEST]] = None
+                problems.setdefault(code, {})[text[:_LONGEST]] = None
     return [
-        sentence(code, language, found=text) for code, texts in found.items() for text in list(texts)[:_MOST]
+        format_sentence(code, language, found=text)
+        for code, texts in problems.items()
+        for text in list(texts)[:_MOST]
     ]
 
 
-def _shown(source: str, line: int) -> str:
+def _quote_line(source: str, line: int) -> str:
     """Return a line of a cell, shortened for a sentence."""
     lines = source.split("\n")
     return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
@@ -102,23 +104,23 @@ def find_in_history(sources: Any, language: str) -> list[str]:
         language: language of the sentences.
     """
     texts = [text for text in sources if isinstance(text, str)] if isinstance(sources, (list, tuple)) else []
-    known = read_names(texts)
-    found: list[str] = []
+    known_names = read_names(texts)
+    problems: list[str] = []
     for number, text in enumerate(texts):
-        said = find_failing_code(text, language, known)
+        said = find_failing_code(text, language, known_names)
         # A corrected cell stays in the history; only its last version matters.
         if said and not _is_run_anew(text, texts[number + 1 :]):
-            found += said
-    return list(dict.fromkeys(found))
+            problems += said
+    return list(dict.fromkeys(problems))
 
 
 def _is_run_anew(source: str, later: Sequence[str]) -> bool:
     """Decide whether a later cell binds all the names of this one, as after a correction."""
-    names = _bound(source)
-    return bool(names) and any(names <= _bound(text) for text in later)
+    names = _find_bound_names(source)
+    return bool(names) and any(names <= _find_bound_names(text) for text in later)
 
 
-def _tree(source: str) -> ast.Module | None:
+def _parse_cell(source: str) -> ast.Module | None:
     """Return the syntax tree of a cell, with magics as the calls that they are; None if it has none.
 
     IPython's own history contains these calls in place of the magics.
@@ -135,31 +137,31 @@ def _tree(source: str) -> ast.Module | None:
 
 def _as_call(line: re.Match[str]) -> str:
     """Return the call to which IPython converts a magic."""
-    margin, sign, rest = line.groups()
+    margin, sign, command = line.groups()
     if sign == "!":
-        return f"{margin}get_ipython().system({rest.strip()!r})"
-    name, _, words = rest.strip().partition(" ")
+        return f"{margin}get_ipython().system({command.strip()!r})"
+    name, _, words = command.strip().partition(" ")
     return f"{margin}get_ipython().run_line_magic({name!r}, {words.strip()!r})"
 
 
-def _bound(source: str) -> set[str]:
+def _find_bound_names(source: str) -> set[str]:
     """Return the names that a cell binds outside of functions."""
-    tree = _tree(source)
-    found = {
+    tree = _parse_cell(source)
+    assigned = {
         node.id
         for statement in (tree.body if tree else ())
         if not isinstance(statement, _FUNCTIONS)
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    return found | {
+    return assigned | {
         statement.name
         for statement in (tree.body if tree else ())
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     }
 
 
-def _names_waiting(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
+def _find_waiting_names(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
     """Return the names that a statement of a cell makes ask for input when they are called."""
     # An alias such as ``ask = input`` asks for input as well.
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and waiting.get(node.value.id):
@@ -167,11 +169,11 @@ def _names_waiting(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
     if isinstance(node, ast.ImportFrom) and node.module == "getpass":
         return [alias.asname or alias.name for alias in node.names]
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return [node.name] if any(_waits(inner, waiting) for inner in _run_with_the_cell(node.body)) else []
+        return [node.name] if any(_is_waiting(inner, waiting) for inner in _walk_executed(node.body)) else []
     return []
 
 
-def _stored(tree: ast.Module) -> set[str]:
+def _find_stored_names(tree: ast.Module) -> set[str]:
     """Return the names that a cell binds anywhere."""
     return {
         node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else node.id
@@ -181,7 +183,7 @@ def _stored(tree: ast.Module) -> set[str]:
     }
 
 
-def _waits(node: ast.AST, names: Mapping[str, bool]) -> bool:
+def _is_waiting(node: ast.AST, names: Mapping[str, bool]) -> bool:
     """Decide whether this very node asks for input."""
     # ``for line in sys.stdin`` reads input without a call.
     if isinstance(node, (ast.For, ast.comprehension)):
@@ -190,7 +192,7 @@ def _waits(node: ast.AST, names: Mapping[str, bool]) -> bool:
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr in _READS:
         return _is_standard_input(node.func.value)
-    called = _called(node)
+    called = _get_called_name(node)
     if isinstance(node.func, ast.Attribute):
         return called == "getpass" and names[called]
     return names.get(called, False)
@@ -201,7 +203,7 @@ def _is_standard_input(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.stdin"
 
 
-def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _walk_executed(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes outside of functions, and outside of ``try``, which may handle the error."""
     waiting = list(nodes)
     while waiting:
@@ -211,7 +213,7 @@ def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _imports_colab(node: ast.AST) -> bool:
+def _is_colab_import(node: ast.AST) -> bool:
     """Decide whether a statement imports Google Colab's modules."""
     modules: list[str] = []
     if isinstance(node, ast.Import):
@@ -221,65 +223,65 @@ def _imports_colab(node: ast.AST) -> bool:
     return any(f"{name}.".startswith("google.colab.") for name in modules)
 
 
-def _paths_assigned(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
+def _find_assigned_paths(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
     """Yield paths elsewhere that become values of these names; the value of another name may be an answer."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             names = {name.id for name in node.targets if isinstance(name, ast.Name)}
-            text = _beginning(node.value)
+            text = _read_beginning(node.value)
             if names.intersection(handed) and _WHOLE_PATH.fullmatch(text):
                 yield text
 
 
-def _paths_elsewhere(node: ast.AST) -> Iterator[str]:
+def _find_outside_paths(node: ast.AST) -> Iterator[str]:
     """Yield paths outside the notebook's folder that are passed to a function."""
-    if not isinstance(node, ast.Call) or _called(node) == "print":
+    if not isinstance(node, ast.Call) or _get_called_name(node) == "print":
         return
-    if _called(node) == "run_line_magic":
-        name, rest = [*map(_beginning, node.args), "", ""][:2]
-        yield from [rest] if name == "cd" and rest else []
-    elif _called(node) == "home" and isinstance(node.func, ast.Attribute):
+    if _get_called_name(node) == "run_line_magic":
+        name, argument = [*map(_read_beginning, node.args), "", ""][:2]
+        yield from [argument] if name == "cd" and argument else []
+    elif _get_called_name(node) == "home" and isinstance(node.func, ast.Attribute):
         # ``Path.home()`` leads to another folder on every computer.
         yield from [f"{ast.unparse(node.func)}()"] if ast.unparse(node.func.value).endswith("Path") else []
-    opens = _called(node) in _OPENS or _called(node).startswith("read_")
-    for text in map(_beginning, (*node.args, *(keyword.value for keyword in node.keywords))):
+    opens = _get_called_name(node) in _OPENS or _get_called_name(node).startswith("read_")
+    for text in map(_read_beginning, (*node.args, *(keyword.value for keyword in node.keywords))):
         if _ELSEWHERE.match(text) if opens else _WHOLE_PATH.fullmatch(text):
             yield text
 
 
-def _beginning(node: ast.AST | None) -> str:
+def _read_beginning(node: ast.AST | None) -> str:
     """Return the text at the start of an expression; empty if it does not start with a text."""
     if isinstance(node, ast.JoinedStr):
-        return _beginning(node.values[0]) if node.values else ""
+        return _read_beginning(node.values[0]) if node.values else ""
     if isinstance(node, ast.BinOp):
-        return _beginning(node.left)
+        return _read_beginning(node.left)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _files_run(node: ast.AST) -> Iterator[str]:
+def _find_run_files(node: ast.AST) -> Iterator[str]:
     """Yield lines of IPython that run another file."""
-    if isinstance(node, ast.Call) and _called(node) == "run_line_magic":
-        name, rest = [*map(_beginning, node.args), "", ""][:2]
-        yield from [f"%run {rest}"] if name == "run" else []
+    if isinstance(node, ast.Call) and _get_called_name(node) == "run_line_magic":
+        name, argument = [*map(_read_beginning, node.args), "", ""][:2]
+        yield from [f"%run {argument}"] if name == "run" else []
 
 
-def _installed(node: ast.AST) -> Iterator[str]:
+def _find_installs(node: ast.AST) -> Iterator[str]:
     """Yield lines of IPython that install a package."""
-    if isinstance(node, ast.Call) and _called(node) in ("run_line_magic", "system"):
-        line = " ".join(map(_beginning, node.args))
-        sign = "!" if _called(node) == "system" else "%"
+    if isinstance(node, ast.Call) and _get_called_name(node) in ("run_line_magic", "system"):
+        line = " ".join(map(_read_beginning, node.args))
+        sign = "!" if _get_called_name(node) == "system" else "%"
         yield from [f"{sign}{line}"] if _INSTALLS.match(line) else []
 
 
 _PATTERNS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
-    "student.other-folder": _paths_elsewhere,
-    "student.runs-file": _files_run,
-    "student.installs": _installed,
+    "student.other-folder": _find_outside_paths,
+    "student.runs-file": _find_run_files,
+    "student.installs": _find_installs,
 }
 """Searches on each node of the tree, by the code of the sentence about their findings."""
 
 
-def _called(node: ast.Call) -> str:
+def _get_called_name(node: ast.Call) -> str:
     """Return the name of a called function, without the part before the last point."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr

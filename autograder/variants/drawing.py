@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from autograder.errors import Place, RubricError
-from autograder.stream import Stream, derived
+from autograder.stream import Stream, derive_key
 from autograder.variants import expressions
 from autograder.variants.expressions import Value
-from autograder.variants.options import Draws, Planted
+from autograder.variants.options import Draws, PlantedFaults
 
 MOST_ATTEMPTS = 20_000
 """Number of draws before the conditions of a rubric count as unsatisfiable."""
@@ -53,12 +53,12 @@ class Variant(Struct, frozen=True):
         return self.digest[:10]
 
 
-def canonical_id(student: str) -> str:
+def normalise_id(student: str) -> str:
     """Return a student's id in Unicode's composed form, because file systems convert between the forms."""
     return unicodedata.normalize("NFC", student)
 
 
-def draw(
+def draw_variant(
     secret: bytes,
     assignment: str,
     student: str,
@@ -83,7 +83,7 @@ def draw(
         RubricError: no draw satisfied the conditions, or a catalogue is missing.
     """
     # Secret, purpose, assignment and student are the only inputs; a resubmission gets the same variant.
-    key = derived(secret, "variant", assignment, canonical_id(student))
+    key = derive_key(secret, "variant", assignment, normalise_id(student))
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
             raise RubricError(
@@ -91,23 +91,24 @@ def draw(
                 Place(f"[variant.draw.{name}]", "variant", "draw", name),
             )
     return Variant(
-        _values(key, draws),
+        _draw_values(key, draws),
         {
-            name: _faults(Stream(key, name), planted, catalogues[planted.faults], counts[name])
+            name: _draw_faults(Stream(key, name), planted, catalogues[planted.faults], counts[name])
             for name, planted in draws.planted.items()
         },
     )
 
 
-def _values(key: bytes, draws: Draws) -> dict[str, Value]:
+def _draw_values(key: bytes, draws: Draws) -> dict[str, Value]:
     # One independent stream per name, so that the order of entries does not matter.
     streams = {name: Stream(key, name) for name in draws.drawn}
-    conditions = draws.conditions()
+    conditions = draws.parse_conditions()
     for _ in range(MOST_ATTEMPTS):
         values = {
-            name: entry.values[streams[name].below(len(entry.values))] for name, entry in draws.drawn.items()
+            name: entry.values[streams[name].draw_below(len(entry.values))]
+            for name, entry in draws.drawn.items()
         }
-        if all(expressions.holds(condition, values) for condition in conditions):
+        if all(expressions.is_satisfied(condition, values) for condition in conditions):
             return values
     raise RubricError(
         f"of {MOST_ATTEMPTS} draws none satisfied {' and '.join(draws.where)}; offer more values",
@@ -115,8 +116,10 @@ def _values(key: bytes, draws: Draws) -> dict[str, Value]:
     )
 
 
-def _faults(stream: Stream, planted: Planted, offered: Sequence[Fault], count: int) -> tuple[str, ...]:
-    if count > len(offered):
+def _draw_faults(
+    stream: Stream, planted: PlantedFaults, catalogue: Sequence[Fault], count: int
+) -> tuple[str, ...]:
+    if count > len(catalogue):
         place = Place(f"[variant] faults of {planted.faults!r}", "variant")
-        raise RubricError(f"{count} are to be planted, but the checks plant {len(offered)}", place)
-    return tuple(offered[position].id for position in sorted(stream.some(count, len(offered))))
+        raise RubricError(f"{count} are to be planted, but the checks plant {len(catalogue)}", place)
+    return tuple(catalogue[position].id for position in sorted(stream.draw_sample(count, len(catalogue))))

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograder.errors import RubricError, inside
-from autograder.tables import hint
+from autograder.errors import RubricError, extend_place
+from autograder.tables import suggest_name
 
 Value = int | str
 """A value that can be drawn: a whole number or a word."""
@@ -46,7 +46,7 @@ class ExpressionError(ValueError):
     """An invalid expression; the message gives the text and the expectation."""
 
 
-def parsed(text: str) -> ast.expr:
+def parse_expression(text: str) -> ast.expr:
     """Return the syntax tree of an expression.
 
     Raises:
@@ -59,7 +59,7 @@ def parsed(text: str) -> ast.expr:
         raise ExpressionError(f"{text!r} is not an expression") from error
 
 
-def value(tree: ast.expr, values: Mapping[str, Value]) -> Value:
+def evaluate_expression(tree: ast.expr, values: Mapping[str, Value]) -> Value:
     """Return the value of a name, or of whole numbers with ``+ - * // % **`` and brackets.
 
     Raises:
@@ -67,12 +67,12 @@ def value(tree: ast.expr, values: Mapping[str, Value]) -> Value:
     """
     if isinstance(tree, ast.Name):
         if tree.id not in values:
-            raise ExpressionError(f"{tree.id!r} is not drawn; {hint(tree.id, values)}")
+            raise ExpressionError(f"{tree.id!r} is not drawn; {suggest_name(tree.id, values)}")
         return values[tree.id]
-    return _number(tree, values)
+    return _evaluate_number(tree, values)
 
 
-def holds(tree: ast.expr, values: Mapping[str, Value]) -> bool:
+def is_satisfied(tree: ast.expr, values: Mapping[str, Value]) -> bool:
     """Return whether a condition holds: comparisons of values, joined by ``and``, ``or`` and ``not``.
 
     Raises:
@@ -81,12 +81,12 @@ def holds(tree: ast.expr, values: Mapping[str, Value]) -> bool:
     if isinstance(tree, ast.BoolOp):
         joined = all if isinstance(tree.op, ast.And) else any
         # A list, not a generator: every part is checked for errors, even if the first one decides.
-        return joined([holds(part, values) for part in tree.values])
+        return joined([is_satisfied(part, values) for part in tree.values])
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return not holds(tree.operand, values)
+        return not is_satisfied(tree.operand, values)
     if not isinstance(tree, ast.Compare):
         raise ExpressionError(f"{ast.unparse(tree)!r} is no condition; expected e.g. d_model % n_heads == 0")
-    sides = [_side(side, values) for side in (tree.left, *tree.comparators)]
+    sides = [_evaluate_side(side, values) for side in (tree.left, *tree.comparators)]
     compared = []
     for sign, left, right in zip(tree.ops, sides, sides[1:], strict=False):
         comparison = _COMPARISONS.get(type(sign))
@@ -98,20 +98,20 @@ def holds(tree: ast.expr, values: Mapping[str, Value]) -> bool:
     return all(compared)
 
 
-def _side(tree: ast.expr, values: Mapping[str, Value]) -> Value:
+def _evaluate_side(tree: ast.expr, values: Mapping[str, Value]) -> Value:
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
         return tree.value
-    return value(tree, values)
+    return evaluate_expression(tree, values)
 
 
-def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
+def _evaluate_number(tree: ast.expr, values: Mapping[str, Value]) -> int:
     # Not isinstance: True and False are integers as well.
     if isinstance(tree, ast.Constant) and type(tree.value) is int:
         return tree.value
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
-        return -_number(tree.operand, values)
+        return -_evaluate_number(tree.operand, values)
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        left, right = _number(tree.left, values), _number(tree.right, values)
+        left, right = _evaluate_number(tree.left, values), _evaluate_number(tree.right, values)
         if isinstance(tree.op, ast.Pow) and not 0 <= right <= MOST_EXPONENT:
             raise ExpressionError(f"{ast.unparse(tree)!r}: an exponent from 0 to {MOST_EXPONENT} is expected")
         try:
@@ -119,10 +119,10 @@ def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
         except ZeroDivisionError as error:
             raise ExpressionError(f"{ast.unparse(tree)!r} divides by zero") from error
     if isinstance(tree, ast.Name):
-        found = value(tree, values)
-        if isinstance(found, int):
-            return found
-        raise ExpressionError(f"{tree.id!r} is a word, {found!r}; only numbers can be computed with")
+        drawn = evaluate_expression(tree, values)
+        if isinstance(drawn, int):
+            return drawn
+        raise ExpressionError(f"{tree.id!r} is a word, {drawn!r}; only numbers can be computed with")
     raise ExpressionError(f"{ast.unparse(tree)!r}: expected whole numbers, drawn names and + - * // % **")
 
 
@@ -135,16 +135,16 @@ def has_placeholder(tree: Any) -> bool:
     return isinstance(tree, list | tuple) and any(has_placeholder(entry) for entry in tree)
 
 
-def fill(text: str, values: Mapping[str, Value], place: str) -> str:
+def fill_text(text: str, values: Mapping[str, Value], place: str) -> str:
     """Return the text with every placeholder replaced by its value.
 
     Raises:
         RubricError: a placeholder names a value that is not drawn (with a suggestion), or is not closed;
             names the place.
     """
-    filled = _PLACEHOLDER.sub(lambda found: str(_value(found[1], values, place)), text)
+    filled = _PLACEHOLDER.sub(lambda match: str(_evaluate_placeholder(match[1], values, place)), text)
     if OPEN in filled or CLOSE in filled:
-        raise RubricError(f"a placeholder is not closed or not opened: {_around(filled)!r}", place)
+        raise RubricError(f"a placeholder is not closed or not opened: {_quote_around(filled)!r}", place)
     return filled
 
 
@@ -156,24 +156,29 @@ def fill_table(tree: Any, values: Mapping[str, Value], place: str) -> Any:
     """
     if isinstance(tree, str):
         whole = _PLACEHOLDER.fullmatch(tree)
-        return _value(whole[1], values, place) if whole else fill(tree, values, place)
+        return _evaluate_placeholder(whole[1], values, place) if whole else fill_text(tree, values, place)
     if isinstance(tree, Mapping):
         for key in tree:
             if has_placeholder(key):
                 raise RubricError(f"{key!r}: a key cannot be drawn", place)
-        return {key: fill_table(entry, values, inside(place, f": {key}", key)) for key, entry in tree.items()}
+        return {
+            key: fill_table(entry, values, extend_place(place, f": {key}", key))
+            for key, entry in tree.items()
+        }
     if isinstance(tree, list):
-        return [fill_table(entry, values, inside(place, "", number)) for number, entry in enumerate(tree)]
+        return [
+            fill_table(entry, values, extend_place(place, "", number)) for number, entry in enumerate(tree)
+        ]
     return tree
 
 
-def _value(expression: str, values: Mapping[str, Value], place: str) -> Value:
+def _evaluate_placeholder(expression: str, values: Mapping[str, Value], place: str) -> Value:
     try:
-        return value(parsed(expression), values)
+        return evaluate_expression(parse_expression(expression), values)
     except ExpressionError as error:
         raise RubricError(f"{OPEN}{expression}{CLOSE}: {error}", place) from error
 
 
-def _around(text: str) -> str:
-    at = min(found for found in (text.find(OPEN), text.find(CLOSE)) if found >= 0)
-    return text[max(0, at - 20) : at + 20]
+def _quote_around(text: str) -> str:
+    position = min(index for index in (text.find(OPEN), text.find(CLOSE)) if index >= 0)
+    return text[max(0, position - 20) : position + 20]

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import Place, RubricError, inside
-from autograder.tables import check_known_keys, convert, field_names, hint
+from autograder.errors import Place, RubricError, extend_place
+from autograder.tables import check_known_keys, convert_table, list_field_names, suggest_name
 from autograder.variants import expressions
 from autograder.variants.expressions import ExpressionError, Value, has_placeholder
 
@@ -57,7 +57,7 @@ class Choices(Struct, frozen=True, forbid_unknown_fields=True):
         return self.choices
 
 
-class Computed(Struct, frozen=True, forbid_unknown_fields=True):
+class ComputedValue(Struct, frozen=True, forbid_unknown_fields=True):
     """The result of a reference function for drawn values."""
 
     reference: str
@@ -67,7 +67,7 @@ class Computed(Struct, frozen=True, forbid_unknown_fields=True):
     common: int | str
 
 
-class Planted(Struct, frozen=True, forbid_unknown_fields=True):
+class PlantedFaults(Struct, frozen=True, forbid_unknown_fields=True):
     """Some of the faults that the checks of a ``repair`` question plant."""
 
     faults: str
@@ -76,13 +76,13 @@ class Planted(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Drawn = Integers | Choices
-Entry = Drawn | Computed | Planted
+Entry = Drawn | ComputedValue | PlantedFaults
 
 _FORMS: Mapping[str, type[Entry]] = {
     "integers": Integers,
     "choices": Choices,
-    "reference": Computed,
-    "faults": Planted,
+    "reference": ComputedValue,
+    "faults": PlantedFaults,
 }
 
 
@@ -90,8 +90,8 @@ class Draws(Struct, frozen=True):
     """All draws for a student, validated."""
 
     drawn: Mapping[str, Drawn]
-    computed: Mapping[str, Computed]
-    planted: Mapping[str, Planted]
+    computed: Mapping[str, ComputedValue]
+    planted: Mapping[str, PlantedFaults]
     where: tuple[str, ...] = ()
     """Conditions on drawn values; a draw that violates one is repeated."""
 
@@ -100,13 +100,13 @@ class Draws(Struct, frozen=True):
         """The values of the common variant."""
         return {name: entry.common for name, entry in (*self.drawn.items(), *self.computed.items())}
 
-    def draws_faults_of(self, question: str) -> bool:
+    def has_drawn_faults(self, question: str) -> bool:
         """Return whether the faults of a question are drawn."""
         return any(planted.faults == question for planted in self.planted.values())
 
-    def conditions(self) -> tuple[ast.expr, ...]:
+    def parse_conditions(self) -> tuple[ast.expr, ...]:
         """Return the parsed conditions."""
-        return tuple(expressions.parsed(condition) for condition in self.where)
+        return tuple(expressions.parse_expression(condition) for condition in self.where)
 
 
 class _VariantTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,76 +114,78 @@ class _VariantTable(Struct, frozen=True, forbid_unknown_fields=True):
     where: tuple[str, ...] = ()
 
 
-def read(table: Mapping[str, Any], place: str) -> Draws:
+def read_draws(table: Mapping[str, Any], place: str) -> Draws:
     """Read and validate the table ``[variant]`` of a rubric.
 
     Raises:
         RubricError: a key is unknown or missing, a value has the wrong type or cannot be drawn, or a
             condition is invalid or does not hold for the common variant; names the place.
     """
-    options = convert(table, _VariantTable, inside(place, ": [variant]", "variant"))
+    options = convert_table(table, _VariantTable, extend_place(place, ": [variant]", "variant"))
     entries: dict[str, Entry] = {}
     for name, entry in options.draw.items():
-        where = inside(place, f": [variant.draw.{name}]", "variant", "draw", name)
+        where = extend_place(place, f": [variant.draw.{name}]", "variant", "draw", name)
         if not _NAME.fullmatch(name) or keyword.iskeyword(name):
             raise RubricError("expected a name of letters, digits and '_'", where)
-        entries[name] = _entry(entry, where)
+        entries[name] = _read_entry(entry, where)
     draws = Draws(
         drawn={name: entry for name, entry in entries.items() if isinstance(entry, Integers | Choices)},
-        computed={name: entry for name, entry in entries.items() if isinstance(entry, Computed)},
-        planted={name: entry for name, entry in entries.items() if isinstance(entry, Planted)},
+        computed={name: entry for name, entry in entries.items() if isinstance(entry, ComputedValue)},
+        planted={name: entry for name, entry in entries.items() if isinstance(entry, PlantedFaults)},
         where=options.where,
     )
-    for flaw, where in _flaws(draws):
+    for flaw, where in _find_flaws(draws):
         raise RubricError(f"{flaw}", where)
     return draws
 
 
-def _entry(table: Mapping[str, Any], place: str) -> Entry:
+def _read_entry(table: Mapping[str, Any], place: str) -> Entry:
     # The kind of an entry follows from the key that it has.
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
-        keys = {key for form in _FORMS.values() for key in field_names(form)}
+        keys = {key for form in _FORMS.values() for key in list_field_names(form)}
         check_known_keys(table, keys, place)
         raise RubricError(f"nothing says what is drawn; expected one of {', '.join(_FORMS)}", place)
     if isinstance(table.get("integers"), dict):
         # Checked separately, to suggest the key that was meant.
-        check_known_keys(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
-    return convert(table, form, place)
+        check_known_keys(
+            table["integers"], list_field_names(Span), extend_place(place, ": integers", "integers")
+        )
+    return convert_table(table, form, place)
 
 
-def _drawn_at(name: str) -> Place:
+def _make_place(name: str) -> Place:
     return Place(f"[variant.draw.{name}]", "variant", "draw", name)
 
 
-def _flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
+def _find_flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
     """Yield the errors in entries of the right types, each with its place."""
     for name, drawn in draws.drawn.items():
-        yield from _flaws_of_drawn(drawn, _drawn_at(name))
+        yield from _find_drawn_flaws(drawn, _make_place(name))
     for name, computed in draws.computed.items():
-        place = _drawn_at(name)
-        found = REFERENCE.fullmatch(computed.reference)
-        if not found or not found[2]:
+        place = _make_place(name)
+        match = REFERENCE.fullmatch(computed.reference)
+        if not match or not match[2]:
             yield (
                 f"{place}: reference: expected 'module:function', got {computed.reference!r}",
-                place.at("", "reference"),
+                place.extend("", "reference"),
             )
         for argument in computed.arguments:
             if argument not in draws.drawn:
                 yield (
-                    f"{place}: arguments: {argument!r} is not drawn; {hint(argument, draws.drawn)}",
-                    place.at("", "arguments"),
+                    f"{place}: arguments: {argument!r} is not drawn; {suggest_name(argument, draws.drawn)}",
+                    place.extend("", "arguments"),
                 )
-    yield from _flaws_of_conditions(draws)
+    yield from _find_condition_flaws(draws)
 
 
-def _flaws_of_drawn(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
+def _find_drawn_flaws(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
     if isinstance(drawn, Integers) and isinstance(drawn.integers, Span):
         span = drawn.integers
         if span.step < 1 or not 0 <= span.last - span.first <= MOST_VALUES:
             yield (
                 f"{place}: integers: expected from, to and a step from 1, at most {MOST_VALUES} apart",
-                place.at("", "integers"),
+                place.extend("", "integers"),
             )
             return
     if len(set(drawn.values)) < max(2, len(drawn.values)):
@@ -191,23 +193,23 @@ def _flaws_of_drawn(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
     if drawn.common not in drawn.values:
         yield (
             f"{place}: common: {drawn.common!r} is none of the values that can be drawn",
-            place.at("", "common"),
+            place.extend("", "common"),
         )
     for value in drawn.values:
         if isinstance(value, str) and (has_placeholder(value) or value != value.strip() or not value):
             yield (
                 f"{place}: choices: {value!r}: a word holds no placeholder and no blanks at its ends",
-                place.at("", "choices"),
+                place.extend("", "choices"),
             )
 
 
-def _flaws_of_conditions(draws: Draws) -> Iterator[tuple[str, Place]]:
+def _find_condition_flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
     # Conditions refer to drawn values only; computed ones depend on the result of the draw.
     common = {name: drawn.common for name, drawn in draws.drawn.items()}
-    for number, condition in enumerate(draws.where):
-        where = Place("[variant] where", "variant", "where", number)
+    for index, condition in enumerate(draws.where):
+        where = Place("[variant] where", "variant", "where", index)
         try:
-            if not expressions.holds(expressions.parsed(condition), common):
+            if not expressions.is_satisfied(expressions.parse_expression(condition), common):
                 yield f"[variant] where: {condition!r} does not hold for the common variant", where
         except ExpressionError as error:
             yield f"[variant] where: {error}", where

@@ -16,16 +16,16 @@ from decimal import Decimal
 from autograder.assignment import Assignment
 from autograder.checks.base import Trial
 from autograder.grading.pipeline import Grader
-from autograder.grading.planted import planted_trials
+from autograder.grading.planted import load_planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
-from autograder.verify.matrix import coverage, list_warnings, most
+from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
+from autograder.verify.matrix import check_coverage, list_warnings, take_largest
 from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
-    of_visible,
+    check_visible,
 )
 from autograder.verify.run import Run, ShowProgress
 
@@ -34,7 +34,7 @@ __all__ = [
     "Matrix",
     "MutatedCell",
     "Row",
-    "Verified",
+    "Verification",
     "VerifyFinding",
     "verify",
 ]
@@ -47,7 +47,7 @@ def verify(
     workers: int | None = None,
     quick: bool = False,
     watch: ShowProgress = lambda rows, _: rows,
-) -> Verified:
+) -> Verification:
     """Grade the source notebooks, the release, every trial, and mutants of an adopted answer key.
 
     Args:
@@ -66,28 +66,31 @@ def verify(
     orphans.sweep_groups()
     planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
-    pool.end(assignment.reference_environment())
+    pool.end_sandbox(assignment.build_reference_environment())
     key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
-    if headroom.over(spent, limits):  # on a busy machine a second run may be faster
-        spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
+    if headroom.find_exceeded(spent, limits):  # on a busy machine a second run may be faster
+        spent = headroom.take_smaller(spent, grade_answer_key(grader).graded.spent)
     # Limits that the key itself exceeds are reported once, not for every trial.
-    slow = headroom.over(spent, limits)
-    findings = [*_check_papers(grader, key), *headroom.findings(KEY, assignment.name, spent, limits, slow)]
+    slow = headroom.find_exceeded(spent, limits)
+    findings = [
+        *_check_papers(grader, key),
+        *headroom.report_exceeded(KEY, assignment.name, spent, limits, slow),
+    ]
     parallel = workers or os.cpu_count() or 1
-    matrices = () if quick else Run(grader, key, parallel, slow).matrices(planted, watch)
-    for made in matrices:
-        findings += [finding for one in made.rows for finding in one.findings]
-        findings += coverage(made)
+    matrices = () if quick else Run(grader, key, parallel, slow).build_matrices(planted, watch)
+    for matrix in matrices:
+        findings += [finding for row in matrix.rows for finding in row.findings]
+        findings += check_coverage(matrix)
     items = [item for question in assignment.rubric.questions for item in question.items]
-    boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
-    return Verified(
+    boxes = [row.spent for matrix in matrices for row in matrix.rows if row.spent is not None]
+    return Verification(
         assignment.name,
         tuple(findings),
         matrices,
         spent,
-        most((spent, *boxes)),
+        take_largest((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
         (*itertools.chain.from_iterable(map(list_warnings, matrices)),),
@@ -98,19 +101,21 @@ def verify(
 
 
 def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Trial, ...]]:
-    with assignment.preloading():
+    with assignment.report_missing_preloads():
         if any(question.trials for question in assignment.rubric.questions):
             # All at once: importing the preloaded modules takes seconds, and there are several cores.
             notebooks = assignment.rubric.assignment.notebooks
-            pool.warm(
-                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+            pool.start_all(
+                dict.fromkeys(
+                    (assignment.build_reference_environment(), *map(assignment.build_environment, notebooks))
+                )
             )
-        return planted_trials(assignment, pool)
+        return load_planted_trials(assignment, pool)
 
 
 def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
     """Check the parts that need no trials: the answer key and the release."""
     yield from check_key(key)
-    yield from of_visible(grader, key)
+    yield from check_visible(grader, key)
     yield from check_release(grader)
-    yield from headroom.stopped(KEY, grader.assignment.name, key.graded.score.notes)
+    yield from headroom.report_stopped(KEY, grader.assignment.name, key.graded.score.notes)

@@ -9,11 +9,11 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checking.reading import CheckFile, suggest
+from autograder.checking.reading import CheckFile, suggest_name
 from autograder.checking.running import CheckOutcome, Status
-from autograder.checking.table import AnswerRow, StatedAnswer, list_answers, name_part
+from autograder.checking.table import AnswerRow, DeclaredAnswer, list_answers, name_part
 from autograder.errors import CourseError
-from autograder.grading.cell_tests import CellTests, cells_to_run
+from autograder.grading.cell_tests import CellTests, prepare_cells
 from autograder.grading.handed_files import read_files
 from autograder.grading.pipeline import Grader
 from autograder.records import CellOutcome
@@ -49,17 +49,17 @@ class Explainer:
         check: object = assignment.checks.get(question)
         if question not in checks or not isinstance(check, _ShowsValues):
             has_none = "has no checks in Python" if check else "is not there"
-            raise CourseError(f"question {question!r} {has_none}{suggest(question, checks)}")
+            raise CourseError(f"question {question!r} {has_none}{suggest_name(question, checks)}")
         check.shows_values = show_values
         self.file: CheckFile = checks[question]
-        self._question: Question = assignment.rubric.question(question)
+        self._question: Question = assignment.rubric.get_question(question)
         self._grader = Grader(assignment, pool)
         self._key = grade_answer_key(self._grader)
 
     def run_stated(self) -> Iterator[AnswerRow]:
         """Yield the result for each answer in the file of checks."""
         for answer in list_answers(self.file):
-            yield AnswerRow(answer, self._run(self._plant(answer.source)))
+            yield AnswerRow(answer, self._run_checks(self._plant_answer(answer.source)))
 
     def run_file(self, path: Path) -> AnswerRow:
         """Return the result for an answer in a file.
@@ -77,35 +77,45 @@ class Explainer:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
         # Any other file is the source of the answer cell, planted into the answer key.
         if path.suffix != ".ipynb":
-            data = self._plant(data.decode("utf-8", "replace"))
-        return AnswerRow(StatedAnswer(path.name, "", ()), self._run(data))
+            data = self._plant_answer(data.decode("utf-8", "replace"))
+        return AnswerRow(DeclaredAnswer(path.name, "", ()), self._run_checks(data))
 
-    def _plant(self, source: str) -> bytes:
+    def _plant_answer(self, source: str) -> bytes:
         release = self._grader.assignment.releases[self._question.notebook]
-        cell = release.answer_cell(self._question)
+        cell = release.find_answer_cell(self._question)
         return with_sources(self._key.sources[self._question.notebook], {cell: source})
 
-    def _run(self, data: bytes) -> Mapping[str, CheckOutcome]:
+    def _run_checks(self, data: bytes) -> Mapping[str, CheckOutcome]:
         grader, assignment = self._grader, self._grader.assignment
         notebook = next(
-            one for one in assignment.rubric.assignment.notebooks if one.name == self._question.notebook
+            candidate
+            for candidate in assignment.rubric.assignment.notebooks
+            if candidate.name == self._question.notebook
         )
         submission = assignment.read_submission(notebook.name, data, KEY)
-        beside = read_files(notebook, self._key.files, assignment.starters)
-        submission = replace(submission, answers={**submission.answers, **beside.answers})
-        others = assignment.checks.keys() - {self._question.id}
-        sandbox = grader.pool.persistent(assignment.environment(notebook))
-        own = grader.sittings.common.own
-        tests = CellTests(assignment, notebook, submission, sandbox, grader=grader, own=own, without=others)
-        cells = cells_to_run(submission.cells, assignment, notebook.name)
-        session = tests.open_session(cells, beside.contents, Timeouts(lambda: b"", {}))
+        file_answers = read_files(notebook, self._key.files, assignment.starters)
+        submission = replace(submission, answers={**submission.answers, **file_answers.answers})
+        other_checks = assignment.checks.keys() - {self._question.id}
+        sandbox = grader.pool.create_persistent(assignment.build_environment(notebook))
+        draw_scope = grader.sittings.common.own
+        tests = CellTests(
+            assignment,
+            notebook,
+            submission,
+            sandbox,
+            grader=grader,
+            draw_scope=draw_scope,
+            without=other_checks,
+        )
+        cells = prepare_cells(submission.cells, assignment, notebook.name)
+        session = tests.open_session(cells, file_answers.contents, Timeouts(lambda: b"", {}))
         with session, tests:
             session.run()
-            found = tests.outcomes(session).get(self._question.id, {})
+            outcomes = tests.collect_outcomes(session).get(self._question.id, {})
         # A check without an outcome was not run, because the cell counts as unanswered.
         nothing = CellOutcome(error="NoAnswer", message="the cell is as it was handed out, or empty")
         return {
-            name: _read_outcome(found.get(name, nothing))
+            name: _read_outcome(outcomes.get(name, nothing))
             for check in self.file.checks
             for name in (name_part(check.id, part.name) for part in check.parts)
         }

@@ -9,7 +9,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.checks.base import TRIVIAL
-from autograder.records import Spent
+from autograder.records import ResourceUsage
 
 
 class VerifyFinding(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True):
     """About these items, and about items of other questions."""
     warnings: tuple[VerifyFinding, ...] = ()
     """Results that are allowed, but deserve attention."""
-    spent: Spent | None = None
+    spent: ResourceUsage | None = None
     """Resources used; None if its text was sufficient, so that no code was run."""
 
 
@@ -98,15 +98,15 @@ class MutatedCell(Struct, frozen=True):
     survivors: tuple[Survivor, ...]
 
 
-class Verified(Struct, frozen=True):
+class Verification(Struct, frozen=True):
     """The result of verifying one assignment."""
 
     assignment: str
     findings: tuple[VerifyFinding, ...]
     matrices: tuple[Matrix, ...] = ()
-    key: Spent = Spent()
+    key: ResourceUsage = ResourceUsage()
     """Resources used by the answer key."""
-    most: Spent = Spent()
+    most: ResourceUsage = ResourceUsage()
     """The most that the key or a trial used, for each limit."""
     boxes: int = 0
     """Number of trials for which a whole notebook was run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autograder.records import Limits, Note, Spent
+from autograder.records import Limits, Note, ResourceUsage
 from autograder.sandbox import limit_notes
 from autograder.verify.findings import VerifyFinding
 
@@ -18,14 +18,14 @@ _STOPPED = frozenset((limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_note
 """Codes of notes about cells and calls that were stopped, or met a limit."""
 
 
-def over(spent: Spent, limits: Limits) -> frozenset[str]:
+def find_exceeded(spent: ResourceUsage, limits: Limits) -> frozenset[str]:
     """Return the limits of which too much was used to leave headroom."""
-    names = Spent.__struct_fields__
+    names = ResourceUsage.__struct_fields__
     return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
 
 
-def findings(
-    paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]
+def report_exceeded(
+    paper: str, place: str, spent: ResourceUsage, limits: Limits, names: Iterable[str]
 ) -> Iterator[VerifyFinding]:
     """Report usage that is too close to the named limits."""
     for name in sorted(names):
@@ -40,7 +40,7 @@ def findings(
         )
 
 
-def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFinding]:
+def report_stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFinding]:
     """Report cells and calls that were stopped, or that met a limit and continued.
 
     Points that are lost for that reason do not show that the check works.
@@ -56,6 +56,8 @@ def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFin
             )
 
 
-def least(one: Spent, other: Spent) -> Spent:
+def take_smaller(first: ResourceUsage, second: ResourceUsage) -> ResourceUsage:
     """Return the smaller usage for each limit, of two runs of the same paper."""
-    return Spent(**{name: min(getattr(one, name), getattr(other, name)) for name in Spent.__struct_fields__})
+    return ResourceUsage(
+        **{name: min(getattr(first, name), getattr(second, name)) for name in ResourceUsage.__struct_fields__}
+    )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from autograder.checks.base import TRIVIAL, Trial
-from autograder.messages import sentences
-from autograder.records import ItemResult, Score, Spent, Status
+from autograder.messages import load_sentences
+from autograder.records import ItemResult, ResourceUsage, Score, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
 
@@ -25,7 +25,7 @@ _SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that 
 _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
 
 
-def mark(item: Item, result: ItemResult) -> Mark:
+def mark_item(item: Item, result: ItemResult) -> Mark:
     """Return the mark of an item.
 
     A manual item is kept as long as it needs review. An item with negative points is lost if it fails, even
@@ -40,7 +40,7 @@ def mark(item: Item, result: ItemResult) -> Mark:
     return Mark.KEPT if result.points == item.points else Mark.LOST
 
 
-def row(
+def build_row(
     trial: Trial,
     question: Question,
     rubric: Rubric,
@@ -60,59 +60,61 @@ def row(
     marks: dict[str, Mark] = {}
     findings: list[VerifyFinding] = []
     for result in score.items:
-        item = rubric.question(result.question).item(result.item)
+        item = rubric.get_question(result.question).get_item(result.item)
         place = f"{result.question}.{result.item}"
-        found = mark(item, result)
-        own = result.question == question.id
-        if own:
-            marks[item.id] = found
-            findings += _speechless(trial, question, result)
+        actual = mark_item(item, result)
+        is_own = result.question == question.id
+        if is_own:
+            marks[item.id] = actual
+            findings += _check_sentence(trial, question, result)
         # The trial changes the answer to this question as well, so its result is open.
         elif result.question in trial.earlier:
             continue
-        must_lose = own and item.id in trial.loses
+        must_lose = is_own and item.id in trial.loses
         # Items of other questions must be kept: the planted answer is the only change.
-        wanted = Mark.LOST if must_lose else Mark.OPEN if own and item.id in trial.review else Mark.KEPT
-        is_stated = not own or (item.id not in trial.unstated and not trial.loses_any)
+        wanted = Mark.LOST if must_lose else Mark.OPEN if is_own and item.id in trial.review else Mark.KEPT
+        is_stated = not is_own or (item.id not in trial.unstated and not trial.loses_any)
         # A trial is not blamed for an item that the key itself does not keep.
         if key.get(place, Mark.KEPT) is not Mark.KEPT or not is_stated:
             continue
-        if found is not wanted:
-            findings.append(_finding(trial, question, result, found, wanted))
+        if actual is not wanted:
+            findings.append(_make_finding(trial, question, result, actual, wanted))
         elif must_lose:
-            findings += _lost_otherwise(trial, question, result)
+            findings += _check_loss(trial, question, result)
     loses = trial.loses
     if trial.loses_any:
-        loses = tuple(item for item, found in marks.items() if found is Mark.LOST)
+        loses = tuple(item for item, actual in marks.items() if actual is Mark.LOST)
         # A trial that may lose any item must lose at least one.
         if not loses:
             expected = "at least one item that is lost"
             findings.append(
-                VerifyFinding(paper(trial, question), question.id, expected, "none", _NOT_NOTICED)
+                VerifyFinding(name_trial(trial, question), question.id, expected, "none", _NOT_NOTICED)
             )
     warnings = []
     if trial.told_as and all(result.code != trial.told_as for result in score.items):
         expected = f"at least one item that is told as {trial.told_as!r}"
         got = f"{trial.name} is not recognised: its title and points never apply"
-        warnings.append(VerifyFinding(paper(trial, question), question.id, expected, got, _NOT_RECOGNISED))
+        warnings.append(
+            VerifyFinding(name_trial(trial, question), question.id, expected, got, _NOT_RECOGNISED)
+        )
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
     return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings), tuple(warnings))
 
 
-def _lost_otherwise(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+def _check_loss(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
     """Report an item that is lost, but with another code or points than the trial states."""
-    told = f"told as {result.code!r}; {got(result)}"
-    name, place = paper(trial, question), f"{result.question}.{result.item}"
-    stated, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
+    description = f"told as {result.code!r}; {describe_result(result)}"
+    name, place = name_trial(trial, question), f"{result.question}.{result.item}"
+    stated_code, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
     if points != result.points:
-        expected = f"{written(points)} of {written(result.possible)} points"
-        yield VerifyFinding(name, place, expected, got(result), _EARLIER)
-    elif stated not in ("", result.code):
-        yield VerifyFinding(name, place, f"told as {stated!r}", told, _EARLIER)
+        expected = f"{format_points(points)} of {format_points(result.possible)} points"
+        yield VerifyFinding(name, place, expected, describe_result(result), _EARLIER)
+    elif stated_code not in ("", result.code):
+        yield VerifyFinding(name, place, f"told as {stated_code!r}", description, _EARLIER)
 
 
-def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
+def check_coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
     """Report the automatic items that no trial lost as it must: checks that were never seen to fail."""
     lost = {
         item
@@ -149,18 +151,20 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
         yield from row.warnings
     idle = [row for row in matrix.rows if row.family == TRIVIAL]
     for mark, got, remedy in _WITHOUT_WORK:
-        found: dict[tuple[str, ...], list[str]] = {}
+        by_names: dict[tuple[str, ...], list[str]] = {}
         for item in (item for item in matrix.items if item not in matrix.manual):
             # Items with the same rows share one warning.
-            found.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(item)
-        for names, items in found.items():
+            by_names.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(
+                item
+            )
+        for names, items in by_names.items():
             if names:
                 expected = "an answer without any work that loses all items"
                 text = f"{', '.join(items)}: {got} {', '.join(names)}"
                 yield VerifyFinding(names[0], matrix.question, expected, text, remedy)
 
 
-def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
+def build_matrix(question: Question, rows: Iterable[Row]) -> Matrix:
     """Collect all trials of one question."""
     return Matrix(
         question.id,
@@ -170,50 +174,50 @@ def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
     )
 
 
-def most(spent: Iterable[Spent]) -> Spent:
+def take_largest(spent: Iterable[ResourceUsage]) -> ResourceUsage:
     """Return the largest usage for each limit."""
-    used = list(spent) or [Spent()]
-    names = Spent.__struct_fields__
-    return Spent(**{name: max(getattr(one, name) for one in used) for name in names})
+    used = list(spent) or [ResourceUsage()]
+    names = ResourceUsage.__struct_fields__
+    return ResourceUsage(**{name: max(getattr(usage, name) for usage in used) for name in names})
 
 
-def _finding(
-    trial: Trial, question: Question, result: ItemResult, found: Mark, wanted: Mark
+def _make_finding(
+    trial: Trial, question: Question, result: ItemResult, actual: Mark, wanted: Mark
 ) -> VerifyFinding:
-    expected = "lost" if wanted is Mark.LOST else f"kept: all {written(result.possible)} points"
-    remedy = _OPEN if found is Mark.OPEN else _LOST_MORE
+    expected = "lost" if wanted is Mark.LOST else f"kept: all {format_points(result.possible)} points"
+    remedy = _OPEN if actual is Mark.OPEN else _LOST_MORE
     if wanted is Mark.OPEN:
         expected, remedy = "manual review", _DECIDED
-    elif found is Mark.KEPT:
-        remedy = _IS_RIGHT if _named(trial, question.item(result.item)) else _NOT_NOTICED
+    elif actual is Mark.KEPT:
+        remedy = _IS_RIGHT if _is_named(trial, question.get_item(result.item)) else _NOT_NOTICED
     place = f"{result.question}.{result.item}"
-    return VerifyFinding(paper(trial, question), place, expected, got(result), remedy)
+    return VerifyFinding(name_trial(trial, question), place, expected, describe_result(result), remedy)
 
 
-def _speechless(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+def _check_sentence(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
     """Report a result without a message: students would see only its code."""
-    if not result.student.text and result.student.code not in sentences():
+    if not result.student.text and result.student.code not in load_sentences():
         place = f"{result.question}.{result.item}"
-        told = f"the bare code {result.student.code!r}"
-        yield VerifyFinding(paper(trial, question), place, "a sentence for students", told, _SPEECHLESS)
+        shown = f"the bare code {result.student.code!r}"
+        yield VerifyFinding(name_trial(trial, question), place, "a sentence for students", shown, _SPEECHLESS)
 
 
-def _named(trial: Trial, item: Item) -> bool:
+def _is_named(trial: Trial, item: Item) -> bool:
     """Return whether a trial plants a mistake that the rubric itself names for the item."""
     return trial.codes.get(item.id) in [mistake.get("code") for mistake in item.options.get("mistake", ())]
 
 
-def paper(trial: Trial, question: Question) -> str:
+def name_trial(trial: Trial, question: Question) -> str:
     """Return the name of a trial in findings."""
     return f"trial {trial.name!r} of {question.id}"
 
 
-def got(result: ItemResult) -> str:
+def describe_result(result: ItemResult) -> str:
     """Describe a result for staff."""
-    points = f"{written(result.points)} of {written(result.possible)} points"
+    points = f"{format_points(result.points)} of {format_points(result.possible)} points"
     return f"{points} ({result.status.value}): {result.staff}"
 
 
-def written(points: Decimal) -> str:
+def format_points(points: Decimal) -> str:
     """Format points without trailing zeros."""
     return f"{points.normalize():f}"

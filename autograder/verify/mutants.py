@@ -55,7 +55,7 @@ def run_mutants(grader: Grader, key: AnswerKey, workers: int) -> tuple[MutatedCe
     plans = runner.plan_cells()
     with ThreadPoolExecutor(workers) as threads:
         # All mutants of all cells share one pool of threads; their verdicts keep the order of the jobs.
-        jobs = [partial(runner.judge, plan, mutant) for plan in plans for mutant in plan.mutants]
+        jobs = [partial(runner.judge_mutant, plan, mutant) for plan in plans for mutant in plan.mutants]
         verdicts = iter(list(threads.map(lambda job: job(), jobs)))
     cells = []
     for plan in plans:
@@ -86,30 +86,30 @@ class _MutantRunner(Struct, frozen=True):
             ]
             for cell in release.cells:
                 answer = self.key.submissions[notebook].answers.get(cell.grade_id)
-                own = [question.id for question in judged if question.answer_cell == cell.grade_id]
+                own_tests = [question.id for question in judged if question.answer_cell == cell.grade_id]
                 # A graded cell without own tests is graded manually, so tests need not detect its mutants.
-                is_manual = cell.grade and not own
+                is_manual = cell.grade and not own_tests
                 if answer is None or cell.cell_type != "code" or not cell.is_answer or is_manual:
                     continue
                 mutants = generate_mutants(answer.source, MUTANTS_PER_CELL)
-                tests = tuple(own or [question.id for question in judged])
+                tests = tuple(own_tests or [question.id for question in judged])
                 if mutants and tests:
                     plans.append(_Plan(notebook, cell.grade_id, tests, mutants))
         return tuple(plans)
 
-    def judge(self, plan: _Plan, mutant: Mutant) -> _Verdict:
+    def judge_mutant(self, plan: _Plan, mutant: Mutant) -> _Verdict:
         """Grade one mutant; if its own tests let it pass, look for another test that detects it."""
-        lost, is_open = self._lost_questions(plan, mutant, plan.tests)
+        lost, is_open = self._find_lost_questions(plan, mutant, plan.tests)
         if lost or is_open:
             return _Verdict(is_decided=bool(lost))
-        others = [
+        other_tests = [
             question.id
             for question in self.grader.assignment.rubric.questions
             if question.notebook == plan.notebook
             and question.id not in plan.tests
             and self._is_judged(question)
         ]
-        elsewhere = self._lost_questions(plan, mutant, others)[0] if others else ()
+        elsewhere = self._find_lost_questions(plan, mutant, other_tests)[0] if other_tests else ()
         survivor = Survivor(mutant.line, mutant.before, mutant.after, mutant.mistake, elsewhere)
         return _Verdict(is_decided=True, survivor=survivor)
 
@@ -119,8 +119,8 @@ class _MutantRunner(Struct, frozen=True):
             for item in question.items
         )
 
-    def _lost_questions(
-        self, plan: _Plan, mutant: Mutant, asked: Sequence[str]
+    def _find_lost_questions(
+        self, plan: _Plan, mutant: Mutant, questions: Sequence[str]
     ) -> tuple[tuple[str, ...], bool]:
         """Return those of the questions that lose points, and whether one needs manual review."""
         notebooks = {
@@ -128,16 +128,20 @@ class _MutantRunner(Struct, frozen=True):
             for name, data in self.key.sources.items()
         }
         # The results of the key are reused for all other questions.
-        known = {name: tuple(results) for name, results in self.key.results().items() if name not in asked}
+        kept_results = {
+            name: tuple(results)
+            for name, results in self.key.collect_results().items()
+            if name not in questions
+        }
         graded = self.grader.grade(
-            SubmittedFiles("a mutant of the answer key", notebooks, self.key.files), known
+            SubmittedFiles("a mutant of the answer key", notebooks, self.key.files), kept_results
         )
         judged = [
             result
             for result in graded.score.items
-            if result.question in asked
+            if result.question in questions
             and self.key.marks[f"{result.question}.{result.item}"] is Mark.KEPT
-            and not self.grader.assignment.rubric.question(result.question).item(result.item).manual
+            and not self.grader.assignment.rubric.get_question(result.question).get_item(result.item).manual
         ]
         lost = dict.fromkeys(
             result.question

@@ -13,13 +13,13 @@ from autograder.grading.handed_files import read_files
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.document import load_tree
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
-from autograder.records import Answer, Graded, ItemResult, Status, Submission
+from autograder.records import Answer, GradingResult, ItemResult, Status, Submission
 from autograder.rubric import Question
 from autograder.rubric.files import ALONG_BYTES
 from autograder.verify.findings import Mark, VerifyFinding
-from autograder.verify.matrix import got, mark, written
+from autograder.verify.matrix import describe_result, format_points, mark_item
 
 KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comments"
 
@@ -33,20 +33,20 @@ class AnswerKey(Struct, frozen=True, eq=False):
     """By notebook."""
     files: Mapping[str, bytes]
     """Files that are submitted with them, by path."""
-    graded: Graded
+    graded: GradingResult
     marks: Mapping[str, Mark]
     """The mark of each item, by ``question.item``."""
 
-    def answers(self, question: Question) -> Mapping[str, Answer]:
+    def get_answers(self, question: Question) -> Mapping[str, Answer]:
         """Return all answers of the question's notebook, by grade_id."""
         return self.submissions[question.notebook].answers
 
-    def results(self) -> dict[str, Sequence[ItemResult]]:
+    def collect_results(self) -> dict[str, Sequence[ItemResult]]:
         """Return the judged items by question."""
-        found: dict[str, list[ItemResult]] = {}
+        by_question: dict[str, list[ItemResult]] = {}
         for result in self.graded.score.items:
-            found.setdefault(result.question, []).append(result)
-        return dict(found)
+            by_question.setdefault(result.question, []).append(result)
+        return dict(by_question)
 
 
 def grade_answer_key(grader: Grader) -> AnswerKey:
@@ -61,24 +61,30 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
         name: with_sources(
             data, {cell.grade_id: cell.source for cell in assignment.releases[name].cells if cell.is_locked}
         )
-        for name, data in generate.sources(assignment.course, assignment.rubric).items()
+        for name, data in generate.read_answer_key(assignment.course, assignment.rubric).items()
     }
-    files = {path: read_file(place, most=ALONG_BYTES) for path, place in assignment.key_files.items()}
+    files = {
+        path: read_file(source_path, most=ALONG_BYTES) for path, source_path in assignment.key_files.items()
+    }
     rubric = assignment.rubric
     submissions = {}
     for notebook in rubric.assignment.notebooks:
         release = assignment.releases[notebook.name]
-        found = read(sources[notebook.name], release, student=KEY, assignment=assignment.name)
-        beside = read_files(notebook, files, assignment.starters)
-        submissions[notebook.name] = replace(found, answers={**found.answers, **beside.answers})
+        submission = read_notebook(sources[notebook.name], release, student=KEY, assignment=assignment.name)
+        file_answers = read_files(notebook, files, assignment.starters)
+        submissions[notebook.name] = replace(
+            submission, answers={**submission.answers, **file_answers.answers}
+        )
     graded = grader.grade(SubmittedFiles(KEY, sources, files))
     marks = {
-        f"{result.question}.{result.item}": mark(rubric.question(result.question).item(result.item), result)
+        f"{result.question}.{result.item}": mark_item(
+            rubric.get_question(result.question).get_item(result.item), result
+        )
         for result in graded.score.items
     }
     for question in rubric.questions:
-        given = assignment.releases[question.notebook].by_id.get(question.answer_cell)
-        if given is not None and given.task:  # nbgrader's sources have no answer to a task
+        answer_cell = assignment.releases[question.notebook].by_id.get(question.answer_cell)
+        if answer_cell is not None and answer_cell.task:  # nbgrader's sources have no answer to a task
             marks |= {f"{question.id}.{item.id}": Mark.KEPT for item in question.items}
     return AnswerKey(sources, submissions, files, graded, marks)
 
@@ -101,9 +107,9 @@ def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
     for result in key.graded.score.items:
         place = f"{result.question}.{result.item}"
         if key.marks[place] is not Mark.KEPT:
-            expected = f"{written(result.possible)} points"
+            expected = f"{format_points(result.possible)} points"
             remedy = "correct the key, or what the rubric says is right"
-            yield VerifyFinding(KEY, place, expected, got(result), remedy)
+            yield VerifyFinding(KEY, place, expected, describe_result(result), remedy)
 
 
 def check_release(grader: Grader) -> Iterable[VerifyFinding]:
@@ -118,10 +124,15 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
         if result.status is not Status.NO_ANSWER:
             remedy = "look for what counts as an answer although nothing was written"
             yield VerifyFinding(
-                RELEASE, f"{result.question}.{result.item}", "no answer, 0 points", got(result), remedy
+                RELEASE,
+                f"{result.question}.{result.item}",
+                "no answer, 0 points",
+                describe_result(result),
+                remedy,
             )
     touched = {
-        name: _touched(data, assignment.releases[name]) for name, data in assignment.release_bytes.items()
+        name: _add_comments(data, assignment.releases[name])
+        for name, data in assignment.release_bytes.items()
     }
     files = {
         path: data + b"\n# touched\n" if path.endswith(".py") else data
@@ -132,10 +143,12 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
             remedy = "take out of the release what gives this away: put it between the solution's markers"
             if assignment.checks[result.question].kind == "repair":
                 remedy = "plant the fault in the notebook's listing, as the file of checks states it"
-            yield VerifyFinding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
+            yield VerifyFinding(
+                TOUCHED, f"{result.question}.{result.item}", "0 points", describe_result(result), remedy
+            )
 
 
-def _touched(data: bytes, release: Release) -> bytes:
+def _add_comments(data: bytes, release: Release) -> bytes:
     """Return a notebook with a comment added to each answer cell."""
     cells = (cell for cell in release.cells if cell.is_answer and cell.cell_type == "code")
     return with_sources(data, {cell.grade_id: f"{cell.source}\n# touched" for cell in cells})

@@ -18,12 +18,16 @@ _NAME = "_not_as_visible"
 """Variable in the sandbox that holds the failed checks."""
 
 
-def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
+def check_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
     """Report visible checks of the rubric that the answer key does not pass."""
     rubric = grader.assignment.rubric
     for notebook in rubric.assignment.notebooks:
-        asked = [one.id for one in rubric.questions if one.notebook == notebook.name and one.visible]
-        for line in _failing(grader, key, notebook, asked) if asked else ():
+        visible = [
+            question.id
+            for question in rubric.questions
+            if question.notebook == notebook.name and question.visible
+        ]
+        for line in _find_failing(grader, key, notebook, visible) if visible else ():
             place, _, text = line.partition(": ")
             yield VerifyFinding(
                 KEY,
@@ -34,19 +38,19 @@ def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
             )
 
 
-def _failing(
+def _find_failing(
     grader: Grader, key: AnswerKey, notebook: NotebookFile, questions: Sequence[str]
 ) -> Sequence[str]:
     """Run the students' check file after all cells of the key, and return its complaints."""
     assignment = grader.assignment
     limits = assignment.rubric.assignment.limits
-    environment = assignment.environment(notebook)
+    environment = assignment.build_environment(notebook)
     # The released check file replaces the one of the grading environment.
-    others = tuple(file for file in environment.files if file[0] != FILE_NAME)
-    file = (FILE_NAME, assignment.course.release(assignment.name) / FILE_NAME)
-    own = {path: data for path, data in key.files.items() if path in notebook.own}
-    sandbox = grader.pool.persistent(replace(environment, files=(file, *others)))
-    box = sandbox.open(limits, seed=grader.seed, files=own)
+    other_files = tuple(file for file in environment.files if file[0] != FILE_NAME)
+    file = (FILE_NAME, assignment.course.locate_release(assignment.name) / FILE_NAME)
+    own_files = {path: data for path, data in key.files.items() if path in notebook.own}
+    sandbox = grader.pool.create_persistent(replace(environment, files=(file, *other_files)))
+    box = sandbox.open(limits, seed=grader.seed, files=own_files)
     try:
         for cell in key.submissions[notebook.name].cells:
             if isinstance(cell, Cell) and cell.source.strip():

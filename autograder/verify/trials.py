@@ -14,8 +14,8 @@ from autograder.checks.base import Draw, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.notebook.document import canonical
-from autograder.records import Answer, Call, Cell, Graded, ItemResult, Limits, Observation, Score
+from autograder.notebook.document import normalize_source
+from autograder.records import Answer, Call, Cell, GradingResult, ItemResult, Limits, Observation, Score
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
@@ -31,99 +31,110 @@ class TrialGrader:
         self._grader = grader
         self._key = key
         self._rubric = grader.assignment.rubric
-        self._results = key.results()
+        self._results = key.collect_results()
 
-    def answer(self, question: Question) -> Answer | None:
+    def get_answer(self, question: Question) -> Answer | None:
         """Return the answer in the key; None if the release has no cell for it."""
         submission = self._key.submissions[question.notebook]
-        return self._grader.assignment.answer(question, submission)
+        return self._grader.assignment.find_answer(question, submission)
 
-    def on_paper(self, question: Question, trial: Trial) -> Score | None:
+    def score_on_paper(self, question: Question, trial: Trial) -> Score | None:
         """Return the score of a paper with a planted answer; None if code would have to be run.
 
         The other questions keep the results of the key: their answers are the same, and the effect of a wrong
         earlier result on them is tested by separate trials (`Trial.earlier`).
         """
-        planted = self._planted(question, trial)
+        planted = self._plant_answers(question, trial)
         checks = self._grader.assignment.checks
-        if trial.files or any(checks[place].runs_tests for place in planted):
+        if trial.files or any(checks[question_id].runs_tests for question_id in planted):
             return None
-        for place, answer in planted.items():
-            if self._plan(self._rubric.question(place), answer) != ():
+        for question_id, answer in planted.items():
+            if self._plan_calls(self._rubric.get_question(question_id), answer) != ():
                 return None
-        return self._scored(trial, planted, _nobody)
+        return self._score_trial(trial, planted, _refuse_calls)
 
-    def is_read(self, question: Question, trial: Trial) -> bool:
+    def needs_only_reading(self, question: Question, trial: Trial) -> bool:
         """Return whether only variables of the planted answer have to be read."""
-        answer = self._planted(question, trial)[question.id]
+        answer = self._plant_answers(question, trial)[question.id]
         check = self._grader.assignment.checks[question.id]
         if question.file or trial.files or check.runs_tests:
             return False  # the plan then calls the planted code
-        return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
+        return (
+            not trial.earlier
+            and answer.cell_type == "code"
+            and is_read_only(self._plan_calls(question, answer))
+        )
 
-    def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
+    def score_in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
         """Score trials that only need variables to be read, by name; see `read_variables`."""
         if not trials:
             return {}
         assignment = self._grader.assignment
         limits = assignment.rubric.assignment.limits
-        planted = {trial.name: self._planted(question, trial) for trial in trials}
-        answers = {name: found[question.id] for name, found in planted.items()}
-        plans = {name: self._plan(question, answer) for name, answer in answers.items()}
+        planted = {trial.name: self._plant_answers(question, trial) for trial in trials}
+        answers = {name: changed[question.id] for name, changed in planted.items()}
+        plans = {name: self._plan_calls(question, answer) for name, answer in answers.items()}
         notebook = next(
-            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
+            candidate
+            for candidate in assignment.rubric.assignment.notebooks
+            if candidate.name == question.notebook
         )
         try:
-            own = {path: data for path, data in self._key.files.items() if path in notebook.own}
-            box = self._grader.pool.persistent(assignment.environment(notebook)).open(
-                limits, seed=self._grader.seed, files=own
+            own_files = {path: data for path, data in self._key.files.items() if path in notebook.own}
+            box = self._grader.pool.create_persistent(assignment.build_environment(notebook)).open(
+                limits, seed=self._grader.seed, files=own_files
             )
         except SandboxError:
             return {}
         sources = {name: (answers[name].source, plans[name]) for name in answers}
-        observed = read_all(box, self._before(question), sources, limits)
+        observed = read_variables(box, self._list_cells_before(question), sources, limits)
         return {
-            trial.name: self._scored(trial, planted[trial.name], partial(_known, observed[trial.name]))
+            trial.name: self._score_trial(
+                trial, planted[trial.name], partial(_return_observed, observed[trial.name])
+            )
             for trial in trials
             if trial.name in observed
         }
 
-    def _before(self, question: Question) -> list[Cell]:
+    def _list_cells_before(self, question: Question) -> list[Cell]:
         """Return the answer key's code cells before the answer to a question."""
         cells = self._key.submissions[question.notebook].cells
-        grade_id = self._grader.assignment.releases[question.notebook].answer_cell(question)
-        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
-        return [cell for cell in cells[:place] if isinstance(cell, Cell) and cell.source.strip()]
+        grade_id = self._grader.assignment.releases[question.notebook].find_answer_cell(question)
+        position = next((index for index, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
+        return [cell for cell in cells[:position] if isinstance(cell, Cell) and cell.source.strip()]
 
-    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunCalls) -> Score:
+    def _score_trial(self, trial: Trial, planted: Mapping[str, Answer], ask: RunCalls) -> Score:
         """Judge the changed answers, in the order of the rubric."""
         results = dict(self._results)
         earlier: dict[str, Sequence[ItemResult]] = {}
-        for one in self._rubric.questions:
-            if one.id in planted:
-                answers = {**self._key.answers(one), **self._in_notebook(one.notebook, planted)}
-                judged = self._grader.judge(
-                    one,
-                    planted[one.id],
+        for question in self._rubric.questions:
+            if question.id in planted:
+                answers = {
+                    **self._key.get_answers(question),
+                    **self._select_in_notebook(question.notebook, planted),
+                }
+                judged = self._grader.judge_answer(
+                    question,
+                    planted[question.id],
                     answers=answers,
                     earlier=earlier,
                     ask=ask,
                     sitting=self._grader.sittings.common,
                 )
-                results[one.id] = judged.results
+                results[question.id] = judged.results
             # Later questions may build on the result of an earlier one, so the order of the rubric matters.
-            earlier[one.id] = results[one.id]
-        return scoring.score(trial.name, self._rubric, results)
+            earlier[question.id] = results[question.id]
+        return scoring.compute_score(trial.name, self._rubric, results)
 
-    def _in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
+    def _select_in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
         """Return the planted answers of one notebook, by grade_id."""
         return {
             answer.grade_id: answer
-            for place, answer in planted.items()
-            if self._rubric.question(place).notebook == notebook
+            for question_id, answer in planted.items()
+            if self._rubric.get_question(question_id).notebook == notebook
         }
 
-    def in_box(self, question: Question, trial: Trial, *, whole: bool = True) -> Graded:
+    def grade_in_box(self, question: Question, trial: Trial, *, whole: bool = True) -> GradingResult:
         """Grade a submission with a planted answer, like that of a student.
 
         Args:
@@ -132,76 +143,83 @@ class TrialGrader:
             whole: judge all answers; otherwise only the planted ones, although all cells are run, and the
                 other questions keep the results of the key.
         """
-        planted = self._planted(question, trial)
+        planted = self._plant_answers(question, trial)
         changes: dict[str, dict[str, str]] = {}
         files = dict(self._key.files)
-        for place, answer in planted.items():
-            changed = self._rubric.question(place)
+        for question_id, answer in planted.items():
+            changed = self._rubric.get_question(question_id)
             if changed.file in trial.files:
                 continue
             if changed.file:
                 files[changed.file] = answer.source.encode()
             else:
                 changes.setdefault(changed.notebook, {})[answer.grade_id] = answer.source
-        files = {path: one for path, one in {**files, **trial.files}.items() if one is not None}
+        files = {path: entry for path, entry in {**files, **trial.files}.items() if entry is not None}
         notebooks = {
             name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
         }
-        known = (
-            {} if whole else {one: tuple(self._results[one]) for one in self._results if one not in planted}
+        kept_results = (
+            {}
+            if whole
+            else {entry: tuple(self._results[entry]) for entry in self._results if entry not in planted}
         )
-        return self._grader.grade(SubmittedFiles(trial.name, notebooks, files), known)
+        return self._grader.grade(SubmittedFiles(trial.name, notebooks, files), kept_results)
 
-    def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
+    def _plant_answers(self, question: Question, trial: Trial) -> dict[str, Answer]:
         """Return the answers that a trial changes, by question."""
-        own = self.answer(question) if trial.files and not trial.source else None
-        sources = {question.id: own.source if own is not None else trial.source}
-        for place, below in trial.earlier.items():
-            key = self.answer(self._rubric.question(place))
+        own_answer = self.get_answer(question) if trial.files and not trial.source else None
+        sources = {question.id: own_answer.source if own_answer is not None else trial.source}
+        for question_id, suffix in trial.earlier.items():
+            key = self.get_answer(self._rubric.get_question(question_id))
             # The planted code is appended to the key's answer to the earlier question.
-            above = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""
-            sources[place] = above + below
+            prefix = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""
+            sources[question_id] = prefix + suffix
         return {
-            place: self._replaced(self._rubric.question(place), source) for place, source in sources.items()
+            question_id: self._replace_answer(self._rubric.get_question(question_id), source)
+            for question_id, source in sources.items()
         }
 
-    def _replaced(self, question: Question, source: str) -> Answer:
+    def _replace_answer(self, question: Question, source: str) -> Answer:
         """Return an answer with another source, marked as changed if it differs from the release."""
-        answer = self.answer(question)
+        answer = self.get_answer(question)
         if question.file:
             starter = self._grader.assignment.starters.get(question.file, b"").decode(errors="replace")
             kind = answer.cell_type if answer is not None else "code"
-            return Answer(question.file, kind, source, changed=canonical(source) != canonical(starter))
+            return Answer(
+                question.file, kind, source, changed=normalize_source(source) != normalize_source(starter)
+            )
         release = self._grader.assignment.releases[question.notebook]
-        grade_id = release.answer_cell(question)
+        grade_id = release.find_answer_cell(question)
         stub = release.by_id[grade_id]
         # The answer may have another cell type than the stub in the release.
         cell_type = answer.cell_type if answer is not None else stub.cell_type
-        return Answer(grade_id, cell_type, source, changed=canonical(source) != canonical(stub.source))
+        return Answer(
+            grade_id, cell_type, source, changed=normalize_source(source) != normalize_source(stub.source)
+        )
 
-    def _plan(self, question: Question, answer: Answer) -> tuple[Call, ...]:
+    def _plan_calls(self, question: Question, answer: Answer) -> tuple[Call, ...]:
         grader = self._grader
-        draw = Draw.for_question(grader.secret, self._rubric, question)
-        return grader.assignment.checks[question.id].plan(answer, draw)
+        draw = Draw.from_secret(grader.secret, self._rubric, question)
+        return grader.assignment.checks[question.id].plan_calls(answer, draw)
 
 
-def _known(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:
+def _return_observed(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:
     """Return results that were observed earlier."""
     del plan
     return observed
 
 
-def _nobody(plan: tuple[Call, ...]) -> tuple[Observation, ...]:
+def _refuse_calls(plan: tuple[Call, ...]) -> tuple[Observation, ...]:
     """Fail, because a paper without a sandbox makes no calls."""
     raise AssertionError(f"{len(plan)} calls are made for a paper without a box")
 
 
-def only_reads(plan: Sequence[Call]) -> bool:
+def is_read_only(plan: Sequence[Call]) -> bool:
     """Return whether a plan only reads variables and calls no student code."""
     return all(call.read for call in plan)
 
 
-def read_all(
+def read_variables(
     box: Box,
     before: Sequence[Cell],
     sources: Mapping[str, tuple[str, tuple[Call, ...]]],
@@ -219,7 +237,7 @@ def read_all(
         sources: name of the trial → answer cell and plan.
         limits: time limits for a cell and a call.
     """
-    found: dict[str, Sequence[Observation]] = {}
+    observed: dict[str, Sequence[Observation]] = {}
     try:
         for cell in before:
             box.run_cell(cell.source, seconds=limits.cell_seconds)
@@ -227,9 +245,9 @@ def read_all(
             names = [call.target for call in plan]
             box.run_cell(f"for _ in {names!r}: globals().pop(_, None)", seconds=limits.cell_seconds)
             box.run_cell(source, seconds=limits.cell_seconds)
-            found[name] = box.ask(plan, seconds=limits.call_seconds)
+            observed[name] = box.ask(plan, seconds=limits.call_seconds)
     except SandboxError:  # missing trials are run as separate papers
         pass
     finally:
         box.close()
-    return found
+    return observed

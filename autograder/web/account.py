@@ -26,8 +26,8 @@ from django.utils.translation import get_language
 from autograder import messages
 from autograder.service import audit
 from autograder.service.models import Account, Invitation, Member, ProgramKey
-from autograder.web.guard import open_page, own_page
-from autograder.web.student import page
+from autograder.web.guard import allow_anyone, require_sign_in
+from autograder.web.student import render_page
 
 INVITED = timedelta(days=14)
 _OPENED = "invitation"
@@ -46,16 +46,16 @@ _KNOWN_SECONDS = 365 * 24 * 3600
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def _sentence(key: str) -> str:
+def _translate_sentence(key: str) -> str:
     language = str(get_language() or "en").partition("-")[0]
-    return messages.sentence(key, language)
+    return messages.format_sentence(key, language)
 
 
-def _failed(request: HttpRequest) -> str:
+def _get_failure_key(request: HttpRequest) -> str:
     return f"failed-sign-ins:{get_ip(request)}:{int(time.time() // 60)}"
 
 
-def _known_browser(request: HttpRequest, name: str) -> str:
+def _get_browser_mark(request: HttpRequest, name: str) -> str:
     """Return the mark of the browser if this account has signed in with it before.
 
     Otherwise an empty string.
@@ -67,7 +67,7 @@ def _known_browser(request: HttpRequest, name: str) -> str:
     return str(mark) if owner == name.lower() else ""
 
 
-def remember_browser(response: HttpResponse, account: Account) -> None:
+def mark_browser(response: HttpResponse, account: Account) -> None:
     """Mark a browser as one in which the account's owner has signed in."""
     response.set_cookie(
         _BROWSER,
@@ -92,8 +92,8 @@ class Adapter(DefaultAccountAdapter):
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,
-        "enter_current_password": lazy(_sentence, str)("web.wrong-password"),
-        "too_many_login_attempts": lazy(_sentence, str)("web.too-many-sign-ins"),
+        "enter_current_password": lazy(_translate_sentence, str)("web.wrong-password"),
+        "too_many_login_attempts": lazy(_translate_sentence, str)("web.too-many-sign-ins"),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -107,9 +107,9 @@ class Adapter(DefaultAccountAdapter):
         Raises:
             ValidationError: there were too many failures.
         """
-        known = _known_browser(request, credentials.get("username", ""))
+        known = _get_browser_mark(request, credentials.get("username", ""))
         # A known browser is exempt: strangers behind the same address must not lock out its owner.
-        if not known and cache.get(_failed(request), 0) >= MOST_FAILED:
+        if not known and cache.get(_get_failure_key(request), 0) >= MOST_FAILED:
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 
@@ -119,21 +119,23 @@ class Adapter(DefaultAccountAdapter):
         Two failures at the same moment may count once: reading and writing are not atomic.
         """
         super().authentication_failed(request, **credentials)
-        cache.set(_failed(request), cache.get(_failed(request), 0) + 1, timeout=120)
+        cache.set(_get_failure_key(request), cache.get(_get_failure_key(request), 0) + 1, timeout=120)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         name = credentials.get("username", "").lower()
-        return f"{name}:{_known_browser(request, name) or get_ip(request)}"
+        return f"{name}:{_get_browser_mark(request, name) or get_ip(request)}"
 
     def post_login(self, request: HttpRequest, user: Account, **how: Any) -> HttpResponse:
         """Continue after the sign-in, and mark the browser as known."""
         response = super().post_login(request, user, **how)
-        remember_browser(response, user)
+        mark_browser(response, user)
         return response
 
     def send_notification_mail(self, template_prefix: str, user: Account, *_: object, **__: object) -> None:
         """Record a change of credentials in the audit log instead of sending a mail."""
-        audit.note(user.username, template_prefix.rpartition("/")[2].replace("_", " "), user.username)
+        audit.record_action(
+            user.username, template_prefix.rpartition("/")[2].replace("_", " "), user.username
+        )
 
 
 class JoinForm(UserCreationForm):
@@ -145,13 +147,13 @@ class JoinForm(UserCreationForm):
         model = Account
 
 
-def digest(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return the digest of a secret; only the digest is stored."""
     # Secrets are random and long, so a plain hash without salt or stretching is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def invite(member: Member | None, account: Account | None = None) -> tuple[str, Invitation]:
+def create_invitation(member: Member | None, account: Account | None = None) -> tuple[str, Invitation]:
     """Create an invitation and return the path of its link, which works once. Earlier links become invalid.
 
     Args:
@@ -161,25 +163,25 @@ def invite(member: Member | None, account: Account | None = None) -> tuple[str, 
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         Invitation.objects.filter(member=member, account=account).delete()
-        made = Invitation.objects.create(
-            digest=digest(token), member=member, account=account, expires_at=timezone.now() + INVITED
+        invitation = Invitation.objects.create(
+            digest=hash_secret(token), member=member, account=account, expires_at=timezone.now() + INVITED
         )
-    return reverse("join", kwargs={"token": token}), made
+    return reverse("join", kwargs={"token": token}), invitation
 
 
-@open_page("GET", "HEAD", "POST")
-def join(request: HttpRequest, token: str) -> HttpResponse:
+@allow_anyone("GET", "HEAD", "POST")
+def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Create an account, join with an existing one, or choose a new password, as the invitation says."""
     with transaction.atomic():
         # The row stays locked until the end, so that two requests cannot both use one link.
-        found = Invitation.objects.select_for_update().filter(
-            digest=digest(token), expires_at__gt=timezone.now()
+        invitations = Invitation.objects.select_for_update().filter(
+            digest=hash_secret(token), expires_at__gt=timezone.now()
         )
-        invitation = found.first()
+        invitation = invitations.first()
         if invitation is None:
-            return page(request, "error.html", {"code": "invitation-gone"}, status=404)
+            return render_page(request, "error.html", {"code": "invitation-gone"}, status=404)
         if request.method == "POST" and "own" in request.POST and _may_join(request, invitation):
-            joined(request.user, invitation)
+            accept_invitation(request.user, invitation)
             return HttpResponseRedirect(reverse("home"))
         if invitation.account is not None:
             form: Any = SetPasswordForm(invitation.account, request.POST or None)
@@ -187,100 +189,102 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             form = JoinForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             if invitation.account is not None:
-                _changed(form, invitation)
+                _change_password(form, invitation)
                 response = HttpResponseRedirect(reverse("account_login"))
-                remember_browser(response, invitation.account)
+                mark_browser(response, invitation.account)
                 return response
             try:
                 with transaction.atomic():
                     # The inner transaction is a savepoint: a taken name must not abort the outer one.
-                    account = _made(form, invitation)
+                    account = _create_account(form, invitation)
             except IntegrityError:  # another request took the name since the check
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
                 login(request, account, backend=_BACKEND)
                 response = HttpResponseRedirect(reverse("home"))
-                remember_browser(response, account)
+                mark_browser(response, account)
                 return response
     if settings.RUNNING.providers and invitation.account is None:
         request.session[_OPENED] = invitation.digest
-    own = request.user.username if _may_join(request, invitation) else ""
-    return page(request, "join.html", {"form": form, "invitation": invitation, "own": own})
+    username = request.user.username if _may_join(request, invitation) else ""
+    return render_page(request, "join.html", {"form": form, "invitation": invitation, "own": username})
 
 
 def _may_join(request: HttpRequest, invitation: Invitation) -> bool:
     """Decide whether the signed-in user can become the invited member."""
     if invitation.member is None or invitation.account is not None or not request.user.is_authenticated:
         return False
-    return may_be(request.user, invitation.member)
+    return may_become(request.user, invitation.member)
 
 
-def may_be(account: Account | None, member: Member | None) -> bool:
+def may_become(account: Account | None, member: Member | None) -> bool:
     """Decide whether an account can become a member: an account has at most one membership per course."""
     if account is None or member is None:
         return True
     return not Member.objects.filter(course=member.course, account=account).exists()
 
 
-def _changed(form: SetPasswordForm, invitation: Invitation) -> None:
+def _change_password(form: SetPasswordForm, invitation: Invitation) -> None:
     account = form.save()
     invitation.delete()
-    audit.note(account.username, "new password", account.username)
+    audit.record_action(account.username, "new password", account.username)
 
 
-def _made(form: JoinForm, invitation: Invitation) -> Account:
+def _create_account(form: JoinForm, invitation: Invitation) -> Account:
     account: Account = form.save(commit=False)
     member = invitation.member
     account.is_superuser = member is None
-    named(account, member)
+    copy_details(account, member)
     account.save()
-    joined(account, invitation)
+    accept_invitation(account, invitation)
     return account
 
 
-def named(account: Account, member: Member | None) -> None:
+def copy_details(account: Account, member: Member | None) -> None:
     """Copy name and address from the class list to an account."""
     if member is not None:
         account.first_name, account.last_name = member.first_name, member.last_name
         account.email = member.email
 
 
-def held_invitation(request: HttpRequest) -> Invitation | None:
+def take_invitation(request: HttpRequest) -> Invitation | None:
     """Return the invitation that the session has opened, if it is still valid. It is returned only once."""
-    found = Invitation.objects.select_for_update().filter(
+    invitations = Invitation.objects.select_for_update().filter(
         digest=request.session.pop(_OPENED, ""), expires_at__gt=timezone.now(), account=None
     )
-    return found.first()
+    return invitations.first()
 
 
-def joined(account: Account, invitation: Invitation) -> None:
+def accept_invitation(account: Account, invitation: Invitation) -> None:
     """Give an account to the invited member, and delete the invitation."""
     member = invitation.member
     if member is not None:
         Member.objects.filter(pk=member.pk).update(account=account)
     invitation.delete()
     course = member.course if member else None
-    audit.note(account.username, "join", member.student if member else "administrator", course=course)
+    audit.record_action(
+        account.username, "join", member.student if member else "administrator", course=course
+    )
 
 
-@own_page("GET", "HEAD", "POST")
-def keys(request: HttpRequest) -> HttpResponse:
+@require_sign_in("GET", "HEAD", "POST")
+def show_keys(request: HttpRequest) -> HttpResponse:
     """Show the keys with which programs submit for the user. A POST creates one."""
     new = ""
     if request.method == "POST":
         # Shown in this response only: the database keeps its digest.
         new = secrets.token_urlsafe(32)
         label = request.POST.get("label", "")[:80] or "-"
-        ProgramKey.objects.create(account=request.user, digest=digest(new), label=label)
-        audit.note(request.user.username, "make key", label)
+        ProgramKey.objects.create(account=request.user, digest=hash_secret(new), label=label)
+        audit.record_action(request.user.username, "make key", label)
     context: dict[str, Any] = {"keys": ProgramKey.objects.filter(account=request.user), "new": new}
-    return page(request, "keys.html", context)
+    return render_page(request, "keys.html", context)
 
 
-@own_page("POST")
+@require_sign_in("POST")
 def remove_key(request: HttpRequest, key: int) -> HttpResponse:
     """Remove a program key."""
-    found = get_object_or_404(ProgramKey, pk=key, account=request.user)
-    audit.note(request.user.username, "remove key", found.label)
-    found.delete()
+    program_key = get_object_or_404(ProgramKey, pk=key, account=request.user)
+    audit.record_action(request.user.username, "remove key", program_key.label)
+    program_key.delete()
     return HttpResponseRedirect(reverse("keys"))

@@ -18,9 +18,9 @@ from django.http import Http404, HttpRequest
 
 from autograder.service import audit
 from autograder.service.models import Account, Member, Role
-from autograder.web.account import held_invitation, joined, may_be, named
+from autograder.web.account import accept_invitation, copy_details, may_become, take_invitation
 from autograder.web.identity import IdentityProvider
-from autograder.web.student import page
+from autograder.web.student import render_page
 
 
 class IdentityAdapter(DefaultSocialAccountAdapter):
@@ -42,36 +42,36 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         claims = sociallogin.account.extra_data
         # OpenID Connect nests the claims under one of two keys; plain OAuth 2 providers do not.
         claims = claims.get("userinfo") or claims.get("id_token") or claims
-        known: Mapping[str, IdentityProvider] = settings.RUNNING.providers
+        providers: Mapping[str, IdentityProvider] = settings.RUNNING.providers
         app = sociallogin.account.get_provider().app
         with transaction.atomic():
             account = sociallogin.user if sociallogin.is_existing else None
-            account = _of_invitation(request, account) or account
-            account = _of_lists(known[app.provider_id], claims, account) or account
+            account = _find_by_invitation(request, account) or account
+            account = _find_on_class_lists(providers[app.provider_id], claims, account) or account
             if account is None:
-                told = page(request, "error.html", {"code": "not-listed"}, status=403)
-                raise ImmediateHttpResponse(told)
+                response = render_page(request, "error.html", {"code": "not-listed"}, status=403)
+                raise ImmediateHttpResponse(response)
             if not sociallogin.is_existing:
                 sociallogin.connect(request, account)
 
 
-def _of_invitation(request: HttpRequest, account: Account | None) -> Account | None:
+def _find_by_invitation(request: HttpRequest, account: Account | None) -> Account | None:
     """Return the account for the invitation that this session has opened, creating one if needed.
 
     Returns None if no valid invitation was opened, or the account cannot accept it.
     """
-    invitation = held_invitation(request)
-    if invitation is None or not may_be(account, invitation.member):
+    invitation = take_invitation(request)
+    if invitation is None or not may_become(account, invitation.member):
         return None
-    account = account or account_for(invitation.member)
+    account = account or create_account(invitation.member)
     if invitation.member is None:
         account.is_superuser = True
         account.save()
-    joined(account, invitation)
+    accept_invitation(account, invitation)
     return account
 
 
-def _of_lists(
+def _find_on_class_lists(
     provider: IdentityProvider, claims: Mapping[str, Any], account: Account | None
 ) -> Account | None:
     """Return the account of the student on the class lists whom the claims identify, or None.
@@ -86,36 +86,38 @@ def _of_lists(
         # An unverified address is a mere statement of the user and would allow impersonation.
         if claims.get("email_verified") is not True:
             return None
-        own = Member.objects.filter(email__iexact=value)
+        rows = Member.objects.filter(email__iexact=value)
     else:
-        own = Member.objects.filter(student=value)
-    own = own.filter(role=Role.STUDENT).exclude(student="")
+        rows = Member.objects.filter(student=value)
+    rows = rows.filter(role=Role.STUDENT).exclude(student="")
     # Lock the members only: PostgreSQL cannot lock the nullable side of the join to accounts.
-    members = list(own.select_for_update(of=("self",)).select_related("account", "course"))
-    accounts = {one.account_id: one.account for one in members if one.account is not None}
+    members = list(rows.select_for_update(of=("self",)).select_related("account", "course"))
+    accounts = {member.account_id: member.account for member in members if member.account is not None}
     if account is None and accounts:
         account = next(iter(accounts.values())) if len(accounts) == 1 else None
         if account is None:
             return None  # two accounts for one id: staff must resolve it
     if account is not None and account.is_superuser:
         return None
-    free = [one for one in members if one.account is None]
+    free = [member for member in members if member.account is None]
     if account is None and free:
-        account = account_for(free[0])
-    for one in free:
-        if account is not None and may_be(account, one):
-            Member.objects.filter(pk=one.pk).update(account=account)
-            audit.note(account.username, "join", one.student, course=one.course)
+        account = create_account(free[0])
+    for member in free:
+        if account is not None and may_become(account, member):
+            Member.objects.filter(pk=member.pk).update(account=account)
+            audit.record_action(account.username, "join", member.student, course=member.course)
     return account
 
 
-def account_for(member: Member | None) -> Account:
+def create_account(member: Member | None) -> Account:
     """Create an account without a password, named as on the class list."""
     name = (member.student or member.last_name) if member is not None else "administrator"
     free = (name if not number else f"{name}-{number}" for number in range(1_000_000))
-    username = next(one for one in free if not Account.objects.filter(username__iexact=one).exists())
+    username = next(
+        candidate for candidate in free if not Account.objects.filter(username__iexact=candidate).exists()
+    )
     account = Account(username=username)
-    named(account, member)
+    copy_details(account, member)
     account.set_unusable_password()
     account.save()
     return account

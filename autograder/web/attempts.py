@@ -16,12 +16,12 @@ from autograder.service import attempts, choosing
 from autograder.service.models import Attempt, Role, State
 from autograder.service.telling import ChosenAttempt
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
-from autograder.web.site import language_of, words
-from autograder.web.student import kept_file, page
+from autograder.web.guard import Visit, require_role
+from autograder.web.site import choose_language, words
+from autograder.web.student import render_page, send_stored_file
 
 
-class AttemptShown(Struct, frozen=True):
+class AttemptRow(Struct, frozen=True):
     """An attempt of a student or of a member of their group."""
 
     attempt: Attempt
@@ -34,24 +34,26 @@ class AttemptShown(Struct, frozen=True):
     may_choose: bool
 
 
-@course_page(Role.TA)
-def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+@require_role(Role.TA)
+def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Show the attempts of a student and of their group, and why one of them counts."""
-    offer, language = visit.offer(assignment), language_of(request)
-    rubric, counts = shown.loaded(offer).rubric, shown.counts(offer, who)
-    head = visit.at_least(Role.HEAD_TA)
+    offer, language = visit.get_offer(assignment), choose_language(request)
+    rubric, counts = shown.get_assignment(offer).rubric, shown.get_counting_codes(offer, who)
+    head = visit.has_role(Role.HEAD_TA)
     # Receipts are not shown here, so they are not loaded.
-    found = Attempt.objects.filter(offer=offer, student__in=attempts.together(offer, who)).defer("receipt")
+    group_attempts = Attempt.objects.filter(
+        offer=offer, student__in=attempts.list_group_members(offer, who)
+    ).defer("receipt")
     rows = []
-    for attempt in found.order_by("-submitted_at", "pk"):
-        readable = attempts.readability_of(attempt, rubric)
+    for attempt in group_attempts.order_by("-submitted_at", "pk"):
+        readable = attempts.find_readability(attempt, rubric)
         code = counts.get(str(attempt.pk), "")
         # A failed attempt has no result that could count.
         may_choose = head and not code and attempt.state != State.FAILED
         rows.append(
-            AttemptShown(
+            AttemptRow(
                 attempt,
-                shown.received(attempt, language),
+                shown.format_received(attempt, language),
                 code,
                 readable.reason if readable.is_damaged else "",
                 sorted(attempt.files.values_list("name", flat=True)),
@@ -66,48 +68,48 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
         "offer": offer,
         "who": who,
         "rows": rows,
-        "why": shown.counting_reasons(offer, who, language),
+        "why": shown.list_counting_reasons(offer, who, language),
         "head": head,
-        "chosen": ChosenAttempt.objects.filter(attempt__in=found).exists(),
+        "chosen": ChosenAttempt.objects.filter(attempt__in=group_attempts).exists(),
     }
-    return page(request, "attempts_of.html", context)
+    return render_page(request, "attempts_of.html", context)
 
 
-@course_page(Role.TA)
-def attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
+@require_role(Role.TA)
+def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
     """Download a file of an attempt as it arrived; the browser must not display it."""
-    row = get_object_or_404(_attempt(visit, identifier).files, name=name)
-    return kept_file(row.blob_id, name)
+    row = get_object_or_404(_get_attempt(visit, identifier).files, name=name)
+    return send_stored_file(row.blob_id, name)
 
 
-@course_page(Role.HEAD_TA, "POST")
+@require_role(Role.HEAD_TA, "POST")
 def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Choose, with a reason, the attempt that counts."""
-    attempt, say = _attempt(visit, identifier), words(request)["t"]
-    rubric = shown.loaded(attempt.offer).rubric
+    attempt, say = _get_attempt(visit, identifier), words(request)["t"]
+    rubric = shown.get_assignment(attempt.offer).rubric
     try:
         choosing.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
     except ServiceError as error:
         notices.error(request, say("refused", reason=str(error)))
     else:
         notices.info(request, say("chosen", number=attempt.number))
-    return _back(visit, attempt.offer.assignment, attempt.student)
+    return _redirect_to_attempts(visit, attempt.offer.assignment, attempt.student)
 
 
-@course_page(Role.HEAD_TA, "POST")
+@require_role(Role.HEAD_TA, "POST")
 def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Revert to the automatic choice of the attempt that counts, by dates and files."""
-    offer = visit.offer(assignment)
-    choosing.drop_choice(offer, who, shown.loaded(offer).rubric, request.user)
+    offer = visit.get_offer(assignment)
+    choosing.drop_choice(offer, who, shown.get_assignment(offer).rubric, request.user)
     notices.info(request, words(request)["t"]("choice-dropped"))
-    return _back(visit, assignment, who)
+    return _redirect_to_attempts(visit, assignment, who)
 
 
-def _attempt(visit: Visit, identifier: uuid.UUID) -> Attempt:
-    found = Attempt.objects.select_related("offer__course", "offer__version")
-    return get_object_or_404(found, pk=identifier, offer__course=visit.course)
+def _get_attempt(visit: Visit, identifier: uuid.UUID) -> Attempt:
+    rows = Attempt.objects.select_related("offer__course", "offer__version")
+    return get_object_or_404(rows, pk=identifier, offer__course=visit.course)
 
 
-def _back(visit: Visit, assignment: str, who: str) -> HttpResponse:
-    place = {"slug": visit.course.slug, "assignment": assignment, "who": who}
-    return HttpResponseRedirect(reverse("attempts-of", kwargs=place))
+def _redirect_to_attempts(visit: Visit, assignment: str, who: str) -> HttpResponse:
+    kwargs = {"slug": visit.course.slug, "assignment": assignment, "who": who}
+    return HttpResponseRedirect(reverse("attempts-of", kwargs=kwargs))

@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
 from autograder.records import Ending
-from autograder.service.bench import MOST_SOURCE, Bench, BenchStanding, Opened, Tried
+from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.models import Attempt, Role
-from autograder.web.guard import Visit, course_page
+from autograder.web.guard import Visit, require_role
 from autograder.web.site import words
-from autograder.web.student import page
+from autograder.web.student import render_page
 
 _Say = Callable[..., str]
 """Returns the sentence of a code in the reader's language."""
@@ -32,34 +32,34 @@ _ENDINGS: Mapping[Ending, str] = {
 """Ending of a sandbox → name of its sentence; all other endings use "other"."""
 
 
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
     """Show the bench of an attempt: the form and the results of the last inputs.
 
     A POST tries an input. HTMX requests get only the part of the page that changes.
     """
-    attempt, names, notebook = _asked(request, visit, assignment, identifier)
+    attempt, names, notebook = _read_target(request, visit, assignment, identifier)
     say: _Say = words(request)["t"]
-    tried = _tried(request, attempt, notebook, say) if request.method == "POST" else ""
-    shown = _shown(request, attempt, notebook, say, tried)
+    tried = _try_source(request, attempt, notebook, say) if request.method == "POST" else ""
+    shown = _build_context(request, attempt, notebook, say, tried)
     if "HX-Request" in request.headers:
         template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
     else:
         template = "bench.html"
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
-    return page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
+    return render_page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
 
 
-@course_page(Role.TA)
-def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+@require_role(Role.TA)
+def show_tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
     """Show the part of the bench that changes while a notebook is being prepared."""
-    attempt, _, notebook = _asked(request, visit, assignment, identifier)
-    shown = _shown(request, attempt, notebook, words(request)["t"])
+    attempt, _, notebook = _read_target(request, visit, assignment, identifier)
+    shown = _build_context(request, attempt, notebook, words(request)["t"])
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
-    return page(request, "_bench_tries.html", {**facts, **shown})
+    return render_page(request, "_bench_tries.html", {**facts, **shown})
 
 
-def _asked(
+def _read_target(
     request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID
 ) -> tuple[Attempt, Sequence[str], str]:
     """Return the attempt, the names of its notebooks, and the requested notebook.
@@ -67,19 +67,19 @@ def _asked(
     Raises:
         Http404: the assignment has no such attempt, or the attempt has no such notebook.
     """
-    found = Attempt.objects.select_related("version", "offer").defer("receipt")
+    attempts = Attempt.objects.select_related("version", "offer").defer("receipt")
     attempt = get_object_or_404(
-        found, pk=identifier, offer__course=visit.course, offer__assignment=assignment
+        attempts, pk=identifier, offer__course=visit.course, offer__assignment=assignment
     )
     rubric = settings.RUNNING.loaded.of(attempt.version).rubric
-    names = [one.name for one in rubric.assignment.notebooks]
+    names = [entry.name for entry in rubric.assignment.notebooks]
     notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]
     if notebook not in names:
         raise Http404
     return attempt, names, notebook
 
 
-def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> Tried | str:
+def _try_source(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> TryResult | str:
     """Return the result of the submitted input, or the reason why it was not tried."""
     # Forms send line breaks as CRLF.
     source = request.POST.get("source", "").replace("\r\n", "\n").strip()
@@ -87,45 +87,45 @@ def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> 
         return say("bench-empty")
     if len(source) > MOST_SOURCE:
         return say("bench-long", number=len(source), most=MOST_SOURCE)
-    found: Bench | None = settings.RUNNING.bench
-    if found is None:
-        return Tried(source, BenchStanding.UNAVAILABLE)
-    return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook)
+    marker_bench: Bench | None = settings.RUNNING.bench
+    if marker_bench is None:
+        return TryResult(source, BenchStatus.UNAVAILABLE)
+    return marker_bench.try_input(attempt, source, who=str(request.user.pk), notebook=notebook)
 
 
-def _shown(
-    request: HttpRequest, attempt: Attempt, notebook: str, say: _Say, tried: Tried | str = ""
+def _build_context(
+    request: HttpRequest, attempt: Attempt, notebook: str, say: _Say, tried: TryResult | str = ""
 ) -> dict[str, Any]:
     """Return the bench's state and its recent tries; an input that was not answered stays in the form."""
-    found: Bench | None = settings.RUNNING.bench
-    opened = Opened(BenchStanding.UNAVAILABLE)
-    kept: tuple[Tried, ...] = ()
-    if found is not None:
-        opened = found.open(attempt, notebook)
-        kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
+    marker_bench: Bench | None = settings.RUNNING.bench
+    opened = NotebookStatus(BenchStatus.UNAVAILABLE)
+    kept: tuple[TryResult, ...] = ()
+    if marker_bench is not None:
+        opened = marker_bench.open_notebook(attempt, notebook)
+        kept = marker_bench.list_last_tries(attempt, who=str(request.user.pk), notebook=notebook)
     refused = tried if isinstance(tried, str) else ""
     # The refusal of this input matters more to the user than the state of the next sandbox.
-    if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
-        opened = Opened(tried.standing, tried.ending, tried.error)
-    elif isinstance(tried, Tried):  # answered; the next box's preparation is irrelevant
-        opened = Opened(BenchStanding.READY)
+    if isinstance(tried, TryResult) and tried.standing is not BenchStatus.READY:
+        opened = NotebookStatus(tried.standing, tried.ending, tried.error)
+    elif isinstance(tried, TryResult):  # answered; the next box's preparation is irrelevant
+        opened = NotebookStatus(BenchStatus.READY)
         if tried not in kept:  # the notebook was removed from the bench meanwhile
             kept = (tried, *kept)
     return {
         "standing": opened.standing.value,
-        "told": refused or _told(opened, say),
-        "tries": [(one, _ended(one.ending, say)) for one in kept],
+        "told": refused or _describe_state(opened, say),
+        "tries": [(last_try, _describe_ending(last_try.ending, say)) for last_try in kept],
         "source": request.POST.get("source", "")[:MOST_SOURCE],
     }
 
 
-def _told(opened: Opened, say: _Say) -> str:
+def _describe_state(opened: NotebookStatus, say: _Say) -> str:
     """Describe the state of a notebook in the reader's language."""
     if opened.reason:
         return say("bench-unreadable", reason=opened.reason)
-    return f"{say(f'bench-{opened.standing.value}')} {_ended(opened.ending, say)}".strip()
+    return f"{say(f'bench-{opened.standing.value}')} {_describe_ending(opened.ending, say)}".strip()
 
 
-def _ended(ending: Ending | None, say: _Say) -> str:
+def _describe_ending(ending: Ending | None, say: _Say) -> str:
     """Describe why a sandbox ended; empty if it did not."""
     return say(f"bench-ended-{_ENDINGS.get(ending, 'other')}") if ending else ""

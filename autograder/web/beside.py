@@ -19,25 +19,29 @@ from autograder.web.server import Service, ServiceOptions
 
 def main() -> None:
     """Answer requests at the inherited sockets."""
-    logs.begin()
-    asked = msgspec.json.decode(sys.argv[1], type=pages.Answering)
+    logs.configure_logging()
+    process_options = msgspec.json.decode(sys.argv[1], type=pages.ProcessOptions)
     sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
-    threading.Thread(target=_at_end_of_input, args=(sockets,), daemon=True).start()
+    threading.Thread(target=_stop_at_end_of_input, args=(sockets,), daemon=True).start()
     options = ServiceOptions(
-        Path(asked.course), host=asked.host, port=asked.port, address=asked.address, proxy=asked.proxy
+        Path(process_options.course),
+        host=process_options.host,
+        port=process_options.port,
+        address=process_options.address,
+        proxy=process_options.proxy,
     )
-    with Service(options, {slug: Path(folder) for slug, folder in asked.folders.items()}):
-        pages.answer(sockets, asked, lambda: None)
+    with Service(options, {slug: Path(folder) for slug, folder in process_options.folders.items()}):
+        pages.answer_requests(sockets, process_options, lambda: None)
 
 
-def _at_end_of_input(sockets: Sequence[socket.socket]) -> None:
+def _stop_at_end_of_input(sockets: Sequence[socket.socket]) -> None:
     """Stop listening when the parent process is gone, and let running requests finish."""
     # The parent holds the other end of this pipe: end of file means that it has exited.
     while os.read(0, 1024):
         pass
-    for one in sockets:
+    for listener in sockets:
         with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+            listener.shutdown(socket.SHUT_RDWR)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

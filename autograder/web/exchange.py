@@ -34,7 +34,7 @@ from traitlets import default as default_of
 
 from autograder import atomic
 from autograder.errors import ServiceError
-from autograder.paths import files_below, path_fault
+from autograder.paths import find_path_fault, list_files_below
 from autograder.web import sending
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
@@ -51,8 +51,8 @@ class ServiceExchange(default.Exchange):
 
     @default_of("root")
     def _root_default(self) -> str:
-        place = quote(urlsplit(self.address).netloc, safe="") or "nowhere"
-        return str(Path(jupyter_data_dir()) / "autograder_exchange" / place)
+        host = quote(urlsplit(self.address).netloc, safe="") or "nowhere"
+        return str(Path(jupyter_data_dir()) / "autograder_exchange" / host)
 
     def start(self) -> Any:
         """Update the folder from the service, then run nbgrader's action.
@@ -62,7 +62,7 @@ class ServiceExchange(default.Exchange):
         """
         Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            self._bring_up_to_date()
+            self._update_folder()
             return super().start()
         except ServiceError as error:
             return self.fail(str(error))
@@ -70,12 +70,18 @@ class ServiceExchange(default.Exchange):
     def ensure_root(self) -> None:
         """Skip nbgrader's check: only the owner has to be able to write to the folder."""
 
-    def _ask(self, path: str) -> bytes:
-        return sending.ask(f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser())
+    def _fetch_path(self, path: str) -> bytes:
+        return sending.fetch_reply(
+            f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser()
+        )
 
-    def _bring_up_to_date(self) -> None:
-        courses = json.loads(self._ask(""))
-        for slug in (one.name for one in Path(self.root).iterdir() if one.name not in courses):
+    def _update_folder(self) -> None:
+        courses = json.loads(self._fetch_path(""))
+        for slug in (
+            course_folder.name
+            for course_folder in Path(self.root).iterdir()
+            if course_folder.name not in courses
+        ):
             shutil.rmtree(Path(self.root) / slug)
         for slug, assignments in courses.items():
             folder = Path(self.root) / slug
@@ -85,36 +91,36 @@ class ServiceExchange(default.Exchange):
                 if old.name not in assignments:
                     shutil.rmtree(old)
             for name, facts in assignments.items():
-                place = f"/{quote(slug)}/{quote(name)}"
+                url_path = f"/{quote(slug)}/{quote(name)}"
                 # Only a changed release is downloaded again: this runs before every action.
-                if _digests(folder / "outbound" / name) != facts["files"]:
-                    self._unpack(f"{place}/files.zip", folder / "outbound", name)
+                if _hash_files(folder / "outbound" / name) != facts["files"]:
+                    self._unpack_release(f"{url_path}/files.zip", folder / "outbound", name)
                 if facts["feedback"]:
-                    self._keep_feedback(place, slug, name)
+                    self._keep_feedback(url_path, slug, name)
 
-    def _unpack(self, path: str, outbound: Path, name: str) -> None:
+    def _unpack_release(self, path: str, outbound: Path, name: str) -> None:
         """Replace a release in the folder by the current one."""
         shutil.rmtree(outbound / name, ignore_errors=True)
-        with zipfile.ZipFile(io.BytesIO(self._ask(path))) as packed:
-            for one in packed.namelist():
-                below, _, file = one.partition("/")
+        with zipfile.ZipFile(io.BytesIO(self._fetch_path(path))) as packed:
+            for member in packed.namelist():
+                below, _, file = member.partition("/")
                 # Member names come over the network: none may lead out of the release's folder.
-                if below != name or path_fault(file):
-                    raise ServiceError(f"{one!a}: this is no file of the release")
-                place = outbound / name / file
-                _made(place.parent)
-                atomic.write(place, packed.read(one))
+                if below != name or find_path_fault(file):
+                    raise ServiceError(f"{member!a}: this is no file of the release")
+                target = outbound / name / file
+                _make_folder(target.parent)
+                atomic.write_bytes(target, packed.read(member))
 
-    def _keep_feedback(self, place: str, slug: str, name: str) -> None:
+    def _keep_feedback(self, url_path: str, slug: str, name: str) -> None:
         """Store the feedback page where nbgrader looks for that of each notebook of the latest submission."""
-        submissions = sorted((Path(self.cache) / slug).glob(f"*+{name}+*"), key=_moment)
+        submissions = sorted((Path(self.cache) / slug).glob(f"*+{name}+*"), key=_get_timestamp)
         if not submissions or not (submissions[-1] / _SECRET).is_file():
             return
-        secret, page = (submissions[-1] / _SECRET).read_text(), self._ask(f"{place}/feedback")
+        secret, page = (submissions[-1] / _SECRET).read_text(), self._fetch_path(f"{url_path}/feedback")
         for notebook in submissions[-1].glob("*.ipynb"):
             # nbgrader derives the file name from a secret, so that classmates cannot guess it.
-            called = notebook_hash(secret=secret, notebook_id=notebook.stem)
-            atomic.write(Path(self.root) / slug / "feedback" / f"{called}.html", page)
+            hashed_name = notebook_hash(secret=secret, notebook_id=notebook.stem)
+            atomic.write_bytes(Path(self.root) / slug / "feedback" / f"{hashed_name}.html", page)
 
 
 class ServiceList(ServiceExchange, default.ExchangeList):
@@ -142,16 +148,17 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
             ServiceError: it was refused; then nothing appears as submitted.
         """
         course, name = self.coursedir.course_id, self.coursedir.assignment_id
-        given = _digests(Path(self.root) / course / "outbound" / name)
+        released_hashes = _hash_files(Path(self.root) / course / "outbound" / name)
         # Data files that are unchanged since the release are not sent; notebooks always are.
         files = [
             path
-            for place, path in files_below(Path(self.src_path))
-            if _counts(path.name) and (path.suffix == ".ipynb" or given.get(place) != _digest(path))
+            for relative_path, path in list_files_below(Path(self.src_path))
+            if _is_submittable(path.name)
+            and (path.suffix == ".ipynb" or released_hashes.get(relative_path) != _hash_file(path))
         ]
         page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
         receipt = Path(self.root) / course / "receipt.json"
-        self.log.info(sending.submit(files, page, Path(self.key_file).expanduser(), receipt))
+        self.log.info(sending.submit_files(files, page, Path(self.key_file).expanduser(), receipt))
         super().copy_files()
         copies = (Path(self.cache) / course).glob(f"*+{self.timestamp}")
         for copy in copies:
@@ -159,25 +166,25 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         receipt.unlink()
 
 
-def _counts(name: str) -> bool:
+def _is_submittable(name: str) -> bool:
     return not name.startswith(".") and name not in _BESIDE and name != "coursecheck.py"
 
 
-def _moment(submission: Path) -> str:
+def _get_timestamp(submission: Path) -> str:
     return submission.name.rpartition("+")[2]
 
 
-def _digests(folder: Path) -> Mapping[str, str]:
+def _hash_files(folder: Path) -> Mapping[str, str]:
     if not folder.is_dir():
         return {}
-    return {place: _digest(path) for place, path in files_below(folder)}
+    return {relative_path: _hash_file(path) for relative_path, path in list_files_below(folder)}
 
 
-def _digest(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder

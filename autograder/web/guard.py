@@ -32,27 +32,27 @@ class Visit(Struct, frozen=True):
         """Whether the visitor is a member of the course staff."""
         return self.role != Role.STUDENT
 
-    def at_least(self, role: Role) -> bool:
+    def has_role(self, role: Role) -> bool:
         """Decide whether the visitor has this role or a higher one."""
         return _RANKS.index(self.role) >= _RANKS.index(role)
 
-    def offer(self, assignment: str) -> Offer:
+    def get_offer(self, assignment: str) -> Offer:
         """Return an assignment of the course; students only see visible ones.
 
         Raises:
             Http404: there is none for them.
         """
-        found = Offer.objects.select_related("version", "course").filter(
+        offers = Offer.objects.select_related("version", "course").filter(
             course=self.course, assignment=assignment
         )
-        offer = found.first()
+        offer = offers.first()
         # A hidden assignment looks like a missing one, so that students do not learn of it early.
         if offer is None or not (offer.visible or self.staff):
             raise Http404
         return offer
 
 
-def visit_of(request: HttpRequest, slug: str) -> Visit:
+def get_visit(request: HttpRequest, slug: str) -> Visit:
     """Return the signed-in user's visit to a course.
 
     Raises:
@@ -70,7 +70,7 @@ def visit_of(request: HttpRequest, slug: str) -> Visit:
     return Visit(course, Role(member.role), member.student)
 
 
-def course_page(least: Role, *methods: str) -> Callable[[View], View]:
+def require_role(least: Role, *methods: str) -> Callable[[View], View]:
     """Restrict a view of a course to users with at least a role; students' pages are for students alone.
 
     Args:
@@ -78,41 +78,41 @@ def course_page(least: Role, *methods: str) -> Callable[[View], View]:
         methods: allowed HTTP methods; default: GET and HEAD.
     """
 
-    def guarded(view: View) -> View:
+    def wrap_view(view: View) -> View:
         @functools.wraps(view)
-        def answer(request: HttpRequest, slug: str, **rest: Any) -> HttpResponse:
-            visit = visit_of(request, slug)
+        def check_role(request: HttpRequest, slug: str, **parameters: Any) -> HttpResponse:
+            visit = get_visit(request, slug)
             # A page about a student's own work has no meaning for staff, so their rank does not open it.
-            allowed = visit.role == Role.STUDENT if least == Role.STUDENT else visit.at_least(least)
+            allowed = visit.role == Role.STUDENT if least == Role.STUDENT else visit.has_role(least)
             if not allowed:
                 raise PermissionDenied
-            return view(request, visit, **rest)
+            return view(request, visit, **parameters)
 
         # The method is checked first, then the sign-in, then the role.
-        checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(answer))
+        checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(check_role))
         checked.least = least
         return checked
 
-    return guarded
+    return wrap_view
 
 
-def own_page(*methods: str) -> Callable[[View], View]:
+def require_sign_in(*methods: str) -> Callable[[View], View]:
     """Restrict a view to signed-in users; the page is about the user alone."""
 
-    def guarded(view: View) -> View:
+    def wrap_view(view: View) -> View:
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(view))
         checked.least = "signed-in"
         return checked
 
-    return guarded
+    return wrap_view
 
 
-def open_page(*methods: str) -> Callable[[View], View]:
+def allow_anyone(*methods: str) -> Callable[[View], View]:
     """Open a view to everybody. A view that needs a key or a token checks it itself."""
 
-    def guarded(view: View) -> View:
+    def wrap_view(view: View) -> View:
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(view)
         checked.least = "anybody"
         return checked
 
-    return guarded
+    return wrap_view

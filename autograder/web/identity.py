@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import RubricError, ServiceError
-from autograder.tables import convert
+from autograder.tables import convert_table
 
 FILE = "sign-in.toml"
 PLATFORMS = "platforms.toml"
@@ -60,20 +60,20 @@ class Platform(Struct, frozen=True):
 T = TypeVar("T")
 
 
-def read(folder: Path) -> dict[str, IdentityProvider]:
+def read_providers(folder: Path) -> dict[str, IdentityProvider]:
     """Read the identity providers of a service, by the name used in addresses.
 
     Raises:
         ServiceError: other users can read the file, or it is invalid.
     """
     path = folder / FILE
-    found = _tables(path, IdentityProvider)
-    for name, one in found.items():
-        _check_address(one.server, f"{path}: [{name}]: server")
+    providers = _read_tables(path, IdentityProvider)
+    for name, provider in providers.items():
+        _check_address(provider.server, f"{path}: [{name}]: server")
     # allauth's JupyterHub provider has one API_URL for all of its apps.
-    if sum(one.kind == "jupyterhub" for one in found.values()) > 1:
+    if sum(provider.kind == "jupyterhub" for provider in providers.values()) > 1:
         raise ServiceError(f"{path}: there can be one JupyterHub")
-    return found
+    return providers
 
 
 def read_platforms(folder: Path) -> dict[str, Platform]:
@@ -83,16 +83,16 @@ def read_platforms(folder: Path) -> dict[str, Platform]:
         ServiceError: as for `read_providers`.
     """
     path = folder / PLATFORMS
-    found = _tables(path, Platform)
-    for name, one in found.items():
+    platforms = _read_tables(path, Platform)
+    for name, platform in platforms.items():
         for key in ("login", "token", "keys"):
-            _check_address(getattr(one, key), f"{path}: [{name}]: {key}")
-    if len({(one.issuer, one.client) for one in found.values()}) < len(found):
+            _check_address(getattr(platform, key), f"{path}: [{name}]: {key}")
+    if len({(platform.issuer, platform.client) for platform in platforms.values()}) < len(platforms):
         raise ServiceError(f"{path}: two platforms have the same issuer and client")
-    return found
+    return platforms
 
 
-def _tables(path: Path, to: type[T]) -> dict[str, T]:
+def _read_tables(path: Path, to: type[T]) -> dict[str, T]:
     """Read the tables of a file, by name; none if it is missing."""
     if not path.exists():
         return {}
@@ -100,37 +100,44 @@ def _tables(path: Path, to: type[T]) -> dict[str, T]:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise ServiceError(f"{path}: readable for others, and it says who gets in; run: chmod 600 {path}")
     try:
-        tables = tomllib.loads(atomic.read(path).decode())
-        return {name: convert(table, to, f"{path}: [{name}]") for name, table in tables.items()}
+        tables = tomllib.loads(atomic.read_bytes(path).decode())
+        return {name: convert_table(table, to, f"{path}: [{name}]") for name, table in tables.items()}
     except (ValueError, RubricError) as error:
         # Errors of the table reader already begin with the path.
         raise ServiceError(f"{path}: {error}".replace(f"{path}: {path}", str(path))) from error
 
 
-def _check_address(address: str, place: str) -> None:
+def _check_address(address: str, location: str) -> None:
     parts = urlsplit(address)
     # Plain HTTP would expose secrets and tokens, except on this machine.
     if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
-        raise ServiceError(f"{place}: expected an address of https, got {address!r}")
+        raise ServiceError(f"{location}: expected an address of https, got {address!r}")
 
 
-def as_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:
+def to_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:
     """Return the providers as allauth's settings."""
     apps: dict[str, list[dict[str, Any]]] = {"openid": [], "jupyterhub": []}
-    for name, one in providers.items():
-        app = {"provider_id": name, "name": one.name, "client_id": one.client, "secret": one.secret}
-        if one.kind == "openid":
+    for name, provider in providers.items():
+        app = {
+            "provider_id": name,
+            "name": provider.name,
+            "client_id": provider.client,
+            "secret": provider.secret,
+        }
+        if provider.kind == "openid":
             # PKCE: a stolen authorisation code is useless without the verifier of this browser.
-            app["settings"] = {"server_url": one.server, "oauth_pkce_enabled": True}  # type: ignore[assignment]
-        apps[one.kind].append(app)
-    hub = next((one.server.rstrip("/") for one in providers.values() if one.kind == "jupyterhub"), "")
+            app["settings"] = {"server_url": provider.server, "oauth_pkce_enabled": True}  # type: ignore[assignment]
+        apps[provider.kind].append(app)
+    hub = next(
+        (provider.server.rstrip("/") for provider in providers.values() if provider.kind == "jupyterhub"), ""
+    )
     return {
         "openid_connect": {"APPS": apps["openid"]},
         "jupyterhub": {"APPS": apps["jupyterhub"], "API_URL": hub},
     }
 
 
-def buttons(providers: Mapping[str, IdentityProvider]) -> Sequence[tuple[str, str]]:
+def list_buttons(providers: Mapping[str, IdentityProvider]) -> Sequence[tuple[str, str]]:
     """Return, for every provider, the sign-in path below the account pages and its name."""
     paths = {"openid": "oidc/{}/login/", "jupyterhub": "jupyterhub/login/"}
-    return [(paths[one.kind].format(name), one.name) for name, one in providers.items()]
+    return [(paths[provider.kind].format(name), provider.name) for name, provider in providers.items()]

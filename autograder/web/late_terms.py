@@ -19,13 +19,13 @@ _LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
 _SIGN = str.maketrans(",−", ".-")
 
 
-def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
+def to_fields(times: Mapping[str, Any]) -> dict[str, str]:
     """Return the form's fields for the stored terms."""
     penalty = times.get("penalty") or {}
-    way = next((one for one in WAYS if penalty.get(one)), "")
+    way = next((entry for entry in WAYS if penalty.get(entry)), "")
     amount = penalty.get(way, "")
     if way == "steps":
-        amount = ", ".join(f"{one['after_hours']}: {one['take']}" for one in amount)
+        amount = ", ".join(f"{entry['after_hours']}: {entry['take']}" for entry in amount)
     slip = times.get("slip_days") or {}
     return {
         "grace": str(times.get("grace_minutes", "")),
@@ -39,7 +39,7 @@ def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
+def read_terms(sent: QueryDict, offer: Offer) -> dict[str, Any]:
     """Read the terms from a form, as a rubric table has them; the table's reader validates them.
 
     Text that is not a number stays as it was typed, so that the error message quotes it.
@@ -53,64 +53,68 @@ def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
     if not any(name in sent for name in FIELDS):
         return kept
     typed = {name: sent.get(name, "").strip() for name in FIELDS}
-    found: dict[str, Any] = {}
+    terms: dict[str, Any] = {}
     if typed["grace"]:
-        found["grace_minutes"] = _whole(typed["grace"])
+        terms["grace_minutes"] = _parse_whole(typed["grace"])
     if typed["way"]:
-        found["penalty"] = _penalty(typed)
+        terms["penalty"] = _read_penalty(typed)
     # The default is not stored.
     if typed["late_days"] not in {"", DAY_LENGTHS[0]}:
-        found["late_days"] = typed["late_days"]
+        terms["late_days"] = typed["late_days"]
     if typed["slip_days"]:
-        days = _whole(typed["slip_days"])
-        most = _whole(typed["slip_most"]) if typed["slip_most"] else days
-        place = (offer.times.get("slip_days") or {}).get("place", _next_place(offer.course))
-        found["slip_days"] = {"days": days, "most": most, "place": place}
-    return found
+        days = _parse_whole(typed["slip_days"])
+        most = _parse_whole(typed["slip_most"]) if typed["slip_most"] else days
+        position = (offer.times.get("slip_days") or {}).get("place", _get_next_position(offer.course))
+        terms["slip_days"] = {"days": days, "most": most, "place": position}
+    return terms
 
 
-def _penalty(typed: Mapping[str, str]) -> dict[str, Any]:
+def _read_penalty(typed: Mapping[str, str]) -> dict[str, Any]:
     amount: Any = typed["amount"].translate(_SIGN)
     if typed["way"] == "steps":
-        amount = [_step(one) for one in typed["amount"].replace(";", ",").split(",") if one.strip()]
+        amount = [_parse_step(step) for step in typed["amount"].replace(";", ",").split(",") if step.strip()]
     limits: dict[str, Any] = {
         name: typed[field].translate(_SIGN) for field, name in _LIMITS.items() if typed[field]
     }
     if "closed_after_hours" in limits:
-        limits["closed_after_hours"] = _whole(limits["closed_after_hours"])
+        limits["closed_after_hours"] = _parse_whole(limits["closed_after_hours"])
     return {typed["way"]: amount, "unit": typed["unit"] or "percent", **limits}
 
 
-def _step(text: str) -> dict[str, Any]:
+def _parse_step(text: str) -> dict[str, Any]:
     hours, _, take = text.partition(":")
-    return {"after_hours": _whole(hours.strip()), "take": take.strip()}
+    return {"after_hours": _parse_whole(hours.strip()), "take": take.strip()}
 
 
-def _whole(text: str) -> int | str:
+def _parse_whole(text: str) -> int | str:
     """Parse a whole number; return any other text unchanged."""
     # Longer digit strings stay text as well, so that the reader refuses them like any other typo.
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text
 
 
-def _next_place(course: CourseRecord) -> int:
+def _get_next_position(course: CourseRecord) -> int:
     """Return the position after all other assignments of the course that use slip days."""
-    others = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
-    return 1 + max((one["slip_days"]["place"] for one in others if "slip_days" in one), default=-1)
+    all_times = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
+    return 1 + max((times["slip_days"]["place"] for times in all_times if "slip_days" in times), default=-1)
 
 
-def same_bank(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer, dict[str, Any]]]:
+def list_bank_changes(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer, dict[str, Any]]]:
     """Return the other assignments that have a different number of slip days, with their updated times.
 
     All assignments of a course share one bank of slip days, so a new number of days applies to each.
     """
     if slip is None:
         return []
-    others = Offer.objects.filter(course=offer.course).exclude(pk=offer.pk).exclude(times={})
-    found = []
-    for one in others.select_related("version", "course").order_by("pk"):
-        own = one.times.get("slip_days")
-        if own and own["days"] != slip["days"]:
+    other_offers = Offer.objects.filter(course=offer.course).exclude(pk=offer.pk).exclude(times={})
+    changes = []
+    for other in other_offers.select_related("version", "course").order_by("pk"):
+        slip_days = other.times.get("slip_days")
+        if slip_days and slip_days["days"] != slip["days"]:
             # No assignment can allow more slip days than the bank has.
-            most = min(own["most"], slip["days"]) if isinstance(slip["days"], int) else own["most"]
-            found.append((one, {**one.times, "slip_days": {**own, "days": slip["days"], "most": most}}))
-    return found
+            most = (
+                min(slip_days["most"], slip["days"]) if isinstance(slip["days"], int) else slip_days["most"]
+            )
+            changes.append(
+                (other, {**other.times, "slip_days": {**slip_days, "days": slip["days"], "most": most}})
+            )
+    return changes

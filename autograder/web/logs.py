@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """Formats a record as a line of JSON: ``time``, ``level``, ``of``, and ``message`` or its facts."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -31,10 +31,10 @@ class Lines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def begin() -> None:
+def configure_logging() -> None:
     """Configure logging in this format."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("autograder").setLevel(logging.INFO)
     logging.getLogger("django.request").setLevel(logging.ERROR)  # other responses are in the access log

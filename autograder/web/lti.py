@@ -46,12 +46,12 @@ from autograder.service.models import (
     PlatformMember,
     Role,
 )
-from autograder.web.account import may_be
-from autograder.web.adapters import account_for
-from autograder.web.guard import Visit, course_page, open_page, own_page
+from autograder.web.account import may_become
+from autograder.web.adapters import create_account
+from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.identity import Platform
 from autograder.web.site import BASE, words
-from autograder.web.student import page
+from autograder.web.student import render_page
 
 LOG = logging.getLogger("autograder.web.lti")
 SECONDS = 600
@@ -82,33 +82,33 @@ _WRONG = (
 """Exceptions that the library raises for invalid messages of a platform."""
 
 
-def register(platforms: Collection[Platform]) -> None:
+def register_platforms(platforms: Collection[Platform]) -> None:
     """Allow exactly these platforms to launch. On the first call, create the service's own key pair."""
     with transaction.atomic():
         if not Key.objects.active().exists():
             Key.objects.generate()
-        stated = []
-        for one in platforms:
+        registered = []
+        for platform in platforms:
             registration, _ = LtiRegistration.objects.update_or_create(
-                issuer=one.issuer,
-                client_id=one.client,
+                issuer=platform.issuer,
+                client_id=platform.client,
                 defaults={
-                    "name": one.name,
-                    "audience": one.audience,
-                    "auth_url": one.login,
-                    "token_url": one.token,
-                    "keyset_url": one.keys,
+                    "name": platform.name,
+                    "audience": platform.audience,
+                    "auth_url": platform.login,
+                    "token_url": platform.token,
+                    "keyset_url": platform.keys,
                     "is_active": True,
                 },
             )
-            stated.append(registration.pk)
-            for deployment in one.deployments:
+            registered.append(registration.pk)
+            for deployment in platform.deployments:
                 LtiDeployment.objects.get_or_create(registration=registration, deployment_id=deployment)
-            own = LtiDeployment.objects.filter(registration=registration)
-            own.filter(deployment_id__in=one.deployments).update(is_active=True)
-            own.exclude(deployment_id__in=one.deployments).update(is_active=False)
+            deployments = LtiDeployment.objects.filter(registration=registration)
+            deployments.filter(deployment_id__in=platform.deployments).update(is_active=True)
+            deployments.exclude(deployment_id__in=platform.deployments).update(is_active=False)
         # Deactivated and not deleted: members and line items still refer to their registration.
-        LtiRegistration.objects.exclude(pk__in=stated).update(is_active=False)
+        LtiRegistration.objects.exclude(pk__in=registered).update(is_active=False)
 
 
 class _Cookies(DjangoCookieService):
@@ -153,61 +153,71 @@ class _Sessions(DjangoSessionService):
         """Store nothing: our tables have all that is needed, and the rest is personal data."""
 
 
-@open_page()
-def keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
+@allow_anyone()
+def show_keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
     """Return our public keys, with which a platform verifies our requests for class lists."""
     return JsonResponse(Key.objects.as_jwks())
 
 
 # The platform posts from its own site and has no CSRF token; state and nonce protect the launch.
 @csrf_exempt
-@open_page("GET", "POST")
-def login(request: HttpRequest) -> HttpResponse:
+@allow_anyone("GET", "POST")
+def start_login(request: HttpRequest) -> HttpResponse:
     """Start a launch: redirect the browser to the platform, which authenticates the user."""
     issuer = request.GET.get("iss", request.POST.get("iss", ""))
-    known = LtiRegistration.objects.active().filter(issuer=issuer).values_list("client_id", flat=True)
+    client_ids = LtiRegistration.objects.active().filter(issuer=issuer).values_list("client_id", flat=True)
     # The client may be omitted if the issuer has only one.
-    given = DjangoRequest(request, default_params={"client_id": known[0]} if len(known) == 1 else {})
-    begun = DjangoOIDCLogin(
-        given, DjangoToolConfig(), _Sessions(given), _Cookies(given), DjangoCacheDataStorage()
+    tool_request = DjangoRequest(
+        request, default_params={"client_id": client_ids[0]} if len(client_ids) == 1 else {}
+    )
+    oidc_login = DjangoOIDCLogin(
+        tool_request,
+        DjangoToolConfig(),
+        _Sessions(tool_request),
+        _Cookies(tool_request),
+        DjangoCacheDataStorage(),
     )
     try:
-        return begun.redirect(request.build_absolute_uri(reverse("lti-launch")))
+        return oidc_login.redirect(request.build_absolute_uri(reverse("lti-launch")))
     except _WRONG as error:
-        return _refused(request, "lti-refused", error)
+        return _refuse_launch(request, "lti-refused", error)
 
 
 @csrf_exempt
-@open_page("POST")
-def launch(request: HttpRequest) -> HttpResponse:
+@allow_anyone("POST")
+def handle_launch(request: HttpRequest) -> HttpResponse:
     """Finish a launch: sign in the user whom the platform has authenticated, and redirect to the course."""
     try:
-        found = _validated(request)
-        role = platforms.role_of(found.roles_claim)
-        if not found.deployment.is_active:
-            return _refused(request, "lti-inactive", f"deployment {found.deployment.deployment_id!a}", 403)
-        connection = PlatformCourse.objects.filter(context=found.context).select_related("course").first()
+        lti_launch = _validate_launch(request)
+        role = platforms.get_role(lti_launch.roles_claim)
+        if not lti_launch.deployment.is_active:
+            return _refuse_launch(
+                request, "lti-inactive", f"deployment {lti_launch.deployment.deployment_id!a}", 403
+            )
+        connection = (
+            PlatformCourse.objects.filter(context=lti_launch.context).select_related("course").first()
+        )
         if connection is None and role == Role.INSTRUCTOR:
-            return _to_be_connected(request, found)
+            return _redirect_to_connect(request, lti_launch)
         if connection is None:
-            return _refused(request, "lti-not-connected", f"context {found.context.pk}", 403)
+            return _refuse_launch(request, "lti-not-connected", f"context {lti_launch.context.pk}", 403)
         with transaction.atomic():
-            member = _member(found, connection.course, role)
-            place = _place(found, connection.course, member)
+            member = _resolve_member(lti_launch, connection.course, role)
+            url = _choose_target(lti_launch, connection.course, member)
     except ServiceError as error:
-        return _refused(request, "lti-nobody", error, 403)
+        return _refuse_launch(request, "lti-nobody", error, 403)
     except _WRONG as error:
-        return _refused(request, "lti-refused", error)
-    return perform_login(request, member.account, redirect_url=place)
+        return _refuse_launch(request, "lti-refused", error)
+    return perform_login(request, member.account, redirect_url=url)
 
 
-def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
+def _redirect_to_connect(request: HttpRequest, lti_launch: LtiLaunch) -> HttpResponse:
     """Redirect to the page that asks which course a context belongs to.
 
     The token is in a cookie of this browser: a link could trick another instructor into connecting the
     course.
     """
-    token = signing.dumps([found.context.pk, found.user.pk], salt=_CONNECT)
+    token = signing.dumps([lti_launch.context.pk, lti_launch.user.pk], salt=_CONNECT)
     answer = HttpResponseRedirect(reverse("lti-connect"))
     answer.set_cookie(
         _COOKIE,
@@ -221,22 +231,22 @@ def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
     return answer
 
 
-def _refused(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
+def _refuse_launch(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
     reason = str(why) if isinstance(why, ServiceError) else ""
-    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why
+    detail = "" if reason else describe_error(why) if isinstance(why, BaseException) else why
     # Messages of a `ServiceError` may name a person, so the log omits them.
-    LOG.warning("a launch was refused: %s %s", code, told)
-    return page(request, "error.html", {"code": code, "reason": reason}, status=status)
+    LOG.warning("a launch was refused: %s %s", code, detail)
+    return render_page(request, "error.html", {"code": code, "reason": reason}, status=status)
 
 
-def _validated(request: HttpRequest) -> LtiLaunch:
+def _validate_launch(request: HttpRequest) -> LtiLaunch:
     """Validate the signature and session of a launch, refuse it if it was used before, and store its data."""
-    given = DjangoRequest(request, post_only=True)
+    tool_request = DjangoRequest(request, post_only=True)
     message = _Launch(
-        given,
+        tool_request,
         DjangoToolConfig(),
-        _Sessions(given),
-        _Cookies(given),
+        _Sessions(tool_request),
+        _Cookies(tool_request),
         DjangoCacheDataStorage(),
         platforms.PatientSession(),
     )
@@ -248,31 +258,39 @@ def _validated(request: HttpRequest) -> LtiLaunch:
     # `add` is atomic: of two requests with the same token only one succeeds.
     if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was used already")
-    _harmless(message.get_launch_data())
-    found = LtiLaunch(message)
-    if not found.is_resource_launch or not isinstance(found.roles_claim, list):
+    _sanitise_claims(message.get_launch_data())
+    lti_launch = LtiLaunch(message)
+    if not lti_launch.is_resource_launch or not isinstance(lti_launch.roles_claim, list):
         raise LtiException("expected the launch of a resource link")
-    context = found.context_claim
+    context = lti_launch.context_claim
     if not isinstance(context, dict) or not isinstance(context.get("id"), str) or not context["id"]:
         raise LtiException("the link stands in no course there")
     with transaction.atomic():
-        known = LtiContext.objects.filter(deployment=found.deployment, id_on_platform=context["id"]).first()
-        sync_data_from_launch(found)
+        stored_context = LtiContext.objects.filter(
+            deployment=lti_launch.deployment, id_on_platform=context["id"]
+        ).first()
+        sync_data_from_launch(lti_launch)
         # A launch that does not mention the grade service must not erase the stored address.
-        if known is not None and known.lineitems_url and not found.context.lineitems_url:
-            LtiContext.objects.filter(pk=known.pk).update(lineitems_url=known.lineitems_url)
-    return found
+        if (
+            stored_context is not None
+            and stored_context.lineitems_url
+            and not lti_launch.context.lineitems_url
+        ):
+            LtiContext.objects.filter(pk=stored_context.pk).update(lineitems_url=stored_context.lineitems_url)
+    return lti_launch
 
 
-def _harmless(claims: dict[str, Any]) -> None:
+def _sanitise_claims(claims: dict[str, Any]) -> None:
     """Remove claims that are not needed or do not fit into our tables."""
     # PostgreSQL cannot store NUL in text.
     if "\\u0000" in json.dumps(claims):
         raise LtiException("a NUL in what the platform says")
     claims.pop("picture", None)
-    for part in (claims, *(one for one in claims.values() if isinstance(one, dict))):
+    for part in (claims, *(claim for claim in claims.values() if isinstance(claim, dict))):
         for name, value in [*part.items()]:
-            if value is None or (_is_address(name) and not (isinstance(value, str) and _fits(value))):
+            if value is None or (
+                _is_address(name) and not (isinstance(value, str) and _is_short_enough(value))
+            ):
                 del part[name]
 
 
@@ -280,11 +298,11 @@ def _is_address(name: str) -> bool:
     return name in {"lineitem", "lineitems", "context_memberships_url", "url"}
 
 
-def _fits(address: str) -> bool:
+def _is_short_enough(address: str) -> bool:
     return len(address) <= _MOST_ADDRESS
 
 
-def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
+def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
     """Return the member that a platform's user is in the course, with an account; create both if needed.
 
     Never returns a member with an administrator's account: a platform's statement is not enough for it.
@@ -293,13 +311,17 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
         ServiceError: the user has no role in this course.
     """
     # Two first launches of one user at the same time must not create two members.
-    user = LtiUser.objects.select_for_update().select_related("registration").get(pk=found.user.pk)
-    known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
-    if known is not None:
-        member = known.member
-        _still(Role(member.role), role)
+    user = LtiUser.objects.select_for_update().select_related("registration").get(pk=lti_launch.user.pk)
+    platform_member = (
+        PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
+    )
+    if platform_member is not None:
+        member = platform_member.member
+        _check_staff_role(Role(member.role), role)
     elif role == Role.STUDENT:
-        member = platforms.student_of(course, user, _told(found), _platform(user.registration).student)
+        member = platforms.find_or_create_student(
+            course, user, _collect_identifiers(lti_launch), _find_platform(user.registration).student
+        )
     elif role is not None:
         name = {
             "first_name": user.given_name[:150],
@@ -310,19 +332,21 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
     else:
         raise ServiceError("the platform says neither that you learn here nor that you teach")
     if member.account is None:
-        own: Account | None = user.auth_user
-        fits = own is not None and not own.is_superuser and may_be(own, member)
-        member.account = own if fits else account_for(member)
+        user_account: Account | None = user.auth_user
+        fits = user_account is not None and not user_account.is_superuser and may_become(user_account, member)
+        member.account = user_account if fits else create_account(member)
         member.save(update_fields=["account"])
-        if own is None:  # a new account, which other courses of the platform can reuse
+        if user_account is None:  # a new account, which other courses of the platform can reuse
             LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
-        audit.note(member.account.username, "join", member.student or member.last_name, course=course)
+        audit.record_action(
+            member.account.username, "join", member.student or member.last_name, course=course
+        )
     if member.account.is_superuser:
         raise ServiceError("an administrator of the service signs in here, not through a platform")
     return member
 
 
-def _still(here: Role, there: Role | None) -> None:
+def _check_staff_role(here: Role, there: Role | None) -> None:
     """Check that a member of the course staff still has a staff role on the platform.
 
     Raises:
@@ -335,142 +359,164 @@ def _still(here: Role, there: Role | None) -> None:
         raise ServiceError("the platform no longer says that you run this course")
 
 
-def _told(found: LtiLaunch) -> dict[str, Any]:
+def _collect_identifiers(lti_launch: LtiLaunch) -> dict[str, Any]:
     """Return the parts of a launch that may hold a student's id."""
-    lis = found.get_claim("https://purl.imsglobal.org/spec/lti/claim/lis")
+    lis = lti_launch.get_claim("https://purl.imsglobal.org/spec/lti/claim/lis")
     sourcedid = lis.get("person_sourcedid") if isinstance(lis, dict) else None
-    return {"sub": found.user.sub, "email": found.user.email, "person_sourcedid": sourcedid}
+    return {"sub": lti_launch.user.sub, "email": lti_launch.user.email, "person_sourcedid": sourcedid}
 
 
-def _platform(registration: LtiRegistration) -> Platform:
-    stated: Collection[Platform] = settings.RUNNING.platforms.values()
-    for one in stated:
-        if (one.issuer, one.client) == (registration.issuer, registration.client_id):
-            return one
+def _find_platform(registration: LtiRegistration) -> Platform:
+    registered: Collection[Platform] = settings.RUNNING.platforms.values()
+    for platform in registered:
+        if (platform.issuer, platform.client) == (registration.issuer, registration.client_id):
+            return platform
     raise ServiceError("this platform is let in no more")
 
 
-def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
+def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) -> str:
     """Return the page that a launch leads to, and store the platform's line item for the link."""
     staff, parts = member.role != Role.STUDENT, {"slug": course.slug}
-    wanted = str(found.get_custom_claim(_ASSIGNMENT) or "")
+    wanted = str(lti_launch.get_custom_claim(_ASSIGNMENT) or "")
     offer = Offer.objects.filter(course=course, assignment=wanted).first()
     if offer is None:
         return reverse("staff" if staff else "course", kwargs=parts)
-    ends = found.ags_claim
-    item = ends.get("lineitem") if isinstance(ends, dict) else None
+    endpoints = lti_launch.ags_claim
+    item = endpoints.get("lineitem") if isinstance(endpoints, dict) else None
     if item:
-        facts = {"label": offer.title, "resource_id": wanted, "resource_link": found.resource_link}
+        facts = {"label": offer.title, "resource_id": wanted, "resource_link": lti_launch.resource_link}
         kept, new = LtiLineItem.objects.get_or_create(
-            context=found.context, url=item, defaults={**facts, "maximum_score": 0.0}
+            context=lti_launch.context, url=item, defaults={**facts, "maximum_score": 0.0}
         )
         if kept.resource_id != wanted:  # the link led to another assignment before: its scores do not apply
             kept.delete()
-            LtiLineItem.objects.create(context=found.context, url=item, maximum_score=0.0, **facts)
+            LtiLineItem.objects.create(context=lti_launch.context, url=item, maximum_score=0.0, **facts)
         if (new or kept.resource_id != wanted) and offer.published_at:
-            tasks.send_scores(offer.pk)
+            tasks.enqueue_scores(offer.pk)
     if not (staff or offer.visible):
         return reverse("course", kwargs=parts)
     return reverse("staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted})
 
 
-@own_page("GET", "HEAD", "POST")
-def connect(request: HttpRequest) -> HttpResponse:
+@require_sign_in("GET", "HEAD", "POST")
+def connect_course(request: HttpRequest) -> HttpResponse:
     """Connect a platform's course with a course here; for the instructors of that course."""
     try:
         token = request.COOKIES.get(_COOKIE, "")
-        of, who = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
+        context_id, user_id = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
     except signing.BadSignature as error:
         raise Http404 from error
-    context, user = get_object_or_404(LtiContext, pk=of), get_object_or_404(LtiUser, pk=who)
+    context, user = get_object_or_404(LtiContext, pk=context_id), get_object_or_404(LtiUser, pk=user_id)
     if PlatformCourse.objects.filter(context=context).exists():
         raise Http404
-    own = CourseRecord.objects.order_by("title")
+    courses = CourseRecord.objects.order_by("title")
     if not request.user.is_superuser:
         leading = Member.objects.filter(account=request.user, role__in=(Role.INSTRUCTOR, Role.ADMINISTRATOR))
-        own = own.filter(pk__in=leading.values("course"))
+        courses = courses.filter(pk__in=leading.values("course"))
     if request.method == "POST":
-        course = get_object_or_404(own, slug=request.POST.get("course", ""))
+        course = get_object_or_404(courses, slug=request.POST.get("course", ""))
         with transaction.atomic():
-            made, new = PlatformCourse.objects.get_or_create(context=context, defaults={"course": course})
+            connection, new = PlatformCourse.objects.get_or_create(
+                context=context, defaults={"course": course}
+            )
             # Another instructor connected the context between the check above and this transaction.
             if not new:
                 raise Http404
-            audit.note(request.user.username, "connect", str(context), course=course, after=_name(made))
+            audit.record_action(
+                request.user.username,
+                "connect",
+                str(context),
+                course=course,
+                after=_get_platform_name(connection),
+            )
             member = Member.objects.filter(course=course, account=request.user).first()
             if member is not None and not request.user.is_superuser:
                 PlatformMember.objects.get_or_create(user=user, member=member)
                 LtiUser.objects.filter(pk=user.pk, auth_user=None).update(auth_user=request.user)
         return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
-    return page(request, "connect.html", {"context": context, "own": own, "person": _called(user)})
+    return render_page(
+        request, "connect.html", {"context": context, "own": courses, "person": _get_display_name(user)}
+    )
 
 
-def _called(user: LtiUser) -> str:
+def _get_display_name(user: LtiUser) -> str:
     """Return the display name of a platform's user."""
     return str(f"{user.given_name} {user.family_name}".strip() or user.name or user.sub)
 
 
-def _name(connection: PlatformCourse) -> str:
+def _get_platform_name(connection: PlatformCourse) -> str:
     return str(connection.context.deployment.registration.name)
 
 
-@course_page(Role.INSTRUCTOR, "POST")
-def take_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "POST")
+def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
     """Import the class list of a platform."""
-    found, say = _connected(visit, connection), words(request)
+    platform_course, say = _get_connection(visit, connection), words(request)
     try:
-        done = platforms.enrol(found, _platform(found.context.deployment.registration).student)
+        done = platforms.import_roster(
+            platform_course, _find_platform(platform_course.context.deployment.registration).student
+        )
     except ServiceError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))
     else:
         after = {"students": done.students, "refused": len(done.refused)}
-        audit.note(request.user.username, "class list", _name(found), course=visit.course, after=after)
+        audit.record_action(
+            request.user.username,
+            "class list",
+            _get_platform_name(platform_course),
+            course=visit.course,
+            after=after,
+        )
         notices.info(request, say["counted"]("imported", done.students))
         for reason in done.refused[:_MOST_TOLD]:
             notices.error(request, say["t"]("not-enrolled", reason=reason))
     return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
 
 
-@course_page(Role.INSTRUCTOR, "POST")
-def disconnect(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "POST")
+def disconnect_course(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
     """Disconnect a platform's course. Members who came through it remain."""
-    found = _connected(visit, connection)
+    platform_course = _get_connection(visit, connection)
     with transaction.atomic():
-        audit.note(
-            request.user.username, "disconnect", str(found.context), course=visit.course, before=_name(found)
+        audit.record_action(
+            request.user.username,
+            "disconnect",
+            str(platform_course.context),
+            course=visit.course,
+            before=_get_platform_name(platform_course),
         )
-        found.delete()
+        platform_course.delete()
     return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
 
 
-def _connected(visit: Visit, connection: int) -> PlatformCourse:
-    known = PlatformCourse.objects.select_related("context__deployment__registration")
-    return get_object_or_404(known, pk=connection, course=visit.course)
+def _get_connection(visit: Visit, connection: int) -> PlatformCourse:
+    rows = PlatformCourse.objects.select_related("context__deployment__registration")
+    return get_object_or_404(rows, pk=connection, course=visit.course)
 
 
-@course_page(Role.INSTRUCTOR, "POST")
-def cap_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "POST")
+def limit_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Set whether platforms get at most the possible points, and send the marks again."""
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     before, wanted = offer.capped_on_platforms, request.POST.get("wanted") == "yes"
     if wanted != before:
         with transaction.atomic():
             Offer.objects.filter(pk=offer.pk).update(capped_on_platforms=wanted)
-            audit.note(
+            audit.record_action(
                 request.user.username, "cap", assignment, course=visit.course, before=before, after=wanted
             )
             if offer.published_at:
-                tasks.send_scores(offer.pk)
+                tasks.enqueue_scores(offer.pk)
     return HttpResponseRedirect(
         reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
     )
 
 
-@course_page(Role.HEAD_TA, "POST")
+@require_role(Role.HEAD_TA, "POST")
 def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Send pending marks to the platforms now."""
-    offer = visit.offer(assignment)
-    tasks.send_scores(offer.pk)
+    offer = visit.get_offer(assignment)
+    tasks.enqueue_scores(offer.pk)
     notices.info(request, words(request)["t"]("sending"))
     return HttpResponseRedirect(
         reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})

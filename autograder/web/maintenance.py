@@ -22,19 +22,19 @@ _DUMP = "database.dump"
 _PARTS = {"host", "port", "user", "password", "sslmode", "sslrootcert"}
 
 
-def folder_of(course: Path) -> Path:
+def get_folder(course: Path) -> Path:
     """Return the folder in which the service of a course folder keeps its files."""
     return course.resolve() / PRIVATE / "service"
 
 
 @contextmanager
-def _database(course: Path, url: str) -> Iterator[str]:
-    found = url or os.environ.get(setup.DATABASE_URL, "")
-    with postgres.running_database(folder_of(course) / "database", found) as running:
+def _open_database(course: Path, url: str) -> Iterator[str]:
+    configured_url = url or os.environ.get(setup.DATABASE_URL, "")
+    with postgres.open_database(get_folder(course) / "database", configured_url) as running:
         yield running
 
 
-def export(folder: Path, course: Path, slug: str, url: str = "") -> None:
+def export_course(folder: Path, course: Path, slug: str, url: str = "") -> None:
     """Write a course of the service into an empty folder, with gradebook.db, as the other commands expect it.
 
     Args:
@@ -46,17 +46,19 @@ def export(folder: Path, course: Path, slug: str, url: str = "") -> None:
     Raises:
         ServiceError: there is no such course or database, or the folder is not empty.
     """
-    with _database(course, url) as found, setup.open_tables(found):
+    with _open_database(course, url) as database_url, setup.open_tables(database_url):
         from autograder.service import moving
         from autograder.service.models import CourseRecord
 
-        known = {record.slug: record for record in CourseRecord.objects.all()}
-        if slug not in known:
-            raise ServiceError(f"there is no course {slug!r}; the database has {', '.join(known) or 'none'}")
-        moving.leave(known[slug], folder)
+        courses = {record.slug: record for record in CourseRecord.objects.all()}
+        if slug not in courses:
+            raise ServiceError(
+                f"there is no course {slug!r}; the database has {', '.join(courses) or 'none'}"
+            )
+        moving.export_course(courses[slug], folder)
 
 
-def backup(folder: Path, course: Path, url: str = "") -> None:
+def create_backup(folder: Path, course: Path, url: str = "") -> None:
     """Copy the service's database and keys into an empty folder, consistent as of one moment.
 
     The service keeps running. The copy contains all of its data and secrets: protect it as you protect the
@@ -69,16 +71,18 @@ def backup(folder: Path, course: Path, url: str = "") -> None:
     if any(folder.iterdir()):
         raise ServiceError(f"{folder}: expected an empty folder")
     for name in KEYS:
-        atomic.write(folder / name, setup.kept_key(folder_of(course), name), mode=0o600)
+        atomic.write_bytes(folder / name, setup.load_or_create_key(get_folder(course), name), mode=0o600)
     # The dump gets its final name only when it is complete, so `restore_backup` never reads half of one.
     partial = folder / f"{_DUMP}.part"
     partial.touch(0o600)
-    with _database(course, url) as found:
-        _run("pg_dump", found, "--format=custom", "--no-owner", "--no-privileges", f"--file={partial}")
+    with _open_database(course, url) as database_url:
+        _run_program(
+            "pg_dump", database_url, "--format=custom", "--no-owner", "--no-privileges", f"--file={partial}"
+        )
     partial.rename(folder / _DUMP)
 
 
-def restore(folder: Path, course: Path, url: str = "") -> None:
+def restore_backup(folder: Path, course: Path, url: str = "") -> None:
     """Restore a backup into a service that has no data yet: a new course folder, or an empty database.
 
     Raises:
@@ -87,46 +91,50 @@ def restore(folder: Path, course: Path, url: str = "") -> None:
     for name in (*KEYS, _DUMP):
         if not (folder / name).is_file():
             raise ServiceError(f"{folder / name}: missing; this is no whole backup")
-    own = folder_of(course)
+    service_folder = get_folder(course)
     url = url or os.environ.get(setup.DATABASE_URL, "")
-    if (own / "database" / "made").exists() and not url:
-        raise ServiceError(f"{own}: there is a service here already; restore into another folder")
+    if (service_folder / "database" / "made").exists() and not url:
+        raise ServiceError(f"{service_folder}: there is a service here already; restore into another folder")
     for name in KEYS:
-        data = atomic.read(folder / name)
+        data = atomic.read_bytes(folder / name)
         # Never overwrite a key: receipts that it signed could no longer be verified.
-        if (own / name).exists() and atomic.read(own / name) != data:
-            raise ServiceError(f"{own / name}: another key than that of the backup; restore elsewhere")
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.write(own / name, data, mode=0o600)
+        if (service_folder / name).exists() and atomic.read_bytes(service_folder / name) != data:
+            raise ServiceError(
+                f"{service_folder / name}: another key than that of the backup; restore elsewhere"
+            )
+        service_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write_bytes(service_folder / name, data, mode=0o600)
     if url:
-        _fill(url, folder)
+        _restore_dump(url, folder)
         return
-    with postgres.EmbeddedPostgres(own / "database") as made:
-        _fill(made.url, folder)
+    with postgres.EmbeddedPostgres(service_folder / "database") as database:
+        _restore_dump(database.url, folder)
 
 
-def _fill(url: str, folder: Path) -> None:
+def _restore_dump(url: str, folder: Path) -> None:
     import psycopg
 
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
     if row is None or row[0]:
         raise ServiceError("the database is not empty; restore into an empty one")
-    _run("pg_restore", url, "--no-owner", "--exit-on-error", "--single-transaction", str(folder / _DUMP))
+    _run_program(
+        "pg_restore", url, "--no-owner", "--exit-on-error", "--single-transaction", str(folder / _DUMP)
+    )
 
 
-def _run(program: str, url: str, *arguments: str) -> None:
+def _run_program(program: str, url: str, *arguments: str) -> None:
     """Run one of PostgreSQL's programs. The URL contains a password, so it is passed in the environment."""
     from psycopg.conninfo import conninfo_to_dict
 
     parts = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     # Arguments are visible to all users of the machine, the environment is not.
-    given = {f"PG{name.upper()}": value for name, value in parts.items() if name in _PARTS}
-    given["PGDATABASE"] = parts.get("dbname", "")
+    connection_variables = {f"PG{name.upper()}": value for name, value in parts.items() if name in _PARTS}
+    connection_variables["PGDATABASE"] = parts.get("dbname", "")
     target = ["--dbname", parts.get("dbname", "")] if program == "pg_restore" else []
     done = subprocess.run(
-        [str(postgres.binaries() / program), *target, *arguments],
-        env={**os.environ, **given},
+        [str(postgres.find_binaries() / program), *target, *arguments],
+        env={**os.environ, **connection_variables},
         capture_output=True,
         text=True,
         check=False,

@@ -13,19 +13,19 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from autograder.service.models import Attempt, State
-from autograder.web.guard import open_page
+from autograder.web.guard import allow_anyone
 
 _HERE = {"127.0.0.1", "::1", ""}
 
 
-@open_page()
-def front(_: HttpRequest) -> HttpResponse:
+@allow_anyone()
+def redirect_to_pages(_: HttpRequest) -> HttpResponse:
     """Redirect the bare address to the pages."""
     return HttpResponseRedirect("/app/")
 
 
-@open_page()
-def healthz(_: HttpRequest) -> HttpResponse:
+@allow_anyone()
+def check_health(_: HttpRequest) -> HttpResponse:
     """Report whether the database answers."""
     try:
         Attempt.objects.exists()
@@ -34,15 +34,15 @@ def healthz(_: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain")
 
 
-@open_page()
-def metrics(request: HttpRequest) -> HttpResponse:
+@allow_anyone()
+def show_metrics(request: HttpRequest) -> HttpResponse:
     """Show metrics in the text format of Prometheus, to this machine or whoever has the key."""
     key = settings.RUNNING.metrics_key
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
     # Behind a proxy every request comes from this machine, hence the second condition.
     local = request.META.get("REMOTE_ADDR", "") in _HERE and "X-Forwarded-For" not in request.headers
     # Takes the same time for every wrong key.
-    if not (hmac.compare_digest(given.encode(), key.encode()) if key else local):
+    if not (hmac.compare_digest(secret.encode(), key.encode()) if key else local):
         return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
     counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
     oldest = Attempt.objects.filter(state=State.WAITING).aggregate(since=Min("queued_at"))["since"]
@@ -58,33 +58,33 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4")
 
 
-@open_page()
-def receipt_key(_: HttpRequest) -> HttpResponse:
+@allow_anyone()
+def show_receipt_key(_: HttpRequest) -> HttpResponse:
     """Show the public key with which receipts are verified."""
     return HttpResponse(settings.RUNNING.signer.public + "\n", content_type="text/plain")
 
 
-def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
+def render_bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
     """Render the page for a request that cannot be read."""
     del exception
-    return _told(request, 400)
+    return _render_error(request, 400)
 
 
-def forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
+def render_forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
     """Render the page for a request that is not permitted."""
     del exception
-    return _told(request, 403)
+    return _render_error(request, 403)
 
 
-def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+def render_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
     """Render the page for an address that does not exist, or not for this user."""
     del exception
-    return _told(request, 404)
+    return _render_error(request, 404)
 
 
-def failed(request: HttpRequest) -> HttpResponse:
+def render_failure(request: HttpRequest) -> HttpResponse:
     """Render the page for an unexpected error."""
-    return _told(request, 500)
+    return _render_error(request, 500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -93,5 +93,5 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return render(request, "error.html", {"code": "csrf"}, status=403, using="jinja2")
 
 
-def _told(request: HttpRequest, status: int) -> HttpResponse:
+def _render_error(request: HttpRequest, status: int) -> HttpResponse:
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")

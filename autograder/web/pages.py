@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 3.0
 """How long to wait for a port: the processes of a killed service need a moment to notice it."""
 
 
-class Answering(msgspec.Struct, frozen=True):
+class ProcessOptions(msgspec.Struct, frozen=True):
     """Options of a further process, without the database's address."""
 
     course: str
@@ -45,46 +45,48 @@ class Answering(msgspec.Struct, frozen=True):
     """See `autograder.web.site.ServiceContext`."""
 
 
-def wanted(processes: int) -> int:
+def count_processes(processes: int) -> int:
     """Return the number of processes; 0 means one per core, up to `MOST`."""
     return processes or min(os.cpu_count() or 1, MOST)
 
 
-def listening(host: str, port: int) -> list[socket.socket]:
+def open_sockets(host: str, port: int) -> list[socket.socket]:
     """Open sockets that listen at every address of a host.
 
     Raises:
         OSError: the port is taken.
     """
-    found: list[socket.socket] = []
-    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listeners: list[socket.socket] = []
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     try:
-        for family, _, _, _, place in dict.fromkeys(places):
-            found.append(_bound(family, place))
+        for family, _, _, _, address in dict.fromkeys(addresses):
+            listeners.append(_bind_socket(family, address))
     except OSError:
-        for one in found:
-            one.close()
+        for listener in listeners:
+            listener.close()
         raise
-    return found
+    return listeners
 
 
-def _bound(family: int, place: Any) -> socket.socket:
+def _bind_socket(family: int, address: Any) -> socket.socket:
     until = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
-            return socket.create_server(place[:2], family=family, backlog=_CONNECTIONS)
+            return socket.create_server(address[:2], family=family, backlog=_CONNECTIONS)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > until:
                 raise
         time.sleep(0.1)
 
 
-def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[], None]) -> None:
+def answer_requests(
+    sockets: Sequence[socket.socket], options: ProcessOptions, ready: Callable[[], None]
+) -> None:
     """Answer requests until SIGTERM or SIGINT, then finish the running ones.
 
     Args:
         sockets: listening sockets.
-        asked: how users reach the service.
+        options: how users reach the service.
         ready: is called when the first request can be answered.
     """
     from django.core.wsgi import get_wsgi_application
@@ -98,35 +100,35 @@ def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[
         connection_limit=_CONNECTIONS,
         # select() cannot watch descriptors above 1023.
         asyncore_use_poll=True,
-        **_proxied(asked),
+        **_configure_proxy(options),
         ident=None,
     )
-    with ended_by_signals(_interrupt), contextlib.suppress(KeyboardInterrupt):
+    with handle_signals(_raise_interrupt), contextlib.suppress(KeyboardInterrupt):
         ready()
         server.run()
     server.close()
 
 
-def _proxied(asked: Answering) -> dict[str, Any]:
+def _configure_proxy(options: ProcessOptions) -> dict[str, Any]:
     """Return which proxy headers the server trusts.
 
     Without a proxy the headers are kept, because they show that a request came through one.
     """
-    if not asked.address and not asked.proxy:
+    if not options.address and not options.proxy:
         return {"clear_untrusted_proxy_headers": False}
     return {
-        "trusted_proxy": asked.proxy or "127.0.0.1",
+        "trusted_proxy": options.proxy or "127.0.0.1",
         "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
         "clear_untrusted_proxy_headers": True,
     }
 
 
-def _interrupt() -> None:
+def _raise_interrupt() -> None:
     raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
-def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
+def handle_signals(end: Callable[[], None]) -> Iterator[None]:
     """Call ``end`` when the process receives SIGTERM or SIGINT; restore the handlers afterwards."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda *_: end()) for number in numbers]
@@ -137,10 +139,12 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def started(sockets: Sequence[socket.socket], asked: Answering, database_url: str) -> subprocess.Popen[bytes]:
+def start_process(
+    sockets: Sequence[socket.socket], options: ProcessOptions, database_url: str
+) -> subprocess.Popen[bytes]:
     """Start a further process that answers at these sockets; it ends with this one, however that ends."""
-    numbers = [one.fileno() for one in sockets]
-    command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(asked).decode()]
+    numbers = [listener.fileno() for listener in sockets]
+    command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(options).decode()]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
         # Never written to: its end of file signals to the child that this process is gone.

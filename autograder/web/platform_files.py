@@ -13,33 +13,33 @@ from django.http import HttpRequest, HttpResponse
 from autograder import timestamps
 from autograder.app import grade_files
 from autograder.app.collecting import CollectReport
-from autograder.app.grade_lines import GradeLine, json_lines
+from autograder.app.grade_lines import GradeLine, encode_json_lines
 from autograder.errors import CourseError
 from autograder.platforms.people import Register
 from autograder.platforms.worksheets import read_worksheet
 from autograder.service import audit
-from autograder.service.collecting import ArchiveOptions, class_register, collect_archive, lines_of
+from autograder.service.collecting import ArchiveOptions, build_grade_lines, build_register, collect_archive
 from autograder.service.models import Offer, Role
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
+from autograder.web.guard import Visit, require_role
 from autograder.web.site import words
-from autograder.web.student import download, page
+from autograder.web.student import make_download, render_page
 
 FORMS = ("moodle", "feedback", "canvas", "gradescope", "ilias", "csv", "jsonl")
 _FILLED = ("moodle", "feedback")
 """Formats that need Moodle's worksheet, which identifies the participants."""
 
 
-@course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
+def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show both forms. An uploaded archive is submitted for its students, and a report is shown."""
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     report, problem = None, ""
     try:
         if request.method == "POST" and request.POST.get("form") in FORMS:
-            return _grades(request, offer, request.POST["form"])
+            return _export_grades(request, offer, request.POST["form"])
         if request.method == "POST":
-            report = _collected(request, visit, offer)
+            report = _collect_upload(request, visit, offer)
     except CourseError as error:
         problem = str(error)
     context = {
@@ -48,13 +48,13 @@ def platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         "report": report,
         "problem": problem,
         "forms": FORMS,
-        "new": sum(one.state == "new" for one in report.attempts) if report else 0,
-        "known": sum(one.state == "unchanged" for one in report.attempts) if report else 0,
+        "new": sum(attempt.state == "new" for attempt in report.attempts) if report else 0,
+        "known": sum(attempt.state == "unchanged" for attempt in report.attempts) if report else 0,
     }
-    return page(request, "platform_files.html", context)
+    return render_page(request, "platform_files.html", context)
 
 
-def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectReport:
+def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> CollectReport:
     """Submit the contents of an uploaded archive.
 
     Raises:
@@ -65,33 +65,35 @@ def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectRepor
         raise CourseError(words(request)["t"]("no-files"))
     zone = request.POST.get("zone", "").strip()
     options = ArchiveOptions(
-        read_worksheet(sheet.read()).participants() if sheet else {},
+        read_worksheet(sheet.read()).map_participants() if sheet else {},
         zone,
-        _moment(request.POST.get("moment", "").strip(), zone),
+        _parse_moment(request.POST.get("moment", "").strip(), zone),
     )
     with tempfile.TemporaryDirectory() as folder:
         # Only the last part of the name: the browser chose it.
-        place = Path(folder) / (PurePath(sent.name or "").name or "archive.zip")
+        archive_path = Path(folder) / (PurePath(sent.name or "").name or "archive.zip")
         # Copied in chunks, because archives can be large.
-        with place.open("wb") as file:
+        with archive_path.open("wb") as file:
             for part in sent.chunks():
                 file.write(part)
         report = collect_archive(
             offer,
-            shown.loaded(offer),
-            place,
+            shown.get_assignment(offer),
+            archive_path,
             options,
             signer=settings.RUNNING.signer,
             by=request.user,
         )
-    new = sorted(one.student for one in report.attempts if one.state == "new")
+    new = sorted(attempt.student for attempt in report.attempts if attempt.state == "new")
     if new:
-        after = {"students": new, "archive": place.name}
-        audit.note(request.user.username, "collect", offer.assignment, course=visit.course, after=after)
+        after = {"students": new, "archive": archive_path.name}
+        audit.record_action(
+            request.user.username, "collect", offer.assignment, course=visit.course, after=after
+        )
     return report
 
 
-def _moment(text: str, zone: str) -> datetime | None:
+def _parse_moment(text: str, zone: str) -> datetime | None:
     """Parse the time of submission for archives that do not contain it.
 
     Raises:
@@ -99,39 +101,41 @@ def _moment(text: str, zone: str) -> datetime | None:
     """
     try:
         # The zone is checked even if there is no time: it also applies to times in the archive.
-        clock = timestamps.named_zone(zone) if zone else UTC
+        clock = timestamps.get_zone(zone) if zone else UTC
         if not text:
             return None
         local = datetime.fromisoformat(text)
         # A stated offset wins over the zone.
         if local.tzinfo is not None:
             return local.astimezone(UTC)
-        return timestamps.local_moment(local, clock).astimezone(UTC)
+        return timestamps.resolve_local_time(local, clock).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise CourseError(str(error)) from error
 
 
-def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
+def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
     """Export marks in a platform's format.
 
     Raises:
         CourseError: Moodle's worksheet is missing, or the upload is not usable.
     """
-    register = class_register(offer.course)
-    assignment = shown.loaded(offer)
-    every = lines_of(offer, assignment, assignment.language)
+    register = build_register(offer.course)
+    assignment = shown.get_assignment(offer)
+    every = build_grade_lines(offer, assignment, assignment.language)
     # Provisional marks are exported only on request.
-    lines = [one for one in every if one.final or "provisional" in request.POST]
+    lines = [line for line in every if line.final or "provisional" in request.POST]
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
     if form in _FILLED and fill is None:
         raise CourseError(words(request)["t"]("grades-worksheet-needed"))
     if form == "feedback":
-        return download(_pages(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip")
+        return make_download(
+            _export_feedback(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip"
+        )
     if form == "gradescope":
-        return download(grade_files.gradescope_archive(lines), f"{offer.assignment}-gradescope.zip")
+        return make_download(grade_files.pack_gradescope_archive(lines), f"{offer.assignment}-gradescope.zip")
     if form == "moodle":
-        made = grade_files.moodle(
+        grade_file = grade_files.fill_moodle_worksheet(
             fill or b"",
             lines,
             register,
@@ -140,22 +144,24 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
         )
     elif form == "canvas":
         title = request.POST.get("title", "").strip() or offer.title
-        made = grade_files.canvas(lines, register, title, fill, scaled="scale" in request.POST)
+        grade_file = grade_files.make_canvas_gradebook(
+            lines, register, title, fill, scaled="scale" in request.POST
+        )
     elif form == "jsonl":
-        return download(json_lines(tuple(lines)), f"{offer.assignment}-grades.jsonl")
+        return make_download(encode_json_lines(tuple(lines)), f"{offer.assignment}-grades.jsonl")
     else:
         ilias = form == "ilias"
-        made = grade_files.plain(lines, register, separator=";" if ilias else ",", marked=ilias)
-    return download(made.content, f"{offer.assignment}-{form}.csv")
+        grade_file = grade_files.make_csv(lines, register, separator=";" if ilias else ",", marked=ilias)
+    return make_download(grade_file.content, f"{offer.assignment}-{form}.csv")
 
 
-def _pages(offer: Offer, lines: Sequence[GradeLine], fill: bytes, register: Register) -> bytes:
+def _export_feedback(offer: Offer, lines: Sequence[GradeLine], fill: bytes, register: Register) -> bytes:
     """Export feedback pages as Moodle's bulk upload expects them.
 
     Raises:
         CourseError: the upload is not a worksheet of Moodle.
     """
-    sheet, language = read_worksheet(fill), shown.loaded(offer).language
-    made = {line.student: shown.feedback(offer, line.student, language) for line in lines}
-    pages = {student: page.encode() for student, page in made.items() if page is not None}
-    return grade_files.moodle_feedback(sheet, pages, register, offer.assignment).content
+    sheet, language = read_worksheet(fill), shown.get_assignment(offer).language
+    rendered = {line.student: shown.render_feedback(offer, line.student, language) for line in lines}
+    pages = {student: page.encode() for student, page in rendered.items() if page is not None}
+    return grade_files.pack_moodle_feedback(sheet, pages, register, offer.assignment).content

@@ -15,29 +15,29 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.feedback.answers import answer_text
+from autograder.feedback.answers import get_answer_text
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import printable_text, sentence
-from autograder.grades import standing
+from autograder.feedback.sanitise import render_sentence, to_printable_text
+from autograder.grades import compute_standing
 from autograder.records import ItemResult
 from autograder.rubric import Question, Rubric
 from autograder.service import audit, changes, tasks
 from autograder.service.marking import requests
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
-from autograder.service.store import DatabaseStore, given_to
-from autograder.timestamps import format_moment, local_moment, named_zone
+from autograder.service.store import DatabaseStore, get_bonus_points
+from autograder.timestamps import format_moment, get_zone, resolve_local_time
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
-from autograder.web.site import language_of, words
-from autograder.web.student import framed, page
+from autograder.web.guard import Visit, require_role
+from autograder.web.site import choose_language, words
+from autograder.web.student import render_framed, render_page
 
 _POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
 _MOST_ANSWER = 20_000
 """Shown characters of a student's answer."""
 
 
-class ItemShown(Struct, frozen=True):
+class ItemOption(Struct, frozen=True):
     """An item that a student may ask about."""
 
     question: str
@@ -48,7 +48,7 @@ class ItemShown(Struct, frozen=True):
     points: str
 
 
-class RequestShown(Struct, frozen=True):
+class RequestRow(Struct, frozen=True):
     """A request and its outcome."""
 
     row: RegradeRequest
@@ -66,199 +66,206 @@ class RequestShown(Struct, frozen=True):
     """When it was answered or withdrawn."""
 
 
-class RequestsShown(Struct, frozen=True):
+class RequestsPanel(Struct, frozen=True):
     """The requests of a student, and the items they may still ask about."""
 
-    questions: tuple[tuple[str, tuple[ItemShown, ...]], ...]
+    questions: tuple[tuple[str, tuple[ItemOption, ...]], ...]
     """Title and items of each question; empty if the deadline is over or was never set."""
-    rows: tuple[RequestShown, ...]
+    rows: tuple[RequestRow, ...]
     until: str
     """The deadline; empty if none was set."""
     over: bool
     most: int = requests.MOST_REASON
 
 
-@course_page(Role.STUDENT)
-def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.STUDENT)
+def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
-    offer = _published(visit, assignment)
+    offer = _get_published_offer(visit, assignment)
     # From here on, only later changes of the marks are news to the student.
-    changes.seen(offer, shown.loaded(offer), visit.student)
-    asked = _of_student(offer, visit.student, language_of(request))
-    return framed(request, visit, offer, visit.student, asked=asked)
+    changes.record_seen_marks(offer, shown.get_assignment(offer), visit.student)
+    panel = _build_panel(offer, visit.student, choose_language(request))
+    return render_framed(request, visit, offer, visit.student, asked=panel)
 
 
-def _published(visit: Visit, assignment: str) -> Offer:
-    offer = visit.offer(assignment)
+def _get_published_offer(visit: Visit, assignment: str) -> Offer:
+    offer = visit.get_offer(assignment)
     if offer.published_at is None:
         raise Http404
     return offer
 
 
-def _of_student(offer: Offer, student: str, language: str) -> RequestsShown:
-    rubric, labels = shown.loaded(offer).rubric_of(student), Labels(language)
-    final, items = _askable(offer, rubric, student)
+def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
+    rubric, labels = shown.get_assignment(offer).get_rubric(student), Labels(language)
+    final, items = _list_askable(offer, rubric, student)
     rows = offer.requests.filter(student=student).select_related("offer").order_by("-pk")
     # An item with an open request cannot be asked about again.
-    waiting = {(one.question, one.item) for one in rows if not (one.answered_at or one.withdrawn_at)}
-    found: dict[str, list[ItemShown]] = {}
-    for one in items:
-        question, item = one.question, one.item
+    waiting = {
+        (entry.question, entry.item) for entry in rows if not (entry.answered_at or entry.withdrawn_at)
+    }
+    items_by_question: dict[str, list[ItemOption]] = {}
+    for entry in items:
+        question, item = entry.question, entry.item
         if (question.id, item.id) not in waiting:
             number = question.items.index(item) + 1
-            text = labels.pick(item.title(final=final), str(number))
-            points = labels.number(one.points) if one.points is not None else ""
-            found.setdefault(question.id, []).append(ItemShown(question.id, number, text, points))
-    roles, open_now = _roles(offer.course), requests.accepts(offer)
+            text = labels.pick(item.get_title(final=final), str(number))
+            points = labels.number(entry.points) if entry.points is not None else ""
+            items_by_question.setdefault(question.id, []).append(
+                ItemOption(question.id, number, text, points)
+            )
+    roles, open_now = _map_roles(offer.course), requests.is_accepting(offer)
     until = offer.requests_until
-    return RequestsShown(
+    return RequestsPanel(
         questions=tuple(
-            (labels.pick(rubric.question(name).title, name), tuple(inside)) for name, inside in found.items()
+            (labels.pick(rubric.get_question(name).title, name), tuple(inside))
+            for name, inside in items_by_question.items()
         )
         if open_now
         else (),
-        rows=tuple(_shown(one, rubric, labels, roles, final=final) for one in rows),
-        until=_moment(until, offer, language) if until else "",
+        rows=tuple(_describe_request(entry, rubric, labels, roles, final=final) for entry in rows),
+        until=_format_local_time(until, offer, language) if until else "",
         over=not open_now,
     )
 
 
-def _askable(offer: Offer, rubric: Rubric, student: str) -> tuple[bool, list[requests.AskableItem]]:
+def _list_askable(offer: Offer, rubric: Rubric, student: str) -> tuple[bool, list[requests.AskableItem]]:
     """Return whether the student's marks are final, and the items that have a mark.
 
     Titles that are hidden during marking may be shown once the marks are final.
     """
-    graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
+    graded, marks = DatabaseStore(offer.course).load_student_result(offer.assignment, student)
     if graded is None:
         return False, []
-    final = standing(graded.score, rubric, marks, given_to(offer, student)).final
-    return final, requests.askable(rubric, graded.score, student, offer.course)
+    final = compute_standing(graded.score, rubric, marks, get_bonus_points(offer, student)).final
+    return final, requests.list_askable_items(rubric, graded.score, student, offer.course)
 
 
-def _shown(
+def _describe_request(
     row: RegradeRequest, rubric: Rubric, labels: Labels, roles: Mapping[int, str], *, final: bool
-) -> RequestShown:
-    question = _question(rubric, row)
-    number = 1 + [one.id for one in question.items].index(row.item) if question else 0
+) -> RequestRow:
+    question = _find_question(rubric, row)
+    number = 1 + [entry.id for entry in question.items].index(row.item) if question else 0
     settled = row.answered_at or row.withdrawn_at
-    return RequestShown(
+    return RequestRow(
         row=row,
         title=labels.pick(question.title, question.id) if question else row.question,
-        text=labels.pick(question.item(row.item).title(final=final), str(number)) if question else "",
+        text=labels.pick(question.get_item(row.item).get_title(final=final), str(number)) if question else "",
         state="answered" if row.answered_at else "withdrawn" if row.withdrawn_at else "open",
         by=roles.get(row.answered_by_id, Role.ADMINISTRATOR),
         before=labels.number(Decimal(row.points)) if row.points is not None else "",
         after=labels.number(Decimal(row.points_after)) if row.points_after is not None else "",
-        made=_moment(row.made_at, row.offer, labels.language),
-        settled=_moment(settled, row.offer, labels.language) if settled else "",
+        made=_format_local_time(row.made_at, row.offer, labels.language),
+        settled=_format_local_time(settled, row.offer, labels.language) if settled else "",
     )
 
 
-def _question(rubric: Rubric, row: RegradeRequest) -> Question | None:
+def _find_question(rubric: Rubric, row: RegradeRequest) -> Question | None:
     """Return the question of a request; None if the rubric no longer has the item."""
-    found = (one for one in rubric.questions if one.id == row.question)
-    return next((one for one in found if any(item.id == row.item for item in one.items)), None)
+    candidates = (question for question in rubric.questions if question.id == row.question)
+    return next(
+        (question for question in candidates if any(item.id == row.item for item in question.items)), None
+    )
 
 
-def _roles(course: CourseRecord) -> dict[int, str]:
+def _map_roles(course: CourseRecord) -> dict[int, str]:
     """Return the role of each staff account in a course."""
     staff = Member.objects.filter(course=course).exclude(role=Role.STUDENT)
     return dict(staff.values_list("account", "role"))
 
 
-def _zone(offer: Offer) -> tzinfo:
+def _get_zone(offer: Offer) -> tzinfo:
     """Return the time zone of an assignment's dates."""
     try:
-        return named_zone(offer.times.get("zone", ""))
+        return get_zone(offer.times.get("zone", ""))
     except ValueError:
         return UTC
 
 
-def _moment(moment: datetime, offer: Offer, language: str) -> str:
-    zone = _zone(offer)
+def _format_local_time(moment: datetime, offer: Offer, language: str) -> str:
+    zone = _get_zone(offer)
     # Deadlines are shown to the minute.
     return format_moment(moment.astimezone(zone).replace(second=0, microsecond=0), str(zone), language)
 
 
-@course_page(Role.STUDENT, "POST")
-def ask(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.STUDENT, "POST")
+def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Request another look at an item."""
-    offer = _published(visit, assignment)
-    rubric = shown.loaded(offer).rubric_of(visit.student)
+    offer = _get_published_offer(visit, assignment)
+    rubric = shown.get_assignment(offer).get_rubric(visit.student)
     # The form sends positions: an id could reveal a hidden title.
-    places = {
-        (one.id, str(number)): (one, item)
-        for one in rubric.questions
-        for number, item in enumerate(one.items, 1)
+    items_by_number = {
+        (question.id, str(number)): (question, item)
+        for question in rubric.questions
+        for number, item in enumerate(question.items, 1)
     }
-    found = places.get((request.POST.get("question", ""), request.POST.get("number", "")))
-    if found is None:
+    chosen = items_by_number.get((request.POST.get("question", ""), request.POST.get("number", "")))
+    if chosen is None:
         raise Http404
     try:
-        requests.make(offer, visit.student, *found, request.POST.get("reason", ""))
+        requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
         notices.info(request, words(request)["t"]("request-made"))
-    except NotTaken as error:
-        _refuse(request, error)
-    return _to("feedback", visit, offer)
+    except ActionRefused as error:
+        _report_refusal(request, error)
+    return _redirect_to("feedback", visit, offer)
 
 
-@course_page(Role.STUDENT, "POST")
-def withdraw(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+@require_role(Role.STUDENT, "POST")
+def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
     """Withdraw a request of the student."""
-    offer = _published(visit, assignment)
-    found = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
+    offer = _get_published_offer(visit, assignment)
+    row = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
     try:
-        requests.withdraw(found)
-    except NotTaken as error:
-        _refuse(request, error)
-    return _to("feedback", visit, offer)
+        requests.cancel_request(row)
+    except ActionRefused as error:
+        _report_refusal(request, error)
+    return _redirect_to("feedback", visit, offer)
 
 
-def _refuse(request: HttpRequest, error: NotTaken) -> None:
+def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
     notices.error(request, words(request)["t"](error.code, **error.params))
 
 
-def _to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
-    place = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse(route, kwargs=place))
+def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
+    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
+    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
 
 
-@course_page(Role.TA)
-def listed(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA)
+def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """List the requests of an assignment: open ones, oldest first, and settled ones."""
-    offer, labels = visit.offer(assignment), Labels(language_of(request))
-    rubric = shown.loaded(offer).rubric
+    offer, labels = visit.get_offer(assignment), Labels(choose_language(request))
+    rubric = shown.get_assignment(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
-    roles = _roles(visit.course)
+    roles = _map_roles(visit.course)
     # `final=True`: staff may see titles that are hidden from students during marking.
-    found = [_shown(one, rubric, labels, roles, final=True) for one in rows]
+    entries = [_describe_request(entry, rubric, labels, roles, final=True) for entry in rows]
     until = offer.requests_until
     context = {
         "visit": visit,
         "offer": offer,
-        "open": [one for one in found if one.state == "open"],
-        "settled": [one for one in reversed(found) if one.state != "open"],
+        "open": [entry for entry in entries if entry.state == "open"],
+        "settled": [entry for entry in reversed(entries) if entry.state != "open"],
         "names": request.GET.get("names") == "yes",
-        "until": _moment(until, offer, labels.language) if until else "",
-        "written": until.astimezone(_zone(offer)).strftime("%Y-%m-%dT%H:%M") if until else "",
-        "zone": str(_zone(offer)),
-        "instructor": visit.at_least(Role.INSTRUCTOR),
+        "until": _format_local_time(until, offer, labels.language) if until else "",
+        "written": until.astimezone(_get_zone(offer)).strftime("%Y-%m-%dT%H:%M") if until else "",
+        "zone": str(_get_zone(offer)),
+        "instructor": visit.has_role(Role.INSTRUCTOR),
     }
-    return page(request, "requests.html", context)
+    return render_page(request, "requests.html", context)
 
 
-@course_page(Role.INSTRUCTOR, "POST")
-def set_until(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "POST")
+def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Set the deadline for requests; an empty value closes them."""
-    offer, wanted = visit.offer(assignment), request.POST.get("until", "").strip()
+    offer, wanted = visit.get_offer(assignment), request.POST.get("until", "").strip()
     try:
-        until = _at(wanted, _zone(offer)) if wanted else None
+        until = _parse_moment(wanted, _get_zone(offer)) if wanted else None
     except (ValueError, OverflowError):
         notices.error(request, words(request)["t"]("requests-no-moment"))
-        return _to("requests", visit, offer)
-    before, after = (one and one.isoformat() for one in (offer.requests_until, until))
+        return _redirect_to("requests", visit, offer)
+    before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
-        audit.note(
+        audit.record_action(
             request.user.username,
             "requests until",
             offer.assignment,
@@ -267,10 +274,10 @@ def set_until(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
             after=after,
         )
         Offer.objects.filter(pk=offer.pk).update(requests_until=until)
-    return _to("requests", visit, offer)
+    return _redirect_to("requests", visit, offer)
 
 
-def _at(written: str, zone: tzinfo) -> datetime:
+def _parse_moment(written: str, zone: tzinfo) -> datetime:
     """Parse a moment by the clock of a zone, unless it states an offset.
 
     Raises:
@@ -278,100 +285,104 @@ def _at(written: str, zone: tzinfo) -> datetime:
         OverflowError: it has no counterpart in UTC.
     """
     moment = datetime.fromisoformat(written)
-    return (moment if moment.tzinfo else local_moment(moment, zone)).astimezone(UTC)
+    return (moment if moment.tzinfo else resolve_local_time(moment, zone)).astimezone(UTC)
 
 
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def answer(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show a request with everything needed to answer it. A POST answers it."""
     rows = RegradeRequest.objects.select_related("offer__course", "offer__version", "answered_by")
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
-    rubric = shown.loaded(row.offer).rubric_of(row.student)
-    if request.method == "POST" and _answered(request, row, _question(rubric, row)):
-        return _to("requests", visit, row.offer)
-    labels = Labels(language_of(request))
+    rubric = shown.get_assignment(row.offer).get_rubric(row.student)
+    if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
+        return _redirect_to("requests", visit, row.offer)
+    labels = Labels(choose_language(request))
     context = {
         "visit": visit,
         "offer": row.offer,
-        "one": _shown(row, rubric, labels, _roles(visit.course), final=True),
+        "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
         "most": requests.MOST_ANSWER,
         "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
-        **_judged(request, row, rubric, labels),
+        **_collect_judgement(request, row, rubric, labels),
     }
-    return page(request, "request.html", context)
+    return render_page(request, "request.html", context)
 
 
-def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: Labels) -> dict[str, Any]:
+def _collect_judgement(
+    request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: Labels
+) -> dict[str, Any]:
     """Return the student's answer, its result and mark, and whether this user may answer the request."""
-    question = _question(rubric, row)
-    graded, _ = DatabaseStore(row.offer.course).of_student(row.offer.assignment, row.student)
-    mark = requests.mark_of(row, question)
-    said = (mark.comment, mark.remarks.get(row.item)) if mark else ()
-    found: dict[str, Any] = {
+    question = _find_question(rubric, row)
+    graded, _ = DatabaseStore(row.offer.course).load_student_result(row.offer.assignment, row.student)
+    mark = requests.find_mark(row, question)
+    comments = (mark.comment, mark.remarks.get(row.item)) if mark else ()
+    context: dict[str, Any] = {
         "answer": "",
         "result": None,
         "points": None,
         "bounds": None,
-        "comment": printable_text("\n".join(filter(None, said))),
+        "comment": to_printable_text("\n".join(filter(None, comments))),
         "may": requests.may_answer(mark, request.user, row.offer.course),
     }
     if question is None or graded is None:
-        return found
-    item = question.item(row.item)
-    results = (one for one in graded.score.items if (one.question, one.item) == (question.id, item.id))
+        return context
+    item = question.get_item(row.item)
+    results = (
+        entry for entry in graded.score.items if (entry.question, entry.item) == (question.id, item.id)
+    )
     result = next(results, None)
-    has = requests.points_of(mark, question, item, graded.score) if mark else None
-    found["answer"] = printable_text(answer_text(graded, question, item), _MOST_ANSWER)
-    found["result"] = _verdict(result, labels) if result else None
-    found["points"] = labels.number(has.now) if has and has.now is not None else ""
+    has = requests.compute_item_points(mark, question, item, graded.score) if mark else None
+    context["answer"] = to_printable_text(get_answer_text(graded, question, item), _MOST_ANSWER)
+    context["result"] = _describe_verdict(result, labels) if result else None
+    context["points"] = labels.number(has.now) if has and has.now is not None else ""
     # A cell that was marked as a whole has no points per item.
     if has and not has.whole:
-        found["bounds"] = (
+        context["bounds"] = (
             labels.number(min(item.points, Decimal(0))),
             labels.number(max(item.points, Decimal(0))),
         )
-    return found
+    return context
 
 
-def _verdict(result: ItemResult, labels: Labels) -> Mapping[str, str]:
+def _describe_verdict(result: ItemResult, labels: Labels) -> Mapping[str, str]:
     """Describe the automatic result of an item for staff."""
     return {
         "status": labels(result.status.value),
         "points": labels.number(result.points),
         "possible": labels.number(result.possible),
-        "told": "" if result.student.code == "passed" else sentence(result.student, labels.language),
-        "staff": printable_text(result.staff),
-        "reading": printable_text(result.reading),
+        "told": "" if result.student.code == "passed" else render_sentence(result.student, labels.language),
+        "staff": to_printable_text(result.staff),
+        "reading": to_printable_text(result.reading),
     }
 
 
-def _answered(request: HttpRequest, row: RegradeRequest, question: Question | None) -> bool:
+def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question | None) -> bool:
     """Answer a request.
 
     Return False if it was refused; the notice says why and the form keeps its content.
     """
     points = request.POST.get("points", "").strip()
     try:
-        given = _number(points) if points else None
+        new_points = _parse_points(points) if points else None
         # The task is queued in the same transaction: no scores are sent for an answer that was rolled back.
         with transaction.atomic():
-            requests.answer(row, request.user, request.POST.get("text", ""), question, given)
+            requests.answer_request(row, request.user, request.POST.get("text", ""), question, new_points)
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
-                tasks.send_scores(row.offer_id)
-    except NotTaken as error:
-        _refuse(request, error)
+                tasks.enqueue_scores(row.offer_id)
+    except ActionRefused as error:
+        _report_refusal(request, error)
         return False
     notices.info(request, words(request)["t"]("request-answered"))
     return True
 
 
-def _number(written: str) -> Decimal:
+def _parse_points(written: str) -> Decimal:
     """Parse points as a person types them, with a decimal point or comma.
 
     Raises:
         NotTaken: it is not a number.
     """
     if not _POINTS.fullmatch(written):
-        raise NotTaken("request-no-number")
+        raise ActionRefused("request-no-number")
     return Decimal(written.replace("−", "-").replace(",", "."))

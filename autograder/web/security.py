@@ -82,9 +82,9 @@ class Log:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request, and log its route, status and duration."""
-        given = request.headers.get("X-Request-Id", "")
+        sent_number = request.headers.get("X-Request-Id", "")
         # The number goes into the log, so a foreign one may only contain harmless characters.
-        number = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
+        number = sent_number if _NUMBER.fullmatch(sent_number) else secrets.token_hex(8)
         request.number = number
         started = time.monotonic()
         response = self._further(request)

@@ -17,7 +17,7 @@ KEY_FILE = "~/.config/autograder/key"
 _SECONDS = 60
 
 
-def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> str:
+def submit_files(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> str:
     """Submit files, write the receipt, and return a message about the attempt.
 
     Args:
@@ -30,24 +30,24 @@ def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> s
         ServiceError: a file cannot be read, the address is not that of an assignment, or the submission was
             refused.
     """
-    key = _key(key_file)
+    key = _read_key(key_file)
     try:
-        contents = {path.name: atomic.read(path) for path in files}
+        contents = {path.name: atomic.read_bytes(path) for path in files}
     except (OSError, ValueError) as error:
         raise ServiceError(f"cannot be read: {error}") from error
     if len(contents) != len(files):
         raise ServiceError("two files have the same name; hand in one of each")
-    body, kind = _form(contents)
+    body, kind = _encode_form(contents)
     request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_get_api_address`
-        _door(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
+        _get_api_address(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
     )
-    stated = _answer(request, page, "not handed in: ").decode()
-    atomic.write(receipt, stated.encode())
-    facts = json.loads(stated)
+    reply = _send_request(request, page, "not handed in: ").decode()
+    atomic.write_bytes(receipt, reply.encode())
+    facts = json.loads(reply)
     return f"handed in: attempt {facts['attempt']}, received {facts['received']}; receipt: {receipt}"
 
 
-def ask(address: str, key_file: Path) -> bytes:
+def fetch_reply(address: str, key_file: Path) -> bytes:
     """Return the service's response to the owner of a key.
 
     Raises:
@@ -56,28 +56,28 @@ def ask(address: str, key_file: Path) -> bytes:
     # urlopen would also open file: addresses.
     if urlsplit(address).scheme not in {"http", "https"}:
         raise ServiceError(f"{address}: expected an address such as https://exams.example.org")
-    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_key(key_file)}"})  # noqa: S310
-    return _answer(request, address)
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_read_key(key_file)}"})  # noqa: S310
+    return _send_request(request, address)
 
 
-def _key(file: Path) -> str:
+def _read_key(file: Path) -> str:
     try:
-        return atomic.read(file).decode().strip()
+        return atomic.read_bytes(file).decode().strip()
     except (OSError, ValueError) as error:
         raise ServiceError(f"{file}: the key cannot be read: {error}") from error
 
 
-def _answer(request: urllib.request.Request, address: str, otherwise: str = "") -> bytes:
+def _send_request(request: urllib.request.Request, address: str, otherwise: str = "") -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
             return bytes(answer.read())
     except urllib.error.HTTPError as error:
-        raise ServiceError(f"{otherwise}{_reason(error)}") from error
+        raise ServiceError(f"{otherwise}{_read_reason(error)}") from error
     except OSError as error:
         raise ServiceError(f"{otherwise}{address} cannot be reached: {error}") from error
 
 
-def _door(page: str) -> str:
+def _get_api_address(page: str) -> str:
     """Return the API address for that of an assignment's page: ``…/app/c/<course>/a/<assignment>/``."""
     parts = urlsplit(page)
     match parts.path.strip("/").split("/"):
@@ -89,7 +89,7 @@ def _door(page: str) -> str:
     )
 
 
-def _form(contents: dict[str, bytes]) -> tuple[bytes, str]:
+def _encode_form(contents: dict[str, bytes]) -> tuple[bytes, str]:
     """Encode files as multipart form data (RFC 7578); return the body and its content type."""
     border = secrets.token_hex(16)
     parts = []
@@ -101,7 +101,7 @@ def _form(contents: dict[str, bytes]) -> tuple[bytes, str]:
     return b"".join(parts) + f"--{border}--\r\n".encode(), f"multipart/form-data; boundary={border}"
 
 
-def _reason(error: urllib.error.HTTPError) -> str:
+def _read_reason(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read())["error"])
     except (ValueError, KeyError, TypeError):

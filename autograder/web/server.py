@@ -20,11 +20,11 @@ from autograder.errors import describe_error
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
 from autograder.service.bench import Bench
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
 from autograder.web import identity, pages, site
-from autograder.web.maintenance import folder_of
+from autograder.web.maintenance import get_folder
 
 LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
@@ -74,8 +74,8 @@ class Service:
             folders: course folders that the parent process has already imported.
         """
         self._options = options
-        self._folder = folder_of(options.course)
-        self.slug = options.slug or setup.slug_of(options.course)
+        self._folder = get_folder(options.course)
+        self.slug = options.slug or setup.make_slug(options.course)
         self._ended = contextlib.ExitStack()
         self._folders: dict[str, Path] = dict(folders or {})
         self._stop = threading.Event()
@@ -88,7 +88,7 @@ class Service:
         """Processes that answer requests, too."""
         self._url = options.database_url or os.environ.get(setup.DATABASE_URL, "")
         self.address = options.address or f"http://{options.host}:{options.port}"
-        self.signer = Signer(setup.kept_key(self._folder, "receipt-key"))
+        self.signer = Signer(setup.load_or_create_key(self._folder, "receipt-key"))
 
     def __enter__(self) -> Self:
         # If a later step fails, everything that was opened is closed in reverse order.
@@ -96,35 +96,35 @@ class Service:
             if not self._url:
                 self._database = opened.enter_context(EmbeddedPostgres(self._folder / "database"))
                 self._url = self._database.url
-            loaded = Loaded()
+            loaded = AssignmentCache()
             opened.callback(loaded.close)
             bench = Bench()
             opened.callback(bench.close)
-            running = site.Running(
+            running = site.ServiceContext(
                 self.signer,
                 loaded,
                 self._folders,
-                identity.read(self._folder),
+                identity.read_providers(self._folder),
                 identity.read_platforms(self._folder),
                 os.environ.get(METRICS_KEY, ""),
                 bench,
             )
-            setup.configure(
-                site.wanted(
+            setup.configure_django(
+                site.build_settings(
                     self._url,
-                    secret_key=setup.kept_key(self._folder, "session-key").hex(),
+                    secret_key=setup.load_or_create_key(self._folder, "session-key").hex(),
                     addresses=(self.address, "http://127.0.0.1", "http://localhost"),
                     running=running,
                     https=self.address.startswith("https://"),
                 )
             )
-            setup.migrate()
-            opened.callback(setup.close)
+            setup.migrate_tables()
+            opened.callback(setup.close_connections)
             from autograder.service import blobs  # models need Django's settings, here and in the next line
             from autograder.web import lti
 
-            blobs.named_store()
-            lti.register(running.platforms.values())
+            blobs.get_named_store()
+            lti.register_platforms(running.platforms.values())
             self._ended = opened.pop_all()
         return self
 
@@ -132,14 +132,14 @@ class Service:
         self._stop.set()
         # Under the lock, the watcher cannot start another process that would never be ended.
         with self._starting:
-            for one in self._beside:
-                _end(one)
+            for process in self._beside:
+                _end_process(process)
             if self._worker is not None:
-                _end(self._worker)
+                _end_process(self._worker)
         self._ended.close()
         self._over.set()
 
-    def take_over(self) -> None:
+    def import_course(self) -> None:
         """Import the course's folder into the database, or update the database from it.
 
         A folder without assignments, as after a restore, changes nothing in the database.
@@ -154,21 +154,21 @@ class Service:
         if not (folder / "rubrics").is_dir() and CourseRecord.objects.exists():
             LOG.warning("%s holds no assignments; what was taken over before is served", folder)
             return
-        record = moving.take_over(Course.at(folder), self.slug, self.signer)
+        record = moving.import_course(Course.from_folder(folder), self.slug, self.signer)
         self.slug = record.slug
         self._folders[record.slug] = folder.resolve()
 
-    def first_administrator(self) -> str:
+    def invite_administrator(self) -> str:
         """Return the address at which the first administrator creates an account.
 
         Empty if there is one already.
         """
         from autograder.service.models import Account
-        from autograder.web.account import invite
+        from autograder.web.account import create_invitation
 
         if Account.objects.filter(is_superuser=True).exists():
             return ""
-        return f"{self.address}{invite(None)[0]}"
+        return f"{self.address}{create_invitation(None)[0]}"
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Answer requests until SIGTERM or SIGINT, then finish the running ones.
@@ -179,39 +179,43 @@ class Service:
         Raises:
             OSError: the port is taken.
         """
-        self._sockets = pages.listening(self._options.host, self._options.port)
-        threading.Thread(target=self._watch, daemon=True).start()
-        pages.answer(self._sockets, self._answering(), ready)
+        self._sockets = pages.open_sockets(self._options.host, self._options.port)
+        threading.Thread(target=self._watch_processes, daemon=True).start()
+        pages.answer_requests(self._sockets, self._get_process_options(), ready)
 
-    def _answering(self) -> pages.Answering:
-        one = self._options
+    def _get_process_options(self) -> pages.ProcessOptions:
+        options = self._options
         folders = {slug: str(folder) for slug, folder in self._folders.items()}
-        return pages.Answering(str(one.course.resolve()), one.host, one.port, one.address, one.proxy, folders)
+        return pages.ProcessOptions(
+            str(options.course.resolve()), options.host, options.port, options.address, options.proxy, folders
+        )
 
-    def _watch(self) -> None:
+    def _watch_processes(self) -> None:
         """Restart the database, the worker and web processes when they end."""
         while not self._stop.is_set():
             try:
                 with self._starting:
-                    self._start_what_ended()
+                    self._restart_ended()
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 LOG.warning("could not be started: %s", describe_error(error))
             self._stop.wait(_LOOK_SECONDS)
         self._over.wait()  # a child that ends with its parent ends with the thread that started it
 
-    def _start_what_ended(self) -> None:
+    def _restart_ended(self) -> None:
         if self._stop.is_set():
             return
-        if self._database is not None and not self._database.running():
+        if self._database is not None and not self._database.is_running():
             LOG.warning("the database ended; it is started again")
             self._database.start()
         if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
             self._start_worker()
-        living = [one for one in self._beside if one.poll() is None]
+        living = [process for process in self._beside if process.poll() is None]
         if self._beside and len(living) < len(self._beside):
             LOG.warning("a process that answers requests ended; another one is started")
-        lacking = pages.wanted(self._options.processes) - 1 - len(living)
-        new = [pages.started(self._sockets, self._answering(), self._url) for _ in range(lacking)]
+        lacking = pages.count_processes(self._options.processes) - 1 - len(living)
+        new = [
+            pages.start_process(self._sockets, self._get_process_options(), self._url) for _ in range(lacking)
+        ]
         self._beside = [*living, *new]
 
     def _start_worker(self) -> None:
@@ -225,7 +229,7 @@ class Service:
         )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     """Ask a process to end, and kill it if it has not ended after two minutes."""
     if process.poll() is None:
         process.terminate()
@@ -238,7 +242,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
 
 
-def work(database_url: str, workers: int, isolation: Isolation, *, until_input_ends: bool = False) -> None:
+def run_worker(
+    database_url: str, workers: int, isolation: Isolation, *, until_input_ends: bool = False
+) -> None:
     """Run a worker until SIGTERM or SIGINT; running jobs are finished first.
 
     Args:
@@ -250,22 +256,22 @@ def work(database_url: str, workers: int, isolation: Isolation, *, until_input_e
     Raises:
         ServiceError: no database is configured, or it is not PostgreSQL.
     """
-    setup.configure(setup.Wanted(database_url or os.environ.get(setup.DATABASE_URL, "")))
-    setup.migrate()
+    setup.configure_django(setup.ServiceSettings(database_url or os.environ.get(setup.DATABASE_URL, "")))
+    setup.migrate_tables()
     from autograder.service import blobs
-    from autograder.service.worker import Worker, run
+    from autograder.service.worker import Worker, run_worker
 
-    blobs.named_store()
+    blobs.get_named_store()
     stop = threading.Event()
     if until_input_ends:
         os.nice(_BEHIND)
-        threading.Thread(target=_at_end_of_input, args=(stop,), daemon=True).start()
-    with pages.ended_by_signals(stop.set), Worker(isolation) as worker:
-        run(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
-    setup.close()
+        threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
+    with pages.handle_signals(stop.set), Worker(isolation) as worker:
+        run_worker(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
+    setup.close_connections()
 
 
-def _at_end_of_input(stop: threading.Event) -> None:
+def _stop_at_end_of_input(stop: threading.Event) -> None:
     while os.read(0, 1024):
         pass
     stop.set()

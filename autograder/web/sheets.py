@@ -19,41 +19,45 @@ from autograder.service.marking import saving
 from autograder.service.models import CellMark, MarkingPlan, Offer, Role
 from autograder.service.store import DatabaseStore
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
+from autograder.web.guard import Visit, require_role
 from autograder.web.site import words
-from autograder.web.student import download, page
+from autograder.web.student import make_download, render_page
 
 
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Download the sheet. A POST enters an uploaded one and shows the result."""
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     if request.method == "POST":
-        return _sent(request, visit, offer)
-    asked = request.GET
-    known = [one for question in shown.loaded(offer).rubric.questions for one in question.cells()]
+        return _enter_upload(request, visit, offer)
+    query = request.GET
+    known_cells = [
+        cell_name
+        for question in shown.get_assignment(offer).rubric.questions
+        for cell_name in question.list_cells()
+    ]
     choice = SheetChoice(
-        [cell for cell in asked.getlist("cell") if cell in known],
-        waiting="waiting" in asked,
-        names="names" in asked,
-        groups="groups" in asked,
+        [cell for cell in query.getlist("cell") if cell in known_cells],
+        waiting="waiting" in query,
+        names="names" in query,
+        groups="groups" in query,
     )
-    rows = make_sheet(_subject(offer), choice).rows
-    return download(write_sheet(rows, ".csv"), f"{offer.assignment}-marks.csv")
+    rows = make_sheet(_build_subject(offer), choice).rows
+    return make_download(write_sheet(rows, ".csv"), f"{offer.assignment}-marks.csv")
 
 
-def _subject(offer: Offer) -> SheetSubject:
+def _build_subject(offer: Offer) -> SheetSubject:
     store = DatabaseStore(offer.course)
-    return SheetSubject(shown.loaded(offer), store, store.results(offer.assignment))
+    return SheetSubject(shown.get_assignment(offer), store, store.load_results(offer.assignment))
 
 
-def _sent(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     try:
-        lines, problem = _lines(request), ""
+        lines, problem = _read_lines(request), ""
     except CourseError as error:
         lines, problem = [], str(error)
     tried = "try" in request.POST
-    done = None if problem else _entered(request, visit, offer, lines, tried=tried)
+    done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
     context = {
         "visit": visit,
@@ -61,13 +65,13 @@ def _sent(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
         "errors": (problem,) if done is None else done.plan.errors,
         "refused": () if done is None else done.refused,
         "changes": changes,
-        "answers": sum(len(one.marks) for one in changes),
+        "answers": sum(len(change.marks) for change in changes),
         "tried": tried,
     }
-    return page(request, "sheet.html", context)
+    return render_page(request, "sheet.html", context)
 
 
-def _lines(request: HttpRequest) -> list[SheetLine]:
+def _read_lines(request: HttpRequest) -> list[SheetLine]:
     """Read the rows of the uploaded file.
 
     Raises:
@@ -83,7 +87,7 @@ def _lines(request: HttpRequest) -> list[SheetLine]:
     return read_sheet(sent.read(MOST_BYTES + 1), ending)
 
 
-def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
+def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
     """Remove from a plan the answers that two people mark.
 
     A sheet holds the marks of one person, which would settle the answer alone.
@@ -95,7 +99,7 @@ def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> 
     of_two = {
         (row.student, row.place.notebook, row.place.cell)
         for row in marks.select_related("place")
-        if row.stage or saving.of_two(row, shares.get(row.place_id, 0))
+        if row.stage or saving.needs_second_mark(row, shares.get(row.place_id, 0))
     }
     say, kept, refused = words(request)["t"], [], [*plan.refused]
     for change in plan.changes:
@@ -106,31 +110,38 @@ def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> 
     return replace(plan, changes=tuple(kept), refused=tuple(refused))
 
 
-def _entered(
+def _enter_lines(
     request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
 ) -> SheetEntry:
     """Enter a sheet, or only try it. The assignment's marks are locked meanwhile."""
     marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
     with transaction.atomic():
         # The log is locked before the rows, and the rows in key order, as everywhere: otherwise a deadlock.
-        audit.hold()
+        audit.lock_log()
         list(marks.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
-        subject = _subject(offer)
-        plan = _alone(request, plan_sheet(subject, lines), marks)
+        subject = _build_subject(offer)
+        plan = _exclude_double_marked(request, plan_sheet(subject, lines), marks)
         if tried or plan.errors:
             return SheetEntry(plan, (), plan.refused)
         done = enter_sheet(subject, plan, transaction.atomic)
         for change in done.entered:
             cells = {cell for _, cell, _ in change.marks}
             students = [student for student, _, _ in change.marks]
-            own = Q(
+            chosen_cells = Q(
                 *(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR
             )
             # The use case knows no accounts, so the marker is recorded here.
-            marks.filter(own, student__in=students).update(marked_by=request.user, marked_at=timezone.now())
+            marks.filter(chosen_cells, student__in=students).update(
+                marked_by=request.user, marked_at=timezone.now()
+            )
         if done.entered:
-            given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]
-            after = {f"{who}: {cell}": None if points is None else str(points) for who, cell, points in given}
+            entered_points = [
+                (who, cell[1], mark.points) for entry in done.entered for who, cell, mark in entry.marks
+            ]
+            after = {
+                f"{who}: {cell}": None if points is None else str(points)
+                for who, cell, points in entered_points
+            }
             name = request.user.username
-            audit.note(name, "mark sheet", offer.assignment, course=visit.course, after=after)
+            audit.record_action(name, "mark sheet", offer.assignment, course=visit.course, after=after)
     return done

@@ -9,23 +9,23 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from msgspec import Struct
 
-from autograder.app.class_statistics import alias
-from autograder.feedback.sanitise import printable_text
-from autograder.marking.similarity.beside import BesideRow
+from autograder.app.class_statistics import make_pseudonym
+from autograder.feedback.sanitise import to_printable_text
+from autograder.marking.similarity.beside import AlignedRow
 from autograder.marking.similarity.pairs import to_percent
 from autograder.service import audit, comparing
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.telling import Comparison
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
-from autograder.web.site import language_of, words
-from autograder.web.student import page
+from autograder.web.guard import Visit, require_role
+from autograder.web.site import choose_language, words
+from autograder.web.student import render_page
 
 _KINDS = ("all", "code", "text")
 _MOST_PARTS = 8
 
 
-class PairShown(Struct, frozen=True):
+class PairRow(Struct, frozen=True):
     """A pair on the page."""
 
     students: tuple[str, str]
@@ -36,23 +36,23 @@ class PairShown(Struct, frozen=True):
     """A percentage."""
     parts: tuple[str, ...]
     words: tuple[str, ...]
-    rows: tuple[BesideRow, ...]
+    rows: tuple[AlignedRow, ...]
 
 
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the pairs of the last comparison. A POST requests a new one from a worker."""
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     if request.method == "POST":
         # The request and its log entry are saved together or not at all.
         with transaction.atomic():
-            audit.note(request.user.username, "compare", assignment, course=visit.course)
-            comparing.ask(offer)
+            audit.record_action(request.user.username, "compare", assignment, course=visit.course)
+            comparing.request_comparison(offer)
         return HttpResponseRedirect(request.path)
     row = Comparison.objects.filter(offer=offer).first()
-    kept = comparing.kept(row) if row else None
+    kept = comparing.decode_comparison(row) if row else None
     named = request.GET.get("names") == "yes"
-    called = _called(offer, named=named)
+    called = _make_name_function(offer, named=named)
     context = {
         "visit": visit,
         "offer": offer,
@@ -60,19 +60,19 @@ def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse
         "problem": row.problem if row else "",
         # A comparison is running if it was requested after the last one was made.
         "busy": row is not None and not row.problem and (row.made_at is None or row.made_at < row.asked_at),
-        **_found(request, offer, row, kept, called),
+        **_describe_comparison(request, offer, row, kept, called),
     }
-    return page(request, "similar.html", context)
+    return render_page(request, "similar.html", context)
 
 
-def _called(offer: Offer, *, named: bool) -> Callable[[str], str]:
+def _make_name_function(offer: Offer, *, named: bool) -> Callable[[str], str]:
     """Return the function that names students: their ids, or aliases."""
     # Without the secret, aliases could be found by hashing all ids of the class.
     secret = bytes(offer.course.secret)
-    return lambda who: printable_text(who, 200) if named else alias(secret, offer.assignment, who)
+    return lambda who: to_printable_text(who, 200) if named else make_pseudonym(secret, offer.assignment, who)
 
 
-def _found(
+def _describe_comparison(
     request: HttpRequest,
     offer: Offer,
     row: Comparison | None,
@@ -84,32 +84,35 @@ def _found(
         return {"kept": None}
     say = words(request)["t"]
 
-    def part(name: str, share: float) -> str:
-        told = say(f"similar-{name}") if name in _KINDS else printable_text(name, 200)
-        return f"{told} {to_percent(share)} %"
+    def format_part(name: str, share: float) -> str:
+        label = say(f"similar-{name}") if name in _KINDS else to_printable_text(name, 200)
+        return f"{label} {to_percent(share)} %"
 
     pairs = [
-        PairShown(
-            one.pair.students,
-            (called(one.pair.students[0]), called(one.pair.students[1])),
-            *one.pair.percents,
-            tuple(part(found.name, found.share) for found in one.pair.parts[:_MOST_PARTS]),
-            tuple(printable_text(word, 200) for word in one.pair.words),
-            one.rows,
+        PairRow(
+            entry.pair.students,
+            (called(entry.pair.students[0]), called(entry.pair.students[1])),
+            *entry.pair.percents,
+            tuple(
+                format_part(shared_part.name, shared_part.share)
+                for shared_part in entry.pair.parts[:_MOST_PARTS]
+            ),
+            tuple(to_printable_text(word, 200) for word in entry.pair.words),
+            entry.rows,
         )
-        for one in kept.pairs
+        for entry in kept.pairs
     ]
     return {
         "kept": kept,
         "made": row.made_at,
-        "when": shown.clock(offer, language_of(request)),
+        "when": shown.make_time_formatter(offer, choose_language(request)),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
-        "remarks": [_remark(one, called) for one in kept.remarks],
+        "remarks": [_format_remark(entry, called) for entry in kept.remarks],
     }
 
 
-def _remark(remark: str, called: Callable[[str], str]) -> str:
+def _format_remark(remark: str, called: Callable[[str], str]) -> str:
     """Format a remark about a file that was not compared, with the student's displayed name."""
-    who, found, told = remark.partition(": ")
-    return printable_text(f"{called(who)}: {told}" if found else remark, 2_000)
+    who, separator, detail = remark.partition(": ")
+    return to_printable_text(f"{called(who)}: {detail}" if separator else remark, 2_000)

@@ -18,9 +18,9 @@ from msgspec import Struct
 from autograder import messages
 from autograder.feedback.labels import Labels
 from autograder.service.bench import Bench
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.service.receipts import Signer
-from autograder.service.setup import Wanted
+from autograder.service.setup import ServiceSettings
 from autograder.timestamps import format_moment
 from autograder.web import identity
 from autograder.web.identity import IdentityProvider, Platform
@@ -43,11 +43,11 @@ APPS = (
 )
 
 
-class Running(Struct, frozen=True, eq=False):
+class ServiceContext(Struct, frozen=True, eq=False):
     """Objects that the views of this process share."""
 
     signer: Signer
-    loaded: Loaded
+    loaded: AssignmentCache
     folders: Mapping[str, Path] = {}
     """By course: the folder that its assignments are imported from."""
     providers: Mapping[str, IdentityProvider] = {}
@@ -60,9 +60,14 @@ class Running(Struct, frozen=True, eq=False):
     """The bench on which markers try a student's notebook; None: not available."""
 
 
-def wanted(
-    database_url: str, *, secret_key: str, addresses: tuple[str, ...], running: Running, https: bool = False
-) -> Wanted:
+def build_settings(
+    database_url: str,
+    *,
+    secret_key: str,
+    addresses: tuple[str, ...],
+    running: ServiceContext,
+    https: bool = False,
+) -> ServiceSettings:
     """Return the settings of the pages for `autograder.service.setup.configure_django`.
 
     Args:
@@ -72,16 +77,16 @@ def wanted(
         running: shared objects for the views.
         https: all addresses are encrypted, by a proxy in front of this service.
     """
-    hosts = [urlsplit(one).hostname or one for one in addresses]
+    hosts = [urlsplit(address).hostname or address for address in addresses]
     further: dict[str, Any] = {
         **_FIXED,
         "ROOT_URLCONF": "autograder.web.urls",
         "RUNNING": running,
-        "SOCIALACCOUNT_PROVIDERS": identity.as_settings(running.providers),
+        "SOCIALACCOUNT_PROVIDERS": identity.to_settings(running.providers),
         "ALLOWED_HOSTS": hosts,
-        "CSRF_TRUSTED_ORIGINS": [one for one in addresses if "://" in one],
+        "CSRF_TRUSTED_ORIGINS": [address for address in addresses if "://" in address],
         "MIDDLEWARE": _MIDDLEWARE,
-        "TEMPLATES": _templates(),
+        "TEMPLATES": _configure_templates(),
     }
     if https:
         further |= {
@@ -93,7 +98,7 @@ def wanted(
             "CSRF_COOKIE_SECURE": True,
             "LANGUAGE_COOKIE_SECURE": True,
         }
-    return Wanted(database_url, secret_key, APPS, further)
+    return ServiceSettings(database_url, secret_key, APPS, further)
 
 
 _FIXED: Mapping[str, Any] = {
@@ -101,7 +106,7 @@ _FIXED: Mapping[str, Any] = {
     "STATICFILES_DIRS": [FOLDER / "static"],
     "WHITENOISE_USE_FINDERS": True,
     "WHITENOISE_MAX_AGE": 3600,
-    "LANGUAGES": [(one, str(Locale(one).language_name).capitalize()) for one in messages.languages()],
+    "LANGUAGES": [(one, str(Locale(one).language_name).capitalize()) for one in messages.list_languages()],
     "LANGUAGE_CODE": "en",
     "USE_I18N": True,
     "LANGUAGE_COOKIE_PATH": f"/{BASE}",
@@ -170,7 +175,7 @@ _MIDDLEWARE = (
 )
 
 
-def _templates() -> list[dict[str, Any]]:
+def _configure_templates() -> list[dict[str, Any]]:
     """Return the template engines: Jinja for our pages, Django's own for those of allauth."""
     shared = [
         "django.template.context_processors.request",
@@ -197,12 +202,12 @@ def environment(**options: Any) -> jinja2.Environment:
     """Return the environment of our templates. Its name is part of the Django settings."""
     # Templates show students' texts, so everything is escaped; a missing name is an error.
     options |= {"autoescape": True, "undefined": jinja2.StrictUndefined}
-    made = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
-    made.globals |= {"url": _url, "static": "/static/"}
-    return made
+    jinja_environment = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
+    jinja_environment.globals |= {"url": _build_url, "static": "/static/"}
+    return jinja_environment
 
 
-def _url(name: str, /, **parts: object) -> str:
+def _build_url(name: str, /, **parts: object) -> str:
     return reverse(name, kwargs=parts)
 
 
@@ -217,29 +222,29 @@ _SHELL = (
 
 def words(request: HttpRequest) -> dict[str, Any]:
     """Return the texts and formatters for all templates, in the reader's language."""
-    language = language_of(request)
+    language = choose_language(request)
     return {
         "language": language,
-        "t": functools.partial(_sentence, language),
-        "counted": functools.partial(_counted, language),
+        "t": functools.partial(_translate, language),
+        "counted": functools.partial(_translate_counted, language),
         "moment": lambda moment, zone="": format_moment(moment, zone or f"{moment:%Z}", language),
         "number": Labels(language).number,
         "nonce": getattr(request, "nonce", ""),
-        "others": [one for one in settings.LANGUAGES if one[0] != language],
-        "providers": identity.buttons(settings.RUNNING.providers),
-        "shell": {name.replace("-", "_"): _sentence(language, name) for name in _SHELL},
+        "others": [option for option in settings.LANGUAGES if option[0] != language],
+        "providers": identity.list_buttons(settings.RUNNING.providers),
+        "shell": {name.replace("-", "_"): _translate(language, name) for name in _SHELL},
     }
 
 
-def language_of(request: HttpRequest) -> str:
+def choose_language(request: HttpRequest) -> str:
     """Return the reader's language if it is available, otherwise English."""
-    found = str(getattr(request, "LANGUAGE_CODE", "en")).partition("-")[0]
-    return found if found in messages.languages() else "en"
+    code = str(getattr(request, "LANGUAGE_CODE", "en")).partition("-")[0]
+    return code if code in messages.list_languages() else "en"
 
 
-def _sentence(language: str, code: str, /, **params: object) -> str:
-    return messages.sentence(f"web.{code}", language, **params)
+def _translate(language: str, code: str, /, **params: object) -> str:
+    return messages.format_sentence(f"web.{code}", language, **params)
 
 
-def _counted(language: str, code: str, number: int, /, **params: object) -> str:
-    return messages.template(f"web.{code}", language, number).format(number=number, **params)
+def _translate_counted(language: str, code: str, number: int, /, **params: object) -> str:
+    return messages.get_template(f"web.{code}", language, number).format(number=number, **params)

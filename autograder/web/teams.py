@@ -14,52 +14,54 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from autograder.course import groups
 from autograder.errors import CourseError
 from autograder.service import audit, teams
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page
+from autograder.web.guard import Visit, require_role
 from autograder.web.site import words
-from autograder.web.student import page
+from autograder.web.student import render_page
 
 _BETWEEN = re.compile(r"[\s,;]+")
 _MOST_BYTES = 1 << 20
 
 
-@course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
+def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     if request.method == "POST":
-        _change(request, visit, offer)
+        _change_groups(request, visit, offer)
         return HttpResponseRedirect(request.path)
     members = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
-    names = {one.student: f"{one.first_name} {one.last_name}".strip() for one in members}
-    grouped = {student for own in offer.groups.values() for student in own}
+    names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
+    grouped = {student for group_members in offer.groups.values() for student in group_members}
     context = {
         "visit": visit,
         "offer": offer,
         "groups": [
-            (name, ", ".join(own), [names.get(one, "") for one in own])
-            for name, own in sorted(offer.groups.items())
+            (name, ", ".join(group_members), [names.get(entry, "") for entry in group_members])
+            for name, group_members in sorted(offer.groups.items())
         ],
         "alone": [(who, name) for who, name in names.items() if who not in grouped],
     }
-    return page(request, "student_groups.html", context)
+    return render_page(request, "student_groups.html", context)
 
 
-def _change(request: HttpRequest, visit: Visit, offer: Offer) -> None:
+def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
     """Change the groups, and notify the user of the result."""
     say = words(request)
     try:
         with transaction.atomic():
-            audit.hold()  # serialises changes of groups
+            audit.lock_log()  # serialises changes of groups
             offer.refresh_from_db(fields=["groups"])
-            wanted = _wanted(request, offer)
-            after = {name: list(own) for name, own in wanted.items() if own}
+            wanted = _read_groups(request, offer)
+            after = {name: list(group_members) for name, group_members in wanted.items() if group_members}
             user, before = request.user.username, offer.groups
-            audit.note(user, "groups", offer.assignment, course=visit.course, before=before, after=after)
-            concerned = teams.form(offer, shown.loaded(offer).rubric, wanted)
-    except NotTaken as error:
+            audit.record_action(
+                user, "groups", offer.assignment, course=visit.course, before=before, after=after
+            )
+            concerned = teams.set_groups(offer, shown.get_assignment(offer).rubric, wanted)
+    except ActionRefused as error:
         notices.error(request, say["t"]("refused", reason=say["t"](error.code, **error.params)))
     except CourseError as error:
         notices.error(request, say["t"]("refused", reason=str(error)))
@@ -67,7 +69,7 @@ def _change(request: HttpRequest, visit: Visit, offer: Offer) -> None:
         notices.info(request, say["counted"]("groups-changed", len(concerned)))
 
 
-def _wanted(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
+def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     """Return all groups as the form or file requests them.
 
     Raises:
@@ -76,15 +78,15 @@ def _wanted(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     """
     sent = request.FILES.get("list")
     if sent is not None:
-        return _listed(sent.read(_MOST_BYTES), offer)
+        return _parse_file(sent.read(_MOST_BYTES), offer)
     name = request.POST.get("group", "").strip()
     if not name or ("new" in request.POST and name in offer.groups):
-        raise NotTaken("groups-name", group=name)
-    own = [one for one in _BETWEEN.split(request.POST.get("members", "")) if one]
-    return {**offer.groups, name: own}
+        raise ActionRefused("groups-name", group=name)
+    group_members = [member for member in _BETWEEN.split(request.POST.get("members", "")) if member]
+    return {**offer.groups, name: group_members}
 
 
-def _listed(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
+def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
     Raises:
@@ -95,10 +97,10 @@ def _listed(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
         path = Path(folder) / "groups.csv"
         path.write_bytes(data)
         try:
-            lines = groups.read(path, list(names))
+            lines = groups.read_memberships(path, list(names))
         except CourseError as error:
             # The temporary folder's name would mean nothing to the user.
             raise CourseError(str(error).replace(f"{folder}/", "")) from error
-    if faults := groups.twice(lines, offer.assignment):
+    if faults := groups.list_duplicates(lines, offer.assignment):
         raise CourseError("; ".join(faults))
-    return {one.name: list(one.members) for one in groups.of_assignment(lines, offer.assignment)}
+    return {group.name: list(group.members) for group in groups.build_groups(lines, offer.assignment)}

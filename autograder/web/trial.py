@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 
-def accounts(slug: str) -> Iterator[str]:
+def create_accounts(slug: str) -> Iterator[str]:
     """Create an account for a student and an instructor, or give them new passwords; yield how to sign in.
 
     All assignments of the course become visible.

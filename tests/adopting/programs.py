@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.adopting.peers import PeerMarks, gradebook_marks, results_marks
+from autograder.adopting.peers import PeerMarks, read_gradebook_marks, read_results_marks
 
 
 def run_program(program: Path, folder: Path, *words: str | Path) -> None:
@@ -25,7 +25,7 @@ def have_nbgrader_grade(program: Path, course: Path, assignment: str) -> PeerMar
     """Have nbgrader release and autograde an assignment in a course folder of its own; return the marks."""
     run_program(program, course, "generate_assignment", assignment, "--force")
     run_program(program, course, "autograde", assignment, "--force", "--Autograde.create_student=True")
-    return gradebook_marks(course / "gradebook.db", assignment)
+    return read_gradebook_marks(course / "gradebook.db", assignment)
 
 
 def have_otter_assign(program: Path, source: Path, folder: Path) -> Path:
@@ -48,5 +48,5 @@ def have_otter_grade(program: Path, archive: Path, submitted: Mapping[str, Path]
                 program, folder, "run", "--no-logo", "-a", archive.resolve(), "-o", folder, notebook.name
             )
             if (folder / "results.json").is_file():
-                marks[student] = results_marks(folder / "results.json")
+                marks[student] = read_results_marks(folder / "results.json")
     return marks

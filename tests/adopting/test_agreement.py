@@ -13,9 +13,9 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.adopting import otter
-from autograder.app.adopting import adopt
-from autograder.app.classes import grade
-from autograder.app.comparing import PeerClass, PeerComparison, held_against
+from autograder.app.adopting import adopt_assignments
+from autograder.app.classes import grade_class
+from autograder.app.comparing import PeerClass, PeerComparison, compare_scores
 from autograder.course import Course
 from tests.adopting import courses
 
@@ -27,7 +27,7 @@ def compared(name: str, root: Path) -> PeerComparison:
     assignment = courses.load(name)
     recorded = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))
     folder = assignment.write(root)
-    adopt(root)
+    adopt_assignments(root)
     for student, handed in courses.submissions(assignment, recorded["released"]).items():
         into = root / "submitted" / student / name
         shutil.copytree(
@@ -36,15 +36,18 @@ def compared(name: str, root: Path) -> PeerComparison:
         for notebook, content in handed.items():
             (into / f"{notebook}.ipynb").write_text(json.dumps(content), "utf-8")
     course = Course(root)
-    scores = {one.student: one.graded.score for one in grade(course, name).outcomes}
+    scores = {one.student: one.graded.score for one in grade_class(course, name).outcomes}
     marks = recorded["marks"]
     if assignment.origin == "otter":
         marks = {
-            student: {otter.grade_id(question): points for question, points in one.items()}
+            student: {otter.to_grade_id(question): points for question, points in one.items()}
             for student, one in marks.items()
         }
-    return held_against(
-        assignments.load(course, name), course.handins(name), scores, PeerClass(assignment.origin, marks)
+    return compare_scores(
+        assignments.load_assignment(course, name),
+        course.list_handins(name),
+        scores,
+        PeerClass(assignment.origin, marks),
     )
 
 

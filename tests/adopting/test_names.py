@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import nbformat
 import pytest
 
-from autograder.app.adopting import adopt
-from autograder.assignment import load
+from autograder.app.adopting import adopt_assignments
+from autograder.assignment import load_assignment
 from autograder.course import Course
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
@@ -68,9 +68,9 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     notebook = nbformat.v4.new_notebook(cells=cells)
     (root / "source" / "names").mkdir(parents=True)
     nbformat.write(notebook, root / "source" / "names" / "names.ipynb")
-    adopt(root)
+    adopt_assignments(root)
     with Pool() as pool:
-        yield Grader(load(Course(root), "names"), pool)
+        yield Grader(load_assignment(Course(root), "names"), pool)
 
 
 def results(grader: Grader, paper: bytes) -> dict[str, str]:

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from autograder.adopting.nbgrader import assignments, read_assignment
-from autograder.adopting.rubric_text import rubric_text
-from autograder.app.adopting import adopt
+from autograder.adopting.nbgrader import list_assignments, read_assignment
+from autograder.adopting.rubric_text import format_rubric
+from autograder.app.adopting import adopt_assignments
 from autograder.errors import CourseError
 from tests.adopting import courses
 
 
 def read(course: Path, name: str) -> dict[str, Any]:
     """The rubric of one assignment, as TOML says it."""
-    return tomllib.loads(rubric_text(read_assignment(course, name)))
+    return tomllib.loads(format_rubric(read_assignment(course, name)))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_stubs_of_the_course_stand_in_the_place_of_solutions(series: Path, stub:
         f"c = get_config()\nc.ClearSolutions.code_stub = {stub}\nc.ClearSolutions.text_stub = 'Your words'\n"
     )
     assert read_assignment(series, "series").remarks == ()
-    adopt(series)
+    adopt_assignments(series)
     cells = json.loads((series / "release" / "series" / "first.ipynb").read_text())["cells"]
     texts = {one["metadata"]["nbgrader"]["grade_id"]: "".join(one["source"]) for one in cells[1:]}
     assert texts["geometric"].endswith('begins with 1."""\n    # your turn')
@@ -137,7 +137,7 @@ def test_a_cell_with_hidden_tests_alone_is_labelled(series: Path, source: str, s
     notebook = json.loads(path.read_text())
     notebook["cells"][3]["source"] = source
     path.write_text(json.dumps(notebook))
-    adopt(series)
+    adopt_assignments(series)
     cells = json.loads((series / "release" / "series" / "second.ipynb").read_text())["cells"]
     assert "".join(cells[3]["source"]).strip() == shown
 
@@ -165,7 +165,7 @@ def test_tests_that_nbgrader_makes_go_to_a_person(series: Path) -> None:
 
 def test_a_course_without_the_assignment_names_those_it_has(series: Path) -> None:
     """The error lists what there is."""
-    assert list(assignments(series)) == ["series"]
+    assert list(list_assignments(series)) == ["series"]
     with pytest.raises(CourseError, match=r"no assignment 'ps9' in source/ or release/; found: series"):
         read_assignment(series, "ps9")
 

@@ -14,14 +14,14 @@ import pytest
 
 from autograder.adopting import otter
 from autograder.adopting.found import FoundQuestion
-from autograder.adopting.otter_settings import remarks, without_plugins
-from autograder.adopting.otter_tests import case_of_cell, resolved
-from autograder.adopting.rubric_text import rubric_text
-from autograder.app.adopting import adopt
-from autograder.assignment import load
+from autograder.adopting.otter_settings import list_remarks, replace_plugins
+from autograder.adopting.otter_tests import parse_cell, resolve_points
+from autograder.adopting.rubric_text import format_rubric
+from autograder.app.adopting import adopt_assignments
+from autograder.assignment import load_assignment
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.gradebook.cells import wanted_cells
+from autograder.gradebook.cells import collect_wanted_cells
 from tests.adopting import courses
 
 OTTERS = tuple(name for name in courses.NAMES if courses.load(name).origin == "otter")
@@ -58,7 +58,7 @@ def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
     otter's comments around questions that become a PDF are left out.
     """
     courses.load(name).write(tmp_path)
-    ours = json.loads(otter.released(tmp_path, name))
+    ours = json.loads(otter.build_student_notebook(tmp_path, name))
     theirs = [
         re.sub(r"<!-- (BEGIN|END) QUESTION -->", "", "".join(cell["source"])).strip()
         for cell in recorded(name)["released"][name]["cells"]
@@ -86,7 +86,7 @@ def test_generated_autograder_says_the_same_as_the_source(name: str, tmp_path: P
 def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
     """The key runs, and every cell that carries points has an id."""
     courses.load("words").write(tmp_path)
-    cells = json.loads(otter.key(tmp_path, "words"))["cells"]
+    cells = json.loads(otter.build_answer_key(tmp_path, "words"))["cells"]
     graded = {
         cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"]["points"]
         for cell in cells
@@ -99,7 +99,7 @@ def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
 def test_rubric_has_an_item_for_each_case(tmp_path: Path) -> None:
     """All or nothing, messages, doctests and hidden cases are stated."""
     courses.load("words").write(tmp_path)
-    rubric = tomllib.loads(rubric_text(otter.read_assignment(tmp_path, "words")))
+    rubric = tomllib.loads(format_rubric(otter.read_assignment(tmp_path, "words")))
     third = rubric["question"][2]
     assert (third["style"], third["all_or_nothing"], third["after"]) == ("otter", True, "q3-check")
     assert third["item"][0]["success"] == {"en": "Plain palindromes are found"}
@@ -110,21 +110,21 @@ def test_rubric_has_an_item_for_each_case(tmp_path: Path) -> None:
 
 def test_environment_is_read_by_name() -> None:
     """``env["name"]`` is the name; what asks for all names cannot be judged outside."""
-    plain = case_of_cell('def t(env):\n    assert env["f"](1) == 2', "", ok_format=False, place="x")
+    plain = parse_cell('def t(env):\n    assert env["f"](1) == 2', "", ok_format=False, label="x")
     assert plain.code.endswith("t()")
     assert "env" not in plain.code
     assert not plain.outside
-    sought = case_of_cell(
+    sought = parse_cell(
         'def t(env):\n    assert "f" in env and env.get("g") is None\n    for name in ("f", "g"):\n'
         "        if name in env:\n            assert env[name](1) == 2",
         "",
         ok_format=False,
-        place="x",
+        label="x",
     )
     assert not sought.outside
     assert "env" not in sought.code
     assert "'f' in globals()" in sought.code
-    every = case_of_cell("def t(env):\n    assert len(env) > 3", "", ok_format=False, place="x")
+    every = parse_cell("def t(env):\n    assert len(env) > 3", "", ok_format=False, label="x")
     assert every.outside == "it asks for all names of the notebook (env)"
 
 
@@ -138,31 +138,31 @@ def test_a_named_assignment_stays_one_that_otter_grades(tmp_path: Path) -> None:
         "nbformat_minor": 5,
     }
     (tmp_path / "first.ipynb").write_text(json.dumps(tree))
-    ours = json.loads(otter.released(tmp_path, "first"))
+    ours = json.loads(otter.build_student_notebook(tmp_path, "first"))
     assert ours["metadata"]["otter"] == {"assignment_name": "sheet-one"}
 
 
 def test_points_are_divided_as_otter_does() -> None:
     """Stated parts are kept, the rest is shared; nothing is lost by rounding."""
-    cases = [case_of_cell("f()", "1", ok_format=True, place="x")] * 3
-    total, tests = resolved(cases, 1, "x")
+    cases = [parse_cell("f()", "1", ok_format=True, label="x")] * 3
+    total, tests = resolve_points(cases, 1, "x")
     assert total == 1
     assert sum(one.points for one in tests) == 1
-    assert resolved(cases, {"each": 2}, "x")[0] == 6
-    assert [one.points for one in resolved(cases, [1, 0, 2], "x")[1]] == [1, 0, 2]
+    assert resolve_points(cases, {"each": 2}, "x")[0] == 6
+    assert [one.points for one in resolve_points(cases, [1, 0, 2], "x")[1]] == [1, 0, 2]
     with pytest.raises(CourseError, match="2 are stated, but there are 3 tests"):
-        resolved(cases, [1, 2], "x")
-    assert resolved(cases, None, "x")[0] == Decimal(1)
+        resolve_points(cases, [1, 2], "x")
+    assert resolve_points(cases, None, "x")[0] == Decimal(1)
 
 
 def test_seeds_begin_each_cell_while_it_is_graded(tmp_path: Path) -> None:
     """Students have their own value; grading sets otter's before every cell."""
     courses.load("dice").write(tmp_path)
     found = otter.read_assignment(tmp_path, "dice")
-    assert tomllib.loads(rubric_text(found))["assignment"]["cell_start"] == "rng_seed = 42"
+    assert tomllib.loads(format_rubric(found))["assignment"]["cell_start"] == "rng_seed = 42"
     assert found.remarks == ()
-    assert "rng_seed = 713" in otter.released(tmp_path, "dice").decode()
-    assert "rng_seed = 713" not in otter.key(tmp_path, "dice").decode()
+    assert "rng_seed = 713" in otter.build_student_notebook(tmp_path, "dice").decode()
+    assert "rng_seed = 713" not in otter.build_answer_key(tmp_path, "dice").decode()
 
 
 def test_plugins_are_told_with_their_reasons(tmp_path: Path) -> None:
@@ -189,9 +189,9 @@ def test_seeds_of_an_archive(tmp_path: Path) -> None:
 def test_plugin_blocks_are_calls() -> None:
     """As otter writes them into the cell; while a notebook is graded they do nothing."""
     block = "x = 1\n# BEGIN PLUGIN\nplugin: my.Plugin\nargs:\n  - x\nkwargs:\n  y: 2\n# END PLUGIN\nz = 3"
-    assert without_plugins(block, "cell 1") == 'x = 1\ngrader.run_plugin("my.Plugin", x, y=2)\nz = 3'
+    assert replace_plugins(block, "cell 1") == 'x = 1\ngrader.run_plugin("my.Plugin", x, y=2)\nz = 3'
     bad = {"seed": {"variable": "a b", "autograder_value": 3}}
-    assert list(remarks(bad)) == [
+    assert list(list_remarks(bad)) == [
         "seed: not taken over: expected a name and a whole number, got variable 'a b', autograder_value 3"
     ]
 
@@ -233,10 +233,10 @@ def test_every_question_has_a_cell_for_its_points(
     """Also one with ``check_cell: false`` and no solution; its tests run at the end, as the check would."""
     question = f"# BEGIN QUESTION\nname: q1\npoints: 2\ncheck_cell: {str(check).lower()}"
     source_of(tmp_path, ("raw", question), *blocks, *TESTED)
-    (adopted,) = adopt(tmp_path)
+    (adopted,) = adopt_assignments(tmp_path)
     assert adopted.points == 2
-    assignment = load(Course(tmp_path), "hw")
-    assert wanted_cells(assignment.rubric, assignment.release_bytes)
+    assignment = load_assignment(Course(tmp_path), "hw")
+    assert collect_wanted_cells(assignment.rubric, assignment.release_bytes)
     graded = [one for one in assignment.releases["hw"].cells if one.grade]
     assert [cell] == [one.grade_id for one in graded]
     if not check:

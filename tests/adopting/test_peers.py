@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.adopting.peers import gradebook_marks, results_marks
+from autograder.adopting.peers import read_gradebook_marks, read_results_marks
 from autograder.errors import CourseError
 
 TABLES = """
@@ -29,7 +29,7 @@ def test_gradebook_gives_automatic_marks_of_the_assignment(tmp_path: Path) -> No
     """What a person gave, and other assignments, are left out."""
     with sqlite3.connect(tmp_path / "gradebook.db") as book:
         book.executescript(TABLES)
-    assert gradebook_marks(tmp_path / "gradebook.db", "ps1") == {"ada": {"squares": 1.5}}
+    assert read_gradebook_marks(tmp_path / "gradebook.db", "ps1") == {"ada": {"squares": 1.5}}
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "gradebook.db"
     path.write_text("nothing of the sort")
     with pytest.raises(CourseError, match=r"gradebook\.db: expected a gradebook of nbgrader's"):
-        gradebook_marks(path, "ps1")
+        read_gradebook_marks(path, "ps1")
 
 
 def test_cases_of_one_question_are_added_up(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_cases_of_one_question_are_added_up(tmp_path: Path) -> None:
         {"name": "q2", "score": 2},
     ]
     path.write_text(json.dumps({"tests": tests}))
-    assert results_marks(path) == {"q1": 1.5, "q2": 2}
+    assert read_results_marks(path) == {"q1": 1.5, "q2": 2}
     path.write_text("[]")
     with pytest.raises(CourseError, match=r"expected a results\.json with a list 'tests'"):
-        results_marks(path)
+        read_results_marks(path)

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from autograder import rubric as rubrics
 from autograder.adopting.found import FoundAssignment
 from autograder.app import adopting
-from autograder.app.adopting import adopt
+from autograder.app.adopting import adopt_assignments
 from autograder.course import Course
 from autograder.errors import AutograderError, CourseError, RubricError
-from autograder.generate import sources
+from autograder.generate import read_answer_key
 from tests.adopting import courses
 from tests.adopting.test_otter import generated
 
@@ -46,7 +46,7 @@ def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
     """Rubric and release are written once, and the course's own files never."""
     course = manual_course(tmp_path)
     before = contents(course)
-    (first,) = adopt(course)
+    (first,) = adopt_assignments(course)
     after = contents(course)
     assert {path.relative_to(course).as_posix() for path in first.written} == {
         "rubrics/series.toml",
@@ -56,7 +56,7 @@ def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
     }
     assert (first.questions, first.manual, first.tests) == (4, 4, 0)
     assert {path: after[path] for path in before} == before
-    (second,) = adopt(course)
+    (second,) = adopt_assignments(course)
     assert second.written == ()
     assert contents(course) == after
 
@@ -73,12 +73,12 @@ def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
         "source": "=== BEGIN MARK SCHEME ===\n=== END MARK SCHEME ===",
     }
     broken.write_text(json.dumps({**notebook, "cells": [*notebook["cells"], mark]}))
-    refused, taken = adopt(course)
+    refused, taken = adopt_assignments(course)
     assert (refused.name, refused.written) == ("broken", ())
     assert "BEGIN MARK SCHEME is only allowed in a task" in refused.refused
     assert (taken.name, taken.refused, taken.questions) == ("series", "", 4)
     with pytest.raises(AutograderError, match="MARK SCHEME"):
-        adopt(course, "broken")
+        adopt_assignments(course, "broken")
 
 
 def test_a_question_without_a_cell_is_refused_at_once(
@@ -96,10 +96,10 @@ def test_a_question_without_a_cell_is_refused_at_once(
 
     monkeypatch.setattr(adopting.nbgrader, "read_assignment", with_another_cell)
     with pytest.raises(RubricError, match="no cell is graded under that name"):
-        adopt(course)
+        adopt_assignments(course)
     assert {path: text for path, text in contents(course).items() if ".secret" not in path} == before
     monkeypatch.undo()
-    (taken,) = adopt(course)
+    (taken,) = adopt_assignments(course)
     assert course / "release" / "series" / "first.ipynb" in taken.written
 
 
@@ -114,7 +114,7 @@ def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path)
             flags.update({"points": points} if flags.get("points") is not None else {})
         path.write_text(json.dumps(notebook))
     (course / "source").rename(course / "release")
-    (adopted,) = adopt(course)
+    (adopted,) = adopt_assignments(course)
     told = [one for one in adopted.remarks if "all points are 0" in one]
     assert bool(told) == (points == 0)
     assert adopted.points == 4 * points
@@ -126,24 +126,24 @@ def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path)
 def test_what_otter_generated_is_a_course_without_its_source(tmp_path: Path) -> None:
     """The release is made of dist/, and the folder is found as a course afterwards."""
     course = generated("words", tmp_path)
-    (taken,) = adopt(course)
+    (taken,) = adopt_assignments(course)
     assert course / "release" / "words" / "words.ipynb" in taken.written
-    assert Course.at(course).has_source("words")
+    assert Course.from_folder(course).has_source("words")
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:
     """What people wrote into the rubric is never written over."""
     course = manual_course(tmp_path)
-    (first,) = adopt(course)
+    (first,) = adopt_assignments(course)
     first.rubric.write_text(first.rubric.read_text().replace("The answer to use", "A use of it"))
-    adopt(course)
+    adopt_assignments(course)
     assert "A use of it" in first.rubric.read_text()
 
 
 def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
     """Students get the notebooks as nbgrader releases them: no coursecheck.py, no solutions."""
     course = manual_course(tmp_path)
-    adopt(course)
+    adopt_assignments(course)
     assert not (course / "release" / "series" / "coursecheck.py").exists()
     released = json.loads((course / "release" / "series" / "first.ipynb").read_text())
     text = "".join("".join(cell["source"]) for cell in released["cells"])
@@ -154,19 +154,19 @@ def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
 def test_without_a_source_there_is_no_answer_key(tmp_path: Path) -> None:
     """The error says where the sources belong, and not that somebody should hand in a notebook."""
     course = manual_course(tmp_path)
-    adopt(course)
+    adopt_assignments(course)
     shutil.rmtree(course / "source")
-    rubric = rubrics.load(course / "rubrics" / "series.toml")
+    rubric = rubrics.load_rubric(course / "rubrics" / "series.toml")
     with pytest.raises(CourseError, match=r"series: only its release is here.*into .*source/series"):
-        sources(Course(course), rubric)
+        read_answer_key(Course(course), rubric)
 
 
 def test_what_is_no_course_is_refused(tmp_path: Path) -> None:
     """The error says what was expected."""
     with pytest.raises(CourseError, match="expected an nbgrader course, with notebooks in source"):
-        adopt(tmp_path)
+        adopt_assignments(tmp_path)
     with pytest.raises(CourseError, match="there is no such folder"):
-        adopt(tmp_path / "nowhere")
+        adopt_assignments(tmp_path / "nowhere")
     course = manual_course(tmp_path)
     with pytest.raises(CourseError, match="no assignment 'ps2'; found: series"):
-        adopt(course, "ps2")
+        adopt_assignments(course, "ps2")

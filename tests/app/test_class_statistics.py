@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from autograder import assignment as assignments
-from autograder.app.class_statistics import COLUMNS, as_plain, class_statistics, rows, write_page
-from autograder.app.similar import similar
+from autograder.app.class_statistics import COLUMNS, as_plain, compute_class_statistics, list_rows, write_page
+from autograder.app.similar import find_similar
 from autograder.app.similar import write_page as write_pairs
 from autograder.assignment import Assignment
 from autograder.course import Course
@@ -43,28 +43,28 @@ class Made(msgspec.Struct, frozen=True, eq=False):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Four students; a person marked Ada's reason."""
-    course = Course.at(essays.essays(tmp_path_factory.mktemp("statistics") / "course"))
+    course = Course.from_folder(essays.essays(tmp_path_factory.mktemp("statistics") / "course"))
     (course.root / "roster.csv").write_text(
         "id,first_name,last_name\nada,Ada,Lovelace\nalan,Alan,Turing\nemmy,Emmy,Noether\nkurt,Kurt,Gödel\n",
         "utf-8",
     )
-    assignment, store = assignments.load(course, essays.NAME), MemoryStore()
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    assignment, store = assignments.load_assignment(course, essays.NAME), MemoryStore()
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for student, answers in ANSWERS.items():
         folder = course.root / "submitted" / student / essays.NAME
         folder.mkdir(parents=True)
         (folder / f"{essays.NAME}.ipynb").write_bytes(essays.handed(assignment, answers))
         keep(store, essays.graded(assignment, student, answers), assignment.rubric)
     items = {"claim": Decimal(2), "reason": Decimal("0.5")}
-    store.give(essays.NAME, "ada", (essays.NAME, "scale"), PersonMark(Decimal("2.5"), items=items))
+    store.give_mark(essays.NAME, "ada", (essays.NAME, "scale"), PersonMark(Decimal("2.5"), items=items))
     return Made(course, assignment, store)
 
 
 def test_figures_of_a_class(made: Made) -> None:
     """What grading found and what people gave; what waits is open."""
-    found = class_statistics(made.course, essays.NAME, store=opening(made.store))
+    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
     assert 4 == found.figures.students
-    by_name = {(one["question"], one["item"]): one for one in rows(found)}
+    by_name = {(one["question"], one["item"]): one for one in list_rows(found)}
     assert set(COLUMNS) == set(by_name["width", ""])
     assert ("2", "2", "1", "0.5000") == tuple(
         by_name["scale", "claim"][name] for name in ("students", "open", "mean", "difficulty")
@@ -79,16 +79,16 @@ def test_figures_of_a_class(made: Made) -> None:
 
 def test_nobody_is_named_unless_it_is_asked_for(made: Made) -> None:
     """Page, rows and JSON hold no id and no name; with names, the page links everybody's own."""
-    found = class_statistics(made.course, essays.NAME, store=opening(made.store))
+    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
     path = write_page(made.course, found)
     assert made.course.root / "staff" / "essays-statistics.html" == path
     page = path.read_text("utf-8")
-    everything = page + json.dumps(as_plain(found), default=str) + str(list(rows(found)))
+    everything = page + json.dumps(as_plain(found), default=str) + str(list(list_rows(found)))
     for name in ("ada", "alan", "emmy", "kurt", "Lovelace", "Turing"):
         assert not re.search(rf"\b{name}\b", everything, re.IGNORECASE), name
     assert "width = 32" in page
     named = write_page(
-        made.course, class_statistics(made.course, essays.NAME, names=True, store=opening(made.store))
+        made.course, compute_class_statistics(made.course, essays.NAME, names=True, store=opening(made.store))
     ).read_text("utf-8")
     assert '<a href="../feedback/ada/essays/essays.html">ada</a>' in named
 
@@ -98,7 +98,7 @@ def test_one_script_runs_on_the_page_and_nothing_is_fetched(made: Made) -> None:
     import base64
     import hashlib
 
-    found = class_statistics(made.course, essays.NAME, store=opening(made.store))
+    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
     source = write_page(made.course, found).read_text("utf-8")
     page = Page(source)
     (policy,) = [one["content"] or "" for tag, one in page.elements if one.get("http-equiv")]
@@ -113,10 +113,10 @@ def test_one_script_runs_on_the_page_and_nothing_is_fetched(made: Made) -> None:
 
 def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, made: Made) -> None:
     """The error says what to run."""
-    course = Course.at(essays.essays(tmp_path / "course"))
+    course = Course.from_folder(essays.essays(tmp_path / "course"))
     (course.root / "submitted").mkdir()
     with pytest.raises(CourseError, match="run: autograder grade essays"):
-        class_statistics(course, essays.NAME)
+        compute_class_statistics(course, essays.NAME)
 
 
 def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
@@ -129,7 +129,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         data = essays.handed(made.assignment, text) if text else b"{ no notebook"
         (folder / f"{essays.NAME}.ipynb").write_bytes(data)
-    found = similar(made.course, essays.NAME, most=2)
+    found = find_similar(made.course, essays.NAME, most=2)
     assert ("max", "mia") == found.pairs[0].students
     assert ["eve: essays is not compared:"] == [one[:28] for one in found.remarks]
     page = write_pairs(made.course, found).read_text("utf-8")
@@ -138,7 +138,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
     assert 'href="../feedback/max/essays/essays.html"' in page
     given = made.course.root / "lecture.py"
     given.write_text(told["width-answer"], "utf-8")
-    known = similar(made.course, essays.NAME, given=[given])
+    known = find_similar(made.course, essays.NAME, known_files=[given])
     (first,) = [one for one in known.pairs if one.students == ("max", "mia")]
     assert "code" not in {part.name for part in first.parts}
     for student in ("max", "mia", "eve"):
@@ -149,8 +149,8 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
 def test_what_everybody_had_must_be_readable(made: Made, tmp_path: Path) -> None:
     """A file that is missing, or of another kind, is refused by name."""
     with pytest.raises(CourseError, match=r"gone\.py"):
-        similar(made.course, essays.NAME, given=[tmp_path / "gone.py"])
+        find_similar(made.course, essays.NAME, known_files=[tmp_path / "gone.py"])
     other = tmp_path / "slides.pdf"
     other.write_bytes(b"%PDF")
     with pytest.raises(CourseError, match=r"expected a notebook \(.ipynb\) or a module \(.py\)"):
-        similar(made.course, essays.NAME, given=[other])
+        find_similar(made.course, essays.NAME, known_files=[other])

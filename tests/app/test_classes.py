@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.classes import GradedClass, PointsChange, feedback, grade, standings
-from autograder.app.handins import collect
-from autograder.app.run_statistics import run_statistics
+from autograder.app.classes import GradedClass, PointsChange, collect_standings, grade_class, write_feedback
+from autograder.app.handins import collect_handins
+from autograder.app.run_statistics import compute_run_statistics
 from autograder.app.stores import OpenStore
-from autograder.assignment import Assignment, load
+from autograder.assignment import Assignment, load_assignment
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
@@ -32,11 +32,11 @@ class Heard(Listener):
         self.steps: list[tuple[int, int]] = []
         self.told: list[str] = []
 
-    def progress(self, done: int, total: int) -> None:
+    def report_progress(self, done: int, total: int) -> None:
         """One step."""
         self.steps.append((done, total))
 
-    def tell(self, sentence: str) -> None:
+    def notify_staff(self, sentence: str) -> None:
         """One sentence."""
         self.told.append(sentence)
 
@@ -72,7 +72,7 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
     hand_in(course, "ada", CONTROL)
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     store, watch = MemoryStore(), Heard()
-    return InMemory(course, store, grade(course, NAME, watch=watch, store=opening(store)), watch)
+    return InMemory(course, store, grade_class(course, NAME, watch=watch, store=opening(store)), watch)
 
 
 def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
@@ -80,7 +80,7 @@ def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
     assert {"ada", "bob"} == {one.student for one in class_.graded.outcomes}
     assert ((), {}, False) == (class_.graded.remarks, class_.graded.misnamed, class_.graded.attention)
     assert ([(0, 2), (1, 2), (2, 2)], []) == (class_.watch.steps, class_.watch.told)
-    assert ["ada", "bob"] == list(class_.store.results(NAME))
+    assert ["ada", "bob"] == list(class_.store.load_results(NAME))
     assert [True] == class_.store.runs
     assert not class_.course.gradebook.exists()
     assert not (class_.course.root / "autograded").exists()
@@ -88,17 +88,17 @@ def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
 
 def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
     """The same class, recorded in the other store, stands where it stands here."""
-    again = grade(class_.course, NAME)
+    again = grade_class(class_.course, NAME)
     assert [True, True] == [one.fresh for one in again.outcomes]
-    kept = standings(class_.course, NAME)
-    assert kept.rows == standings(class_.course, NAME, store=class_.opening).rows
+    kept = collect_standings(class_.course, NAME)
+    assert kept.rows == collect_standings(class_.course, NAME, store=class_.opening).rows
     class_.course.gradebook.unlink()
 
 
 def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
     """Nothing is computed twice; figures tell what was known before."""
-    again = grade(class_.course, NAME, store=class_.opening)
-    figures = run_statistics(again.outcomes, 1.0)
+    again = grade_class(class_.course, NAME, store=class_.opening)
+    figures = compute_run_statistics(again.outcomes, 1.0)
     assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
 
 
@@ -109,19 +109,19 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     hand_in(course, "ada", CONTROL)
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     opened = opening(MemoryStore())
-    first = grade(course, NAME, store=opened)
-    same = grade(course, NAME, store=opened, again=True)
+    first = grade_class(course, NAME, store=opened)
+    same = grade_class(course, NAME, store=opened, again=True)
     assert [True, True] == [one.fresh for one in same.outcomes]
     assert ((), ()) == (first.changes, same.changes)
     hand_in(course, "bob", CONTROL)
-    found = grade(course, NAME, store=opened)
+    found = grade_class(course, NAME, store=opened)
     before, now = (
         {one.student: one.graded.score.points for one in graded.outcomes}["bob"] for graded in (first, found)
     )
     assert before < now
     items = tuple(f"{one.question}/{one.item}" for one in _of(found, "bob").items if one.question == "double")
     assert (PointsChange("bob", before, now, items),) == found.changes
-    only = grade(course, NAME, ["ada"], store=opened, again=True)
+    only = grade_class(course, NAME, ["ada"], store=opened, again=True)
     assert (["ada"], ()) == ([one.student for one in only.outcomes], only.changes)
 
 
@@ -134,31 +134,33 @@ def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", b"no notebook at all")
     hand_in(course, "=bob", CONTROL)
-    assignment = load(course, NAME)
-    found = collect(course, assignment)
+    assignment = load_assignment(course, NAME)
+    found = collect_handins(course, assignment)
     assert (["ada"], 1, None) == ([one.student for one in found.handins], len(found.misnamed), found.times)
     with pytest.raises(CourseError, match="nothing was handed in by eve for"):
-        collect(course, assignment, ["eve"])
+        collect_handins(course, assignment, ["eve"])
     assert not course.gradebook.exists()
 
 
 def test_pages_show_what_people_gave(class_: InMemory) -> None:
     """A mark given in the store stands on the student's page; every page is told as it is written."""
-    mark = PersonMark(points=class_.store.results(NAME)["ada"].score.items[1].possible, comment="Well said.")
-    class_.store.give(NAME, "ada", ("small-exam", "formula-why"), mark)
+    mark = PersonMark(
+        points=class_.store.load_results(NAME)["ada"].score.items[1].possible, comment="Well said."
+    )
+    class_.store.give_mark(NAME, "ada", ("small-exam", "formula-why"), mark)
     watch = Heard()
-    published = feedback(class_.course, NAME, watch=watch, store=class_.opening)
+    published = write_feedback(class_.course, NAME, watch=watch, store=class_.opening)
     assert [] == [page.problem for page in published.pages if page.problem]
     assert [(done, 3) for done in range(4)] == watch.steps
-    page = class_.course.feedback("ada", NAME) / f"{NAME}.html"
+    page = class_.course.locate_feedback("ada", NAME) / f"{NAME}.html"
     assert "Well said." in page.read_text("utf-8")
 
 
 def test_nothing_is_printed(class_: InMemory, capfd: pytest.CaptureFixture[str]) -> None:
     """Neither by grading nor by pages, whatever there is to tell: a front end decides what is shown."""
     (class_.course.root / "Bonus.csv").touch()
-    heard = grade(class_.course, NAME, store=class_.opening)
-    feedback(class_.course, NAME, store=class_.opening)
+    heard = grade_class(class_.course, NAME, store=class_.opening)
+    write_feedback(class_.course, NAME, store=class_.opening)
     assert ("", "") == capfd.readouterr()
     assert any("Bonus.csv is not read" in remark for remark in heard.remarks)
     assert heard.attention
@@ -168,7 +170,7 @@ def test_nothing_is_printed(class_: InMemory, capfd: pytest.CaptureFixture[str])
 def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
     """Where nobody was graded yet, the error says what to do, and none is made by asking."""
     course = make_course(tmp_path / "course")
-    for ask in (standings, feedback):
+    for ask in (collect_standings, write_feedback):
         with pytest.raises(CourseError, match=f"there is no gradebook yet; run: autograder grade {NAME}"):
             ask(course, NAME)
     assert not course.gradebook.exists()
@@ -181,6 +183,6 @@ def test_grading_a_known_class_again_starts_no_sandbox(
     """Starting one takes longer than everything else that is left to do."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
-    grade(course, NAME)
+    grade_class(course, NAME)
     monkeypatch.setattr(pool, "start_sandbox", lambda *_, **__: pytest.fail("a sandbox was started"))
-    assert 1 == len(grade(course, NAME).outcomes)
+    assert 1 == len(grade_class(course, NAME).outcomes)

@@ -15,7 +15,7 @@ import pytest
 from autograder.app.collecting import CollectOptions, CollectReport, collect_submissions
 from autograder.course import Course, counting
 from autograder.errors import CourseError
-from autograder.rubric import load as load_rubric
+from autograder.rubric import load_rubric
 from tests.support.downloads import NAME, archive, encrypted, link, make_course, tree, written
 
 BOOK = f"{NAME}.ipynb"
@@ -195,10 +195,10 @@ def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: P
         f"submitted/s1001/{NAME}/{BOOK}": b"two",
         f"submitted/s1001/{NAME}/timestamp.txt": b"2026-02-12 10:00:00.000000 UTC\n",
     } == tree(course.root, "submitted")
-    kept = course.earlier("s1001", NAME)
+    kept = course.list_earlier_attempts("s1001", NAME)
     assert [datetime(2026, 2, 12, 9, tzinfo=UTC)] == [one.submitted_at for one in kept]
     (course.root / "exams.toml").write_text(f"[{NAME}]\nend = 2026-02-12T09:30:00Z\n")
-    counts = counting.everybody(course, load_rubric(course.rubric(NAME))).handins
+    counts = counting.find_counting_attempts(course, load_rubric(course.locate_rubric(NAME))).handins
     assert [kept[0].folder] == [one.folder for one in counts]  # the last one in time, as ever
 
 
@@ -400,9 +400,9 @@ def test_a_time_that_becomes_known_is_entered(course: Course, tmp_path: Path) ->
     (tmp_path / "grades.csv").write_text(WORKSHEET)
     report = collect(course, source, worksheet=tmp_path / "grades.csv")
     assert ("s1001", "unchanged") in states(report)
-    stamps = [one.submitted_at for one in course.handins(NAME) if one.student == "s1001"]
+    stamps = [one.submitted_at for one in course.list_handins(NAME) if one.student == "s1001"]
     assert [datetime(2026, 2, 12, 9, 20, tzinfo=UTC)] == stamps
-    assert [] == course.earlier("s1001", NAME)
+    assert [] == course.list_earlier_attempts("s1001", NAME)
 
 
 def test_without_a_class_list_folders_are_ids(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.app.exporting import ExportOptions, ExportReport, Form, export_grades
-from autograder.app.grade_lines import schema
+from autograder.app.grade_lines import build_schema
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grades import PersonMark
 from autograder.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
@@ -46,10 +46,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small course, released and handed in by two."""
     root = tmp_path_factory.mktemp("export") / "course"
     course = small_course(root)
-    generate(course, NAME)
+    generate_release(course, NAME)
     course.roster.write_text(ROSTER)
     for student in ("ada", "bob"):
-        shutil.copytree(course.release(NAME), root / "submitted" / student / NAME)
+        shutil.copytree(course.locate_release(NAME), root / "submitted" / student / NAME)
     (root / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-02-12 09:20:30 UTC")
     return root
 
@@ -58,21 +58,21 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def course(original: Path, tmp_path: Path) -> Course:
     """A copy of the course."""
     shutil.copytree(original, tmp_path / "course")
-    return Course.at(tmp_path / "course")
+    return Course.from_folder(tmp_path / "course")
 
 
 @pytest.fixture
 def export(course: Course) -> Export:
     """Exports from a store in memory: all of Ada's is marked, Bob's waits for a person."""
-    assignment = assignments.load(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     store = MemoryStore()
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for student in ("ada", "bob"):
         attempt: Any = SimpleNamespace(student=student, digest="d" * 64)
-        key = Key.of(student, attempt.digest, assignment.rubric, "e" * 64)
-        store.record([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
+        key = Key.from_submission(student, attempt.digest, assignment.rubric, "e" * 64)
+        store.record_results([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
     for cell, points in ((("formulas", "mlp-why"), "0.5"), (("code", "thoughts"), "1")):
-        store.give(NAME, "ada", cell, PersonMark(Decimal(points), comment="@well: done"))
+        store.give_mark(NAME, "ada", cell, PersonMark(Decimal(points), comment="@well: done"))
 
     def exported(form: Form, to: Path, **options: Any) -> ExportReport:
         return export_grades(
@@ -100,32 +100,32 @@ def test_marks_that_are_not_final_are_left_out(export: Export, tmp_path: Path) -
     assert (("ada", "bob"), ()) == (both.entered, both.provisional)
     found = [json.loads(one) for one in to.read_text().splitlines()]
     assert ["final", "provisional"] == [one["state"] for one in found]
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = jsonschema.Draft202012Validator(build_schema())
     assert [] == [error.message for one in found for error in validator.iter_errors(one)]
 
 
 def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_path: Path) -> None:
     """A question worth nothing, such as "Comments?", keeps no mark back."""
-    rubric = course.rubric(NAME)
+    rubric = course.locate_rubric(NAME)
     changed(rubric, "points = 13", "points = 12")
     head, thoughts = rubric.read_text(encoding="utf-8").split('id = "thoughts"')
     rubric.write_text(
         f'{head}id = "thoughts"{thoughts.replace("points = 1", "points = 0")}', encoding="utf-8"
     )
-    source = course.source(NAME) / "code.ipynb"
+    source = course.locate_source(NAME) / "code.ipynb"
     notebook = json.loads(source.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if (flags := cell["metadata"].get("nbgrader", {})).get("grade_id") == "thoughts":
             flags["points"] = 0
     source.write_text(json.dumps(notebook), encoding="utf-8")
-    generate(course, NAME)
-    assignment = assignments.load(course, NAME)
+    generate_release(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     store = MemoryStore()
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     attempt: Any = SimpleNamespace(student="ada", digest="d" * 64)
-    key = Key.of("ada", attempt.digest, assignment.rubric, "e" * 64)
-    store.record([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
-    store.give(NAME, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
+    key = Key.from_submission("ada", attempt.digest, assignment.rubric, "e" * 64)
+    store.record_results([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
+    store.give_mark(NAME, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
     to = tmp_path / "grades.jsonl"
     done = export_grades(course, NAME, "jsonl", to, ExportOptions(), store=lambda _assignment, *, new: store)
     assert (("ada",), ()) == (done.entered, done.provisional)
@@ -137,7 +137,7 @@ def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp
     """Filled in; a mark without a row, a row without a mark and a missing page are named."""
     sheet, pages = tmp_path / "grades.csv", tmp_path / "pages.zip"
     sheet.write_text(WORKSHEET)
-    page = course.feedback("ada", NAME) / f"{NAME}.html"
+    page = course.locate_feedback("ada", NAME) / f"{NAME}.html"
     page.parent.mkdir(parents=True)
     page.write_text("<p>ada")
     to = tmp_path / "filled.csv"

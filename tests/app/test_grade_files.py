@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.app import grade_files
-from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, json_lines, schema
+from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, build_schema, encode_json_lines
 from autograder.errors import CourseError
 from autograder.platforms import patterns
 from autograder.platforms.classlists import read_class_list
-from autograder.platforms.csvfiles import CsvTable, guarded, parsed, unguarded, written
+from autograder.platforms.csvfiles import CsvTable, guard_value, parse_table, strip_guard, write_table
 from autograder.platforms.people import ListedStudent, Register
 from autograder.platforms.worksheets import read_worksheet
 from autograder.records import Status
@@ -64,7 +64,9 @@ def rows(data: bytes, separator: str = ",") -> list[list[str]]:
 
 def test_moodle_s_worksheet_is_filled() -> None:
     """Grades alone change; bonus beyond the maximum is bounded, nobody is guessed, no cell is a formula."""
-    made = grade_files.moodle(WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    made = grade_files.fill_moodle_worksheet(
+        WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True
+    )
     before, after = rows(WORKSHEET.encode()), rows(made.content)
     assert ["8.13", "13.00", "", ""] == [row[5] for row in after[1:]]
     assert "mlp: 2.5 / 4<br>– Parameters: Only &lt;one&gt; half.<br>– Well done" == after[1][10]
@@ -89,8 +91,10 @@ def test_moodle_s_worksheet_is_filled() -> None:
 def test_a_german_worksheet_stays_german() -> None:
     """Semicolons, decimal commas and the byte order mark stay; another maximum is converted if it is said."""
     with pytest.raises(CourseError, match=r"maximum is 26, and the assignment has 13 points; .* --scale"):
-        grade_files.moodle(GERMAN.encode(), [LINE], REGISTER, scaled=False, comments=False)
-    made = grade_files.moodle(GERMAN.encode(), [LINE, OTHER], REGISTER, scaled=True, comments=False)
+        grade_files.fill_moodle_worksheet(GERMAN.encode(), [LINE], REGISTER, scaled=False, comments=False)
+    made = grade_files.fill_moodle_worksheet(
+        GERMAN.encode(), [LINE, OTHER], REGISTER, scaled=True, comments=False
+    )
     assert made.content.startswith("﻿ID;Vollständiger Name;".encode())
     found = rows(made.content, ";")
     assert ["16,25", "1,00"] == [row[2] for row in found[1:]]
@@ -98,12 +102,12 @@ def test_a_german_worksheet_stays_german() -> None:
     assert ("s2",) == made.missing
     assert "the worksheet says that it cannot be changed" in made.remarks[0]
     with pytest.raises(CourseError, match="no line names the columns"):
-        grade_files.moodle(b"a,b\n1,2\n", [LINE], REGISTER, scaled=True, comments=False)
+        grade_files.fill_moodle_worksheet(b"a,b\n1,2\n", [LINE], REGISTER, scaled=True, comments=False)
 
 
 def test_moodle_s_feedback_archive_has_its_own_names() -> None:
     """Folders are called as in a download of submissions, by which Moodle finds whose they are."""
-    made = grade_files.moodle_feedback(
+    made = grade_files.pack_moodle_feedback(
         read_worksheet(WORKSHEET.encode()), {"s1": b"<p>ada", "s2": b"<p>alan"}, REGISTER, "warmup"
     )
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
@@ -117,25 +121,29 @@ def test_moodle_s_feedback_archive_has_its_own_names() -> None:
 def test_what_was_written_is_read_by_what_reads_downloads() -> None:
     """Round trips: the archive's names, the worksheet, the gradebook and the list lead to the same people."""
     sheet = read_worksheet(WORKSHEET.encode())
-    made = grade_files.moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
+    made = grade_files.pack_moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
         names = archive.namelist()
-    moodle = patterns.choose(names, (), "", lambda name: False)
+    moodle = patterns.choose_pattern(names, (), "", lambda name: False)
     assert moodle is not None
     found = [patterns.read_name(moodle, name, None) for name in names]
     assert [("71", "warmup.html"), ("72", "warmup.html")] == [
         (one.identity.number, one.file) for one in found if one
     ]
-    filled = grade_files.moodle(WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True)
-    again = grade_files.moodle(filled.content, [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    filled = grade_files.fill_moodle_worksheet(
+        WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True
+    )
+    again = grade_files.fill_moodle_worksheet(
+        filled.content, [LINE, OTHER], REGISTER, scaled=False, comments=True
+    )
     assert filled == again
     assert [one.identity for one in sheet.rows] == [
         one.identity for one in read_worksheet(filled.content).rows
     ]
     for written_list in (
-        grade_files.canvas([LINE, OTHER], REGISTER, "Warmup"),
-        grade_files.plain([LINE, OTHER], REGISTER),
-        grade_files.plain([LINE, OTHER], REGISTER, separator=";", marked=True),
+        grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup"),
+        grade_files.make_csv([LINE, OTHER], REGISTER),
+        grade_files.make_csv([LINE, OTHER], REGISTER, separator=";", marked=True),
     ):
         listed = read_class_list(written_list.content).students
         assert [("s1", "Ada", "Lovelace"), ("s2", "=HYPERLINK(1)", "@Turing")] == [
@@ -145,7 +153,7 @@ def test_what_was_written_is_read_by_what_reads_downloads() -> None:
 
 def test_canvas_gets_a_gradebook() -> None:
     """With the row of possible points; a downloaded one lends its rows, numbers and the column's name."""
-    alone = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup")
+    alone = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup")
     assert [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Warmup"],
         ["    Points Possible", "", "", "", "", "13"],
@@ -158,7 +166,7 @@ def test_canvas_gets_a_gradebook() -> None:
         '"Lovelace, Ada",4001,s1,alovelace,"One, early",3,\n"Kim, Alex",4009,s9,ak,One,,\n'
         '"Hopper, Grace",,,,One,,\n"Student, Test",5,,x,One,,\n'
     )
-    filled = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    filled = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
     assert [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "WARMUP (4711)"],
         ["    Points Possible", "", "", "", "", "13"],
@@ -180,13 +188,13 @@ def test_canvas_counts_by_its_own_maximum_and_columns() -> None:
     with pytest.raises(
         CourseError, match=r"the platform's maximum is 6\.5, and the assignment has 13 points"
     ):
-        grade_files.canvas([LINE], REGISTER, "Warmup", downloaded)
-    half = grade_files.canvas([LINE], REGISTER, "Warmup", downloaded, scaled=True)
+        grade_files.make_canvas_gradebook([LINE], REGISTER, "Warmup", downloaded)
+    half = grade_files.make_canvas_gradebook([LINE], REGISTER, "Warmup", downloaded, scaled=True)
     assert [("", "6.5"), ("One", "4.06"), ("Two", "4.06")] == [
         (row[4], row[5]) for row in rows(half.content)[1:]
     ]
     assert (("s1",), ()) == (half.entered, half.remarks)
-    other = grade_files.canvas([LINE], REGISTER, "Warmup 2", downloaded)
+    other = grade_files.make_canvas_gradebook([LINE], REGISTER, "Warmup 2", downloaded)
     assert ["Warmup 2", "13"] == [row[5] for row in rows(other.content)[:2]]
     assert "the gradebook has no column Warmup 2" in other.remarks[0]
 
@@ -209,7 +217,7 @@ def test_canvas_refuses_to_guess_between_columns(
     """Marks in the column of another assignment would overwrite its marks in Canvas."""
     downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
     with pytest.raises(CourseError, match="the gradebook has 2 columns that may be") as caught:
-        grade_files.canvas([LINE], REGISTER, title, downloaded.encode())
+        grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
     assert all(column in str(caught.value) for column in named)
     assert f'--title "{named[0]}"' in str(caught.value)
 
@@ -228,7 +236,7 @@ def test_canvas_takes_the_column_that_the_title_states(title: str, column: str) 
     """Canvas's number decides, and so does the exact name; a number that is not there fits no column."""
     columns = ["probe (12)", "probe (13)", *(["probe"] if title == "probe" else [])]
     downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
-    made = grade_files.canvas([LINE], REGISTER, title, downloaded.encode())
+    made = grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
     assert (column or title) == rows(made.content)[0][5]
     assert bool(column) == (not any("has no column" in remark for remark in made.remarks))
 
@@ -240,7 +248,7 @@ def test_canvas_keeps_excused_students_excused(cell: str) -> None:
         f"{CANVAS_HEAD},Warmup (4711)\n    Points Possible,,,,,13\n"
         f'"Lovelace, Ada",4001,s1,alovelace,One,{cell}\n"@Turing",,s2,,One,3\n'
     )
-    made = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    made = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
     assert [cell.strip(), "13.00"] == [row[5] for row in rows(made.content)[2:]]
     assert (("s2",), ("s1",)) == (made.entered, made.missing)
     assert f"s1: left as it is: excused in Canvas ({cell.strip()}); clear it there first" in made.remarks
@@ -262,7 +270,7 @@ def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> 
         f"{CANVAS_HEAD},Warmup (4711)\n{above}\n"
         '"Lovelace, Ada",4001,s1,alovelace,One,\n    Points Possible,,,,,13\n"@Turing",,s2,,One,\n'
     )
-    made = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    made = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
     assert ["    Points Possible", "Lovelace, Ada", "'@Turing"] == [row[0] for row in rows(made.content)[1:]]
     assert "13" == rows(made.content)[1][5]
     assert ("s1", "s2") == made.entered
@@ -272,20 +280,20 @@ def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> 
 
 def test_plain_lists_are_for_any_program() -> None:
     """Names that would act are guarded; ILIAS has semicolons and a byte order mark."""
-    made = grade_files.plain([LINE, OTHER], REGISTER)
+    made = grade_files.make_csv([LINE, OTHER], REGISTER)
     assert [
         list(grade_files.PLAIN_COLUMNS),
         ["alovelace", "Lovelace", "Ada", "s1", "ada@example.org", "8.13", "13", "2.7", "yes", "final"],
         ["", "'@Turing", "'=HYPERLINK(1)", "s2", "ada@example.org", "14.50", "13", "2.7", "yes", "final"],
     ] == rows(made.content)
-    ilias = grade_files.plain([LINE], REGISTER, separator=";", marked=True).content
+    ilias = grade_files.make_csv([LINE], REGISTER, separator=";", marked=True).content
     assert ilias.startswith("﻿login;last_name;".encode())
 
 
 def test_gradescope_gets_results_as_of_an_autograder() -> None:
     """A test for each question; a bonus question adds to the score; what is open has no status."""
     bonus = replace(QUESTION, id="extra", bonus=True, open=True)
-    found = json.loads(grade_files.gradescope(replace(LINE, questions=(QUESTION, bonus))))
+    found = json.loads(grade_files.format_gradescope_results(replace(LINE, questions=(QUESTION, bonus))))
     assert 8.125 == found["score"]
     assert {"after_published", "hidden"} == {found["visibility"], found["stdout_visibility"]}
     said = "– Parameters: Only <one> half.\n– Well done"
@@ -298,8 +306,8 @@ def test_gradescope_gets_results_as_of_an_autograder() -> None:
 
 def test_json_lines_follow_their_schema() -> None:
     """Every line is valid, numbers are numbers, and what is missing or of another type is not."""
-    validator = jsonschema.Draft202012Validator(schema())
-    found = [json.loads(line) for line in json_lines((LINE, OTHER)).splitlines()]
+    validator = jsonschema.Draft202012Validator(build_schema())
+    found = [json.loads(line) for line in encode_json_lines((LINE, OTHER)).splitlines()]
     assert [[], []] == [list(validator.iter_errors(one)) for one in found]
     assert [8.125, 14.5] == [one["total"] for one in found]
     wrong = [{**found[0], "total": "8"}, {**found[0], "state": "done"}, {**found[0], "questions": [{}]}]
@@ -311,12 +319,13 @@ def test_no_cell_acts_and_every_cell_comes_back(cells: list[list[str]], separato
     """Whatever stands in a cell: no spreadsheet takes it for a formula, and it is read as it was meant."""
     kept = [[one.replace("\0", "").strip() for one in row] for row in cells]
     kept = [row for row in kept if any(row) and not row[0].casefold().startswith("endhissheet")]
-    data = written(CsvTable(("Identifier", "Grade"), tuple(map(tuple, kept)), (), separator))
+    data = write_table(CsvTable(("Identifier", "Grade"), tuple(map(tuple, kept)), (), separator))
     for row in rows(data, separator):
         for cell in row:
             assert not cell.lstrip().startswith(("=", "@")), cell
-    table = parsed(data, {}, (("identifier",), ("grade",)))
+    table = parse_table(data, {}, (("identifier",), ("grade",)))
     harmless = [
-        [one if not one.startswith(("'", '="')) else unguarded(guarded(one)) for one in row] for row in kept
+        [one if not one.startswith(("'", '="')) else strip_guard(guard_value(one)) for one in row]
+        for row in kept
     ]
-    assert harmless == [[unguarded(one) for one in row] for row in table.rows]
+    assert harmless == [[strip_guard(one) for one in row] for row in table.rows]

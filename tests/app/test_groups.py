@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.app.classes import feedback, grade, standings
-from autograder.app.totals import TotalPart, dropped
+from autograder.app.classes import collect_standings, grade_class, write_feedback
+from autograder.app.totals import TotalPart, mark_dropped
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
@@ -47,14 +47,14 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 def graded(course: Course) -> Iterator[tuple[Course, MemoryStore]]:
     """The class, graded into memory."""
     with MemoryStore() as store:
-        outcomes = grade(course, NAME, store=opening(store)).outcomes
+        outcomes = grade_class(course, NAME, store=opening(store)).outcomes
         assert ["ada", "bob", "cleo", "dan", "eve", "zoe"] == sorted(one.student for one in outcomes)
         yield course, store
 
 
 def points(course: Course, store: MemoryStore) -> dict[str, Decimal]:
     """Everybody's total."""
-    return {who: one.total for who, one in standings(course, NAME, store=opening(store)).rows.items()}
+    return {who: one.total for who, one in collect_standings(course, NAME, store=opening(store)).rows.items()}
 
 
 def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, MemoryStore]) -> None:
@@ -64,21 +64,21 @@ def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, Me
     late = Decimal(9) * 20 / 100
     expected = dict.fromkeys(("ada", "bob", "cleo"), full - late) | {"dan": wrong, "eve": wrong, "zoe": full}
     assert expected == points(course, store)
-    found = store.results(NAME)
+    found = store.load_results(NAME)
     assert {"": ["ada", "dan", "zoe"], "ada": ["bob", "cleo"], "dan": ["eve"]} == {
         by: [who for who, one in found.items() if one.score.by == by] for by in ("", "ada", "dan")
     }
-    again = grade(course, NAME, store=opening(store)).outcomes
+    again = grade_class(course, NAME, store=opening(store)).outcomes
     assert (6, False) == (len(again), any(one.fresh for one in again))
-    assert found == store.results(NAME)
+    assert found == store.load_results(NAME)
 
 
 def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
     """Every member has a page, with the group, who handed in, and what was taken off on a line of its own."""
     course, store = graded
-    written = feedback(course, NAME, store=opening(store))
+    written = write_feedback(course, NAME, store=opening(store))
     assert [] == [page.problem for page in written.pages if page.problem]
-    page = (course.feedback("cleo", NAME) / f"{NAME}.html").read_text()
+    page = (course.locate_feedback("cleo", NAME) / f"{NAME}.html").read_text()
     assert "red (ada, bob, cleo), handed in by ada" in page
     assert "Taken off for handing in late: 1.8 (6 − 1.8 = 4.2)." in page.replace("\N{NO-BREAK SPACE}", " ")
     assert "That costs 20 percent of the possible points." in page
@@ -91,15 +91,15 @@ def test_a_person_marks_a_group_once(graded: tuple[Course, MemoryStore]) -> None
     """The mark stands for all members, follows when it is changed, and gives way to a member's own."""
     course, store = graded
     before = points(course, store)
-    store.give(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
+    store.give_mark(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
     assert {"ada": 1, "bob": 1, "cleo": 1, "dan": 0, "eve": 0, "zoe": 0} == {
         who: total - before[who] for who, total in points(course, store).items()
     }
-    assert "Good." == store.marks(NAME)["cleo"][WHY].comment
-    store.give(NAME, "bob", WHY, PersonMark(Decimal("0.5")))
+    assert "Good." == store.load_marks(NAME)["cleo"][WHY].comment
+    store.give_mark(NAME, "bob", WHY, PersonMark(Decimal("0.5")))
     assert Decimal("0.5") == points(course, store)["cleo"] - before["cleo"]
-    store.give(NAME, "cleo", WHY, PersonMark(Decimal("0.25")))
-    remarks = standings(course, NAME, store=opening(store)).roll.remarks
+    store.give_mark(NAME, "cleo", WHY, PersonMark(Decimal("0.25")))
+    remarks = collect_standings(course, NAME, store=opening(store)).roll.remarks
     assert [f"bob, cleo share {WHY[1]}, but people gave each of them another mark"] == [
         one for one in remarks if "share" in one
     ]
@@ -113,7 +113,7 @@ def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> N
     course.exams.write_text(EXAMS + f"[{NAME}.groups.red]\nextra_minutes = 1440\n")
     assert Decimal("0.9") == points(course, store)["bob"] - before["bob"]
     course.exams.write_text(EXAMS.replace('late = "penalty"', 'late = "refuse"'))
-    roll = standings(course, NAME, store=opening(store)).roll
+    roll = collect_standings(course, NAME, store=opening(store)).roll
     course.exams.write_text(EXAMS)
     assert ["graded before times or groups changed: ada, bob, cleo; run: autograder grade small-exam"] == [
         one for one in roll.remarks if "graded before" in one
@@ -125,10 +125,10 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
     before = course.groups.read_text()
     course.groups.write_text(f"{before}blue,ada\n")
     with pytest.raises(CourseError, match=r"'ada' stands twice .* 'red' \(line 2\) and in 'blue' \(line 7\)"):
-        grade(course, NAME, store=opening(MemoryStore()))
+        grade_class(course, NAME, store=opening(MemoryStore()))
     course.groups.write_text(f"{before}green,zoi\n")
     heard = Heard()
-    grade(course, NAME, store=opening(MemoryStore()), watch=heard)
+    grade_class(course, NAME, store=opening(MemoryStore()), watch=heard)
     course.groups.write_text(before)
     assert any("'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in one for one in heard.told)
 
@@ -146,4 +146,4 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
 def test_the_lowest_shares_are_dropped(shares: list[tuple[int, int]], drop: int, lowest: list[int]) -> None:
     """By the share of the possible points, exactly; of equal ones the later assignment."""
     parts = [TotalPart(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
-    assert lowest == [at for at, part in enumerate(dropped(parts, drop)) if part.dropped]
+    assert lowest == [at for at, part in enumerate(mark_dropped(parts, drop)) if part.dropped]

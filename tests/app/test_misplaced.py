@@ -9,8 +9,8 @@ import pytest
 
 from autograder import generate
 from autograder import rubric as rubrics
-from autograder.app.roll import misplaced_notebooks
-from autograder.authoring import start
+from autograder.app.roll import find_misplaced_notebooks
+from autograder.authoring import start_assignment
 from autograder.course import Course
 from tests.cli.running import run
 
@@ -19,15 +19,15 @@ NAME = "sheet"
 
 def misplaced(course: Course, name: str) -> list[str]:
     """What is told about an assignment with one notebook of its name."""
-    return misplaced_notebooks(course, rubrics.load(course.rubric(name)), [name])
+    return find_misplaced_notebooks(course, rubrics.load_rubric(course.locate_rubric(name)), [name])
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """A course with a released assignment and an empty folder of submissions."""
-    start(tmp_path, NAME, ["written"])
-    made = Course.at(tmp_path)
-    generate.generate(made, NAME)
+    start_assignment(tmp_path, NAME, ["written"])
+    made = Course.from_folder(tmp_path)
+    generate.generate_release(made, NAME)
     (tmp_path / "submitted").mkdir()
     return made
 

@@ -13,15 +13,15 @@ from autograder.app.published import (
     AgreedChange,
     PublishedMarks,
     ShownMark,
-    after_pages,
+    make_shown_mark,
     plan_pages,
     read_published,
-    shown_mark,
+    update_published,
     write_published,
 )
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.grades import MarkChange, PersonMark, standing
+from autograder.grades import MarkChange, PersonMark, compute_standing
 from tests.store.examples import RUBRIC, good
 
 THEN, LATER = datetime(2031, 2, 3, 4, 5, tzinfo=UTC), datetime(2031, 3, 4, 5, 6, tzinfo=UTC)
@@ -67,7 +67,7 @@ def test_what_was_shown_moves_and_what_was_open_does_not(
     before: ShownMark, after: ShownMark, *, moves: bool
 ) -> None:
     """Any item, what was given besides, and the grade where nothing was open."""
-    assert moves is before.moves_to(after)
+    assert moves is before.is_changed_by(after)
 
 
 def test_a_page_with_another_mark_needs_a_reason() -> None:
@@ -80,7 +80,7 @@ def test_a_page_with_another_mark_needs_a_reason() -> None:
     assert ({"ada", "gone"}, {"bob", "eve", "new"}) == (plan.left, plan.now.keys())
     assert {"bob": (MarkChange(THEN, Decimal(3), Decimal(4), "13 counts"),)} == plan.changes
     assert any("ada was shown 3 of 5, grade 2.0 since 2031-02-03 04:05 UTC" in one for one in plan.refused)
-    after = after_pages(published, plan, {"bob", "new"}, LATER)
+    after = update_published(published, plan, {"bob", "new"}, LATER)
     assert (THEN, {}, SHOWN) == (after.at, after.agreed, after.shown["ada"])
     assert plan.now["bob"] == after.shown["bob"]
     assert "new" in after.shown
@@ -101,15 +101,15 @@ def test_a_change_is_told_for_good() -> None:
 def test_a_page_shows_items_and_what_was_given_besides() -> None:
     """Of the same total, another item or a bonus point in its place is another mark."""
     score = good().score
-    plain = shown_mark(score, RUBRIC, standing(score, RUBRIC), THEN)
+    plain = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC), THEN)
     assert {"task3-b.formula": "1/1", "task3-b.why": "open/1", "mha.plain": "3/3", "given": "0"}.items() <= (
         plain.parts.items()
     )
-    given = shown_mark(score, RUBRIC, standing(score, RUBRIC, None, Decimal(1)), LATER)
-    assert plain.moves_to(given)
+    given = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC, None, Decimal(1)), LATER)
+    assert plain.is_changed_by(given)
     assert "1" == given.parts["given"]
     mark = {("exam", "task3-b-why"): PersonMark(Decimal("0.5"), Decimal("-0.5"))}
-    by_person = shown_mark(score, RUBRIC, standing(score, RUBRIC, mark), LATER)
+    by_person = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC, mark), LATER)
     assert ("0.5/1", "0.5") == (by_person.parts["task3-b/task3-b-why"], by_person.parts["taken"])
 
 

@@ -43,17 +43,17 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def course(graded: Path, tmp_path: Path) -> Course:
     """A copy of the graded class that a test may change."""
     shutil.copytree(graded, tmp_path / "course")
-    return Course.at(tmp_path / "course")
+    return Course.from_folder(tmp_path / "course")
 
 
 def change(course: Course, old: str, new: str) -> None:
     """Change the rubric."""
-    small_course.changed(course.rubric(NAME), old, new)
+    small_course.changed(course.locate_rubric(NAME), old, new)
 
 
 def regrade(course: Course, choice: RegradeChoice = regrading.RegradeChoice()) -> Regrade:  # noqa: B008
     """Regrade with one worker."""
-    return regrading.regrade(course, NAME, choice=choice, workers=1)
+    return regrading.regrade_class(course, NAME, choice=choice, workers=1)
 
 
 def by(found: Regrade) -> dict[str, Decimal]:
@@ -63,7 +63,7 @@ def by(found: Regrade) -> dict[str, Decimal]:
 
 def totals(course: Course) -> dict[str, Decimal]:
     """What everybody has."""
-    return {who: one.total for who, one in classes.standings(course, NAME).rows.items()}
+    return {who: one.total for who, one in classes.collect_standings(course, NAME).rows.items()}
 
 
 def kept(course: Course) -> tuple[str, Mapping[str, bytes]]:
@@ -83,12 +83,12 @@ def kept(course: Course) -> tuple[str, Mapping[str, bytes]]:
 def give(course: Course, student: str, cell: tuple[str, str], mark: PersonMark) -> None:
     """A person gives a mark."""
     with Gradebook(course.gradebook) as book:
-        book.give(NAME, student, cell, mark)
+        book.give_mark(NAME, student, cell, mark)
 
 
 def page(course: Course, student: str) -> str:
     """A student's page."""
-    return (course.feedback(student, NAME) / f"{NAME}.html").read_text("utf-8")
+    return (course.locate_feedback(student, NAME) / f"{NAME}.html").read_text("utf-8")
 
 
 # ---------------------------------------------------------------- who moves, and why
@@ -106,7 +106,7 @@ def test_nobody_moves_where_nothing_has_changed(course: Course) -> None:
 
 def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(course: Course) -> None:
     """Who gains what in which item, what they were and will be told; the store and pages stay as they are."""
-    classes.feedback(course, NAME)
+    classes.write_feedback(course, NAME)
     accept_13(course)
     before = kept(course)
     found = regrade(course)
@@ -119,15 +119,15 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
     )  # fmt: skip
     assert (("rubric, layers.number: mistake changed",),) == bob.why
     assert ("rubric, layers.number: mistake changed",) == found.differences
-    [row] = regrade_report.rows(found)
+    [row] = regrade_report.list_rows(found)
     assert ("bob", "layers", "number", "0.5", "0.75", "The embedding is no layer.") == tuple(
         getattr(row, name) for name in ("student", "question", "item", "before", "after", "told_after")
     )
-    plain = regrade_report.plain(found)
+    plain = regrade_report.to_dict(found)
     assert (3, 2, 1, 0, False) == tuple(
         plain[name] for name in ("students", "same", "gain", "lose", "applied")
     )
-    shown = regrade_report.page(found)
+    shown = regrade_report.render_page(found)
     assert "layers.number" in shown
     assert "rubric, layers.number: mistake changed" in shown
     assert "A trial: nothing was changed" in shown
@@ -143,11 +143,11 @@ def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
     assert (by(told), told.differences) == (by(done), done.differences)
     moved = {one.move.student: one.move.after.total for one in told.moved}
     assert {**before, **moved} == totals(course)
-    [entry] = course_log.entries(course, NAME)
+    [entry] = course_log.read_entries(course, NAME)
     assert ("regrade", done.entry, "13 counts") == (entry.action, entry.id, entry.facts["reason"])
     logged = entry.facts["moved"]["bob"]
     assert (Decimal("3.5"), Decimal("3.75")) == (Decimal(logged["before"]), Decimal(logged["after"]))
-    assert 0 == course_log.broken(course)
+    assert 0 == course_log.find_broken_entry(course)
     assert () == regrade(course).moved
     assert not list((course.private / "regrade").iterdir())
 
@@ -156,14 +156,14 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
     """A new version, text, points or question moves no hidden input of another question, nor a result."""
 
     def draws() -> dict[str, bytes]:
-        rubric, secret = assignments.load(course, NAME).rubric, course.secret()
-        return {one.id: Draw.for_question(secret, rubric, one).seed for one in rubric.questions}
+        rubric, secret = assignments.load_assignment(course, NAME).rubric, course.load_secret()
+        return {one.id: Draw.from_secret(secret, rubric, one).seed for one in rubric.questions}
 
     def inputs() -> list[bytes]:
-        loaded = assignments.load(course, NAME)
-        draw = Draw.for_question(course.secret(), loaded.rubric, loaded.rubric.question("softmax"))
+        loaded = assignments.load_assignment(course, NAME)
+        draw = Draw.from_secret(course.load_secret(), loaded.rubric, loaded.rubric.get_question("softmax"))
         check = loaded.checks["softmax"]
-        return [test.check.seed for test in check.cell_tests(draw).values() if test.check]
+        return [test.check.seed for test in check.make_cell_tests(draw).values() if test.check]
 
     seeds, numbers = draws(), inputs()
     change(course, "version = 1", "version = 7")
@@ -217,7 +217,7 @@ def test_results_from_before_the_grading_version_are_read_and_explained(course: 
     """What was kept with a digest of the program says so, and its marks are compared as ever."""
     accept_13(course)
     with Gradebook(course.gradebook) as book:
-        environment = book.keys(NAME)["bob"].environment
+        environment = book.load_keys(NAME)["bob"].environment
     path = course.private / "graded-by" / f"{environment}.json"
     kept_then = json.loads(path.read_bytes())
     del kept_then["grading_version"]
@@ -249,7 +249,7 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
     for _ in range(2):
         regrade(course, APPLY)
         with Gradebook(course.gradebook) as book:
-            mark = book.marks(NAME)["ada"]["formulas", "mlp-why"]
+            mark = book.load_marks(NAME)["ada"]["formulas", "mlp-why"]
         assert (Decimal("1.5"), Decimal(3), "Why?", True, False) == (
             mark.points, mark.worth["why"], mark.comment, mark.flagged, mark.again,
         )  # fmt: skip
@@ -257,7 +257,7 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
 
 def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose grading fails stays as they are, and is told; the others move."""
-    read = assignments.read
+    read = assignments.read_notebook
 
     def broken(*args: Any, **options: Any) -> Any:
         if options["student"] == "ada":
@@ -265,7 +265,7 @@ def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.Monkey
         return read(*args, **options)
 
     accept_13(course)
-    monkeypatch.setattr(assignments, "read", broken)
+    monkeypatch.setattr(assignments, "read_notebook", broken)
     before = totals(course)
     done = regrade(course, APPLY)
     assert ["ada"] == list(done.failed)
@@ -289,7 +289,7 @@ def test_results_of_an_earlier_version_are_compared_all_the_same(course: Course)
 
 def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(course: Course) -> None:
     """Refused with who was shown what; with both options entered, and the new page says what, when, why."""
-    classes.feedback(course, NAME, publish_marks=True)
+    classes.write_feedback(course, NAME, publish_marks=True)
     old = page(course, "bob")
     accept_13(course)
     assert "3.5 of 13" in regrade(course).moved[0].shown
@@ -300,7 +300,7 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
     regrade(course, TELL)
     assert old == page(course, "bob")
     others = page(course, "ada")
-    written = classes.feedback(course, NAME)
+    written = classes.write_feedback(course, NAME)
     assert not written.attention
     new = page(course, "bob")
     assert "This mark was changed: 3.5 points before, 3.75 points since 20" in new
@@ -310,27 +310,27 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
     assert ({}, 1, Decimal("3.75")) == (
         shown.agreed, len(shown.shown["bob"].changes), shown.shown["bob"].total,
     )  # fmt: skip
-    classes.feedback(course, NAME)
+    classes.write_feedback(course, NAME)
     assert new == page(course, "bob")
-    german = classes.feedback(course, NAME, reason="unused")
+    german = classes.write_feedback(course, NAME, reason="unused")
     assert not german.attention
-    actions = [one.action for one in course_log.entries(course)]
+    actions = [one.action for one in course_log.read_entries(course)]
     assert ["publish", "regrade", "change published marks"] == actions
 
 
 def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(course: Course) -> None:
     """What was open is completed without a word; what was shown and is another mark needs a reason."""
-    classes.feedback(course, NAME, publish_marks=True)
+    classes.write_feedback(course, NAME, publish_marks=True)
     give(course, "ada", ("formulas", "mlp-why"), PersonMark(Decimal(1)))
-    assert not classes.feedback(course, NAME).attention
+    assert not classes.write_feedback(course, NAME).attention
     completed = page(course, "ada")
     assert "This mark was changed" not in completed
     give(course, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
-    left = classes.feedback(course, NAME)
+    left = classes.write_feedback(course, NAME)
     assert left.attention
     assert any("ada was shown 7 of 13" in one and "has 6.5 now" in one for one in left.remarks)
     assert completed == page(course, "ada")
-    assert not classes.feedback(course, NAME, reason="Read <b>again</b>.").attention
+    assert not classes.write_feedback(course, NAME, reason="Read <b>again</b>.").attention
     assert "7 points before, 6.5 points since" in page(course, "ada")
     assert "Read &lt;b&gt;again&lt;/b&gt;." in page(course, "ada")
 
@@ -338,20 +338,20 @@ def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(cou
 def test_a_rule_of_lateness_moves_what_was_shown_where_something_is_open_as_well(course: Course) -> None:
     """What being late costs is no mark that was open: whoever was shown more has it told."""
     (course.root / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-05-04 12:00:00 UTC")
-    classes.feedback(course, NAME, publish_marks=True)
+    classes.write_feedback(course, NAME, publish_marks=True)
     before = page(course, "ada")
     course.exams.write_text(
         f'[{NAME}]\nend = 2026-05-04T11:00:00Z\nlate = "penalty"\npenalty = {{ per_day = 10 }}\n'
     )
     with pytest.raises(CourseError, match=r"ada was shown 6 of 13 since .*, and would have 4\.7"):
         regrade(course, APPLY)
-    assert any("ada was shown 6 of 13" in one for one in classes.feedback(course, NAME).remarks)
+    assert any("ada was shown 6 of 13" in one for one in classes.write_feedback(course, NAME).remarks)
     assert before == page(course, "ada")
 
 
 def test_grading_does_not_move_published_marks(course: Course) -> None:
     """After a change late ones are graded by the new rubric; whose mark was shown keeps it, as is told."""
-    classes.feedback(course, NAME, publish_marks=True)
+    classes.write_feedback(course, NAME, publish_marks=True)
     before, pages = totals(course), page(course, "bob")
     accept_13(course)
     hand_in(course.root, "zoe", layers_answer="layers = 13")
@@ -359,14 +359,14 @@ def test_grading_does_not_move_published_marks(course: Course) -> None:
     said: list[str] = []
 
     class Hears(classes.Listener):
-        def tell(self, sentence: str) -> None:
+        def notify_staff(self, sentence: str) -> None:
             said.append(sentence)
 
-    done = classes.grade(course, NAME, workers=1, watch=Hears())
+    done = classes.grade_class(course, NAME, workers=1, watch=Hears())
     assert ["zoe"] == [one.student for one in done.outcomes]
     assert ("ada", "bob", "nil") == done.held
     assert any("3 students keep" in one and "autograder regrade small" in one for one in said)
     assert {**before, "zoe": Decimal("0.75")} == {**totals(course), "bob": before["bob"]}
-    assert classes.feedback(course, NAME).attention
+    assert classes.write_feedback(course, NAME).attention
     assert pages == page(course, "bob")
     assert "zoe" in read_published(course, NAME).shown

@@ -12,10 +12,10 @@ import pytest
 from autograder.app import classes, regrading
 from autograder.app.regrading import RegradeChoice
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.gradebook import Gradebook
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Ending, Graded
+from autograder.records import Ending, GradingResult
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.timeouts import NewTimeout
 from tests.support import small_course
@@ -47,30 +47,30 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Counter[Ending]:
 
 def make_class(folder: Path, softmax: str) -> Course:
     """Make a class of three, one of whom hands in an endless loop."""
-    generate(small_course.small_course(folder), NAME)
+    generate_release(small_course.small_course(folder), NAME)
     hand_in(folder, "ada", layers_answer="layers = 12", softmax_answer=small_course.SOFTMAX)
     hand_in(folder, "eve", layers_answer="layers = 13", softmax_answer=softmax)
     hand_in(folder, "zoe", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
-    return Course.at(folder)
+    return Course.from_folder(folder)
 
 
 def read_items(course: Course) -> dict[str, str]:
     """Return everybody's results, as judging made them."""
     with Gradebook(course.gradebook) as book:
-        return {student: repr(graded.score.items) for student, graded in book.results(NAME).items()}
+        return {student: repr(graded.score.items) for student, graded in book.load_results(NAME).items()}
 
 
 @pytest.mark.parametrize("softmax", [ENDLESS_CALL, ENDLESS_CELL], ids=["in a call", "in a cell"])
 def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[Ending], softmax: str) -> None:
     """Another question's points change: a trial and the move itself wait for no loop; `again` runs it."""
     course = make_class(tmp_path, softmax)
-    classes.grade(course, NAME, workers=1)
+    classes.grade_class(course, NAME, workers=1)
     first = endings.total()
     assert 1 <= first <= 3  # once for each check
     items = read_items(course)
     accept_13(course)
-    trial = regrading.regrade(course, NAME, workers=1)
-    done = regrading.regrade(course, NAME, choice=APPLY, workers=1)
+    trial = regrading.regrade_class(course, NAME, workers=1)
+    done = regrading.regrade_class(course, NAME, choice=APPLY, workers=1)
     assert endings.total() == first
     moved = {one.move.student: one.move.by for one in trial.moved}
     assert moved == {"eve": Decimal("0.25"), "zoe": Decimal("0.25")}
@@ -79,7 +79,7 @@ def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[E
     assert {student: text.partition("item='rows'")[2] for student, text in items.items()} == {
         student: text.partition("item='rows'")[2] for student, text in after.items()
     }
-    classes.grade(course, NAME, workers=1, again=True)
+    classes.grade_class(course, NAME, workers=1, again=True)
     assert endings.total() == 2 * first
     assert read_items(course) == after
 
@@ -89,13 +89,13 @@ def test_changed_submission_is_run_again_though_its_loop_was_known(
 ) -> None:
     """Whoever mends the loop gets the points, and whoever hands in another loop waits for that one."""
     course = make_class(tmp_path, ENDLESS_CALL)
-    classes.grade(course, NAME, workers=1)
+    classes.grade_class(course, NAME, workers=1)
     first = endings.total()
     hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=f"{ENDLESS_CALL}  # another")
-    classes.grade(course, NAME, workers=1)
+    classes.grade_class(course, NAME, workers=1)
     assert endings.total() == 2 * first
     hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
-    classes.grade(course, NAME, workers=1)
+    classes.grade_class(course, NAME, workers=1)
     assert endings.total() == 2 * first
     items = read_items(course)
     assert items["eve"] == items["zoe"]
@@ -110,10 +110,10 @@ LOOPS = {
 
 def make_class_of_loops(folder: Path) -> Course:
     """Make a class of endless loops and, at its end, two students with right answers."""
-    generate(small_course.small_course(folder), NAME)
+    generate_release(small_course.small_course(folder), NAME)
     for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
         hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)
-    return Course.at(folder)
+    return Course.from_folder(folder)
 
 
 def read_results(course: Course) -> dict[str, object]:
@@ -129,7 +129,7 @@ def read_results(course: Course) -> dict[str, object]:
                     for one in graded.notebooks
                 ],
             )
-            for student, graded in book.results(NAME).items()
+            for student, graded in book.load_results(NAME).items()
         }
 
 
@@ -139,10 +139,10 @@ def test_interrupted_class_of_loops_gets_the_same_results_as_each_student_alone(
     """It is interrupted when all were stopped at a loop; being stopped changes no result."""
     alone, together = (make_class_of_loops(tmp_path / name) for name in ("alone", "together"))
     for student in (*LOOPS, "y", "z"):
-        classes.grade(alone, NAME, students=(student,), workers=1)
+        classes.grade_class(alone, NAME, students=(student,), workers=1)
     grade, stopped = Grader.grade, list[str]()
 
-    def grade_or_die(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
+    def grade_or_die(grader: Grader, handed: SubmittedFiles, **options: Any) -> GradingResult:
         if handed.student in stopped:
             raise KeyboardInterrupt
         try:
@@ -154,8 +154,8 @@ def test_interrupted_class_of_loops_gets_the_same_results_as_each_student_alone(
     with monkeypatch.context() as patched:
         patched.setattr(Grader, "grade", grade_or_die)
         with pytest.raises(KeyboardInterrupt):
-            classes.grade(together, NAME, workers=1)
+            classes.grade_class(together, NAME, workers=1)
     assert stopped == [*LOOPS]
     assert set(read_results(together)).isdisjoint(LOOPS)
-    classes.grade(together, NAME, workers=1)
+    classes.grade_class(together, NAME, workers=1)
     assert read_results(together) == read_results(alone)

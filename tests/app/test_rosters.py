@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.app.lists import read_roster
-from autograder.app.rosters import import_roster, listed_students
+from autograder.app.rosters import import_roster, read_students
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.store import Student
@@ -49,7 +49,7 @@ def course(tmp_path: Path) -> Course:
 )
 def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
     """Whatever their language, separators and encoding; rows of nobody are left out, zeros stay."""
-    assert (expected,) == listed_students(data)
+    assert (expected,) == read_students(data)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
 def test_lists_that_cannot_be_are_refused(data: bytes, told: str) -> None:
     """With the line, and what to do."""
     with pytest.raises(CourseError) as caught:
-        listed_students(data)
+        read_students(data)
     assert told in str(caught.value)
 
 

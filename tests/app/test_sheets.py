@@ -18,16 +18,23 @@ from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder.app import sheets
-from autograder.app.sheet_files import COLUMNS, guarded, points_in, read_sheet, unguarded, write_sheet
+from autograder.app.sheet_files import (
+    COLUMNS,
+    guard_value,
+    parse_points,
+    read_sheet,
+    strip_guard,
+    write_sheet,
+)
 from autograder.app.sheet_rows import SheetSubject
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan
 from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grades import PersonMark
 from autograder.grading import scoring
-from autograder.records import Cell, ExecutedNotebook, Graded, ItemResult, Markdown, Message, Status
+from autograder.records import Cell, ExecutedNotebook, GradingResult, ItemResult, Markdown, Message, Status
 from autograder.store import Store
 from autograder.store.memory import MemoryStore
 from tests.store.examples import keep
@@ -44,11 +51,11 @@ HOSTILE = (
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     """The small course's, released."""
     course = small_course.small_course(tmp_path_factory.mktemp("sheets"))
-    generate(course, small_course.NAME)
-    return assignments.load(course, small_course.NAME)
+    generate_release(course, small_course.NAME)
+    return assignments.load_assignment(course, small_course.NAME)
 
 
-def result(assignment: Assignment, student: str, **texts: str) -> Graded:
+def result(assignment: Assignment, student: str, **texts: str) -> GradingResult:
     """A result in which written answers wait, where there is a text for them; formulas and code were right.
 
     ``_`` in a cell's name stands for ``-``; a question in ``open`` waits as a whole.
@@ -65,14 +72,14 @@ def result(assignment: Assignment, student: str, **texts: str) -> Graded:
                 status = Status.NEEDS_REVIEW if question.id in waiting else Status.PASSED
             points = possible if status is Status.PASSED else Decimal(0)
             items.append(ItemResult(question.id, item.id, status, points, possible, Message("passed"), ""))
-    open_score = scoring.left_open(student, assignment.rubric, "", (), "namespaces")
+    open_score = scoring.leave_open(student, assignment.rubric, "", (), "namespaces")
     cells: dict[str, list[Cell | Markdown]] = {"formulas": [], "code": []}
     for name, text in texts.items():
         cells["formulas" if name == WHY else "code"].append(Markdown(text, name))
     notebooks = tuple(
         ExecutedNotebook(name, tuple(found), (None,) * len(found)) for name, found in cells.items()
     )
-    return Graded(
+    return GradingResult(
         replace(open_score, items=tuple(items)), notebooks, digest=student.encode().hex().ljust(64, "0")[:64]
     )
 
@@ -85,7 +92,7 @@ class Class(Struct, frozen=True, eq=False):
 
     def subject(self) -> SheetSubject:
         """As it stands now."""
-        return SheetSubject(self.assignment, self.store, self.store.results(small_course.NAME))
+        return SheetSubject(self.assignment, self.store, self.store.load_results(small_course.NAME))
 
     def sheet(self, **choice: object) -> list[dict[str, str]]:
         """Its sheet, as a list of rows."""
@@ -101,14 +108,14 @@ class Class(Struct, frozen=True, eq=False):
 
     def mark(self, student: str, notebook: str, cell: str) -> PersonMark:
         """What people gave."""
-        return self.store.marks(small_course.NAME).get(student, {}).get((notebook, cell), PersonMark())
+        return self.store.load_marks(small_course.NAME).get(student, {}).get((notebook, cell), PersonMark())
 
 
 @pytest.fixture
 def made(assignment: Assignment) -> Class:
     """Ada and Alan gave the same answer, Kurt another one and thoughts, Eve none; Grace's code waits."""
     store = MemoryStore()
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for one in (
         result(assignment, "ada", mlp_why="Up and back."),
         result(assignment, "alan", mlp_why="up and  back"),
@@ -198,7 +205,7 @@ def test_items_marked_by_hand_say_why_their_notebook_could_not_be_read(
 def test_a_choice_of_rows(made: Class) -> None:
     """Of some cells, and of answers that wait; a cell that is not there is named with the nearest."""
     assert {"thoughts"} == {row["cell"] for row in made.sheet(cells=("thoughts",))}
-    made.store.give("small", "kurt", ("code", THOUGHTS), PersonMark(Decimal(1)))
+    made.store.give_mark("small", "kurt", ("code", THOUGHTS), PersonMark(Decimal(1)))
     assert THOUGHTS in {row["cell"] for row in made.sheet()}
     assert THOUGHTS not in {row["cell"] for row in made.sheet(waiting=True)}
     with pytest.raises(CourseError, match="no grade cell 'thought'; did you mean 'thoughts'"):
@@ -229,17 +236,17 @@ def test_results_by_other_points_are_left_out(made: Class) -> None:
 @pytest.mark.parametrize("choice", [{}, {"names": True}, {"groups": True}, {"waiting": True}])
 def test_a_round_trip_changes_nothing(made: Class, ending: str, choice: dict[str, bool]) -> None:
     """Exported and imported as it is: with marks, comments, and marks that are to be looked at again."""
-    made.store.give(
+    made.store.give_mark(
         "small", "kurt", ("formulas", WHY), PersonMark(Decimal("0.5"), comment=f"=1+1\n{HOSTILE}")
     )
-    made.store.give(
+    made.store.give_mark(
         "small", "ada", ("formulas", WHY), PersonMark(Decimal(1), again=True, comment="x" * 40_000)
     )
-    made.store.give("small", "grace", ("code", SOFTMAX), PersonMark(Decimal("2.5")))
-    before = made.store.marks("small")
+    made.store.give_mark("small", "grace", ("code", SOFTMAX), PersonMark(Decimal("2.5")))
+    before = made.store.load_marks("small")
     done = made.enter(made.sheet(**choice), ending)
     assert ((), (), ()) == (done.plan.errors, done.refused, done.entered)
-    assert before == made.store.marks("small")
+    assert before == made.store.load_marks("small")
 
 
 def test_points_and_comments_are_entered(made: Class) -> None:
@@ -293,18 +300,18 @@ def test_what_grading_decided_beside_an_item_counts(made: Class) -> None:
     fill(rows, SOFTMAX, "1")
     made.enter(rows)
     assert Decimal("1.5") == made.mark("grace", "code", SOFTMAX).points
-    made.store.give(
+    made.store.give_mark(
         "small", "grace", ("code", SOFTMAX), PersonMark(Decimal("1.25"))
     )  # as formgrader gives it
     assert "0.75" == rows_of(made.sheet(), SOFTMAX)[0]["points"]
-    made.store.give("small", "grace", ("code", SOFTMAX), PersonMark(Decimal(9)))
+    made.store.give_mark("small", "grace", ("code", SOFTMAX), PersonMark(Decimal(9)))
     (row,) = rows_of(made.sheet(), SOFTMAX)
     assert ("", "9") == (row["points"], row["cell_points"])
 
 
 def test_a_group_is_entered_for_all_of_it(made: Class) -> None:
     """One row marks everybody who gave the answer, each with their own comment where nobody wrote another."""
-    made.store.give("small", "ada", ("formulas", WHY), PersonMark(comment="Ada's own"))
+    made.store.give_mark("small", "ada", ("formulas", WHY), PersonMark(comment="Ada's own"))
     rows = made.sheet(groups=True)
     fill(rows, WHY, "1", text="Up")
     (change,) = made.enter(rows).entered
@@ -322,7 +329,7 @@ def test_a_group_is_entered_for_all_of_it(made: Class) -> None:
 def test_different_marks_of_a_group_are_shown_and_left(made: Class) -> None:
     """A comment alone changes no points."""
     for student, points in (("ada", "1"), ("alan", "0.5")):
-        made.store.give("small", student, ("formulas", WHY), PersonMark(Decimal(points)))
+        made.store.give_mark("small", student, ("formulas", WHY), PersonMark(Decimal(points)))
     rows = made.sheet(groups=True)
     (row,) = rows_of(rows, WHY, "Up")
     assert ("", "1 / 0.5") == (row["points"], row["cell_points"])
@@ -336,7 +343,7 @@ def test_different_marks_of_a_group_are_shown_and_left(made: Class) -> None:
 
 def test_a_mark_that_is_to_be_looked_at_again_is_confirmed_by_its_points(made: Class) -> None:
     """Its points are not filled in beforehand: a row that nobody touched confirms nothing."""
-    made.store.give("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), again=True))
+    made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), again=True))
     rows = made.sheet(waiting=True)
     (row,) = rows_of(rows, WHY, "Because.")
     assert ("", "1 (look again)") == (row["points"], row["cell_points"])
@@ -350,7 +357,7 @@ def test_a_mark_that_is_to_be_looked_at_again_is_confirmed_by_its_points(made: C
 
 def test_a_mark_is_not_taken_away(made: Class) -> None:
     """Points that were deleted are told; extra credit stays."""
-    made.store.give("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), Decimal(2)))
+    made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), Decimal(2)))
     rows = made.sheet()
     fill(rows, WHY, "", text="Because.")
     done = made.enter(rows)
@@ -417,7 +424,7 @@ def test_a_sheet_of_another_assignment_or_course_is_refused(made: Class, assignm
         plan = made.plan(wrong)
         assert (1, (), ()) == (len(plan.errors), plan.refused, plan.changes)
     assert "is of 'exam', not of 'small'" in made.plan([{**rows[0], "assignment": "exam"}]).errors[0]
-    assert {} == made.store.marks("small")
+    assert {} == made.store.load_marks("small")
 
 
 @pytest.mark.parametrize(
@@ -431,7 +438,7 @@ def test_points_that_cannot_be_are_refused(made: Class, points: str) -> None:
     plan = made.plan(rows)
     assert (1, ()) == (len(plan.errors), plan.changes)
     assert plan.errors[0].startswith("row ")
-    assert {} == made.store.marks("small")
+    assert {} == made.store.load_marks("small")
 
 
 def test_the_same_row_twice_is_refused(made: Class) -> None:
@@ -467,7 +474,7 @@ def saved(rows: list[dict[str, str]], separator: str) -> str:
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([guarded(row[name]) for name in COLUMNS] for row in rows)
+    writer.writerows([guard_value(row[name]) for name in COLUMNS] for row in rows)
     return text.getvalue()
 
 
@@ -548,8 +555,8 @@ BEGINNINGS = st.lists(st.sampled_from(list("'=+-@\t ＝1,")), max_size=4).map(""
 @given(st.builds(str.__add__, BEGINNINGS, st.text(max_size=5)))
 def test_what_is_guarded_is_no_formula_and_comes_back(text: str) -> None:
     """No cell begins with a sign that a spreadsheet computes, but a number; each is read as written."""
-    cell = guarded(text)
-    assert text == unguarded(cell)
+    cell = guard_value(text)
+    assert text == strip_guard(cell)
     begins = cell.lstrip()[:1] in ("=", "+", "-", "@") or cell[:1] in ("\t", "\r", "\n")
     assert not begins or cell.lstrip("+-").replace(",", ".").replace(".", "", 1).isdecimal()
 
@@ -558,7 +565,7 @@ def test_what_is_guarded_is_no_formula_and_comes_back(text: str) -> None:
 def test_points_are_read_exactly(points: Decimal) -> None:
     """With a point or a comma, and space around them."""
     for written in (f"{points:f}", f" {points:f}".replace(".", ",") + " ", f"{points:f}".replace("-", "−")):
-        assert points == points_in(written)
+        assert points == parse_points(written)
 
 
 @given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
@@ -621,9 +628,9 @@ def test_a_folders_course(folder: Course, made: Class, tmp_path: Path, ending: s
     path.write_bytes(write_sheet(rows, ending))
     tried = sheets.import_sheet(folder, path, dry_run=True, store=opener(made))
     assert (3, ()) == (len(tried.plan.changes), tried.entered)
-    assert {} == made.store.marks("small")
+    assert {} == made.store.load_marks("small")
     assert 3 == len(sheets.import_sheet(folder, path, store=opener(made)).entered)
-    assert {"ada", "alan", "kurt"} == set(made.store.marks("small"))
+    assert {"ada", "alan", "kurt"} == set(made.store.load_marks("small"))
 
 
 def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_path: Path) -> None:
@@ -690,7 +697,7 @@ def test_a_flag_is_set_and_taken_away(made: Class) -> None:
 
 def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
     """Somebody deleted it, or the sheet is of an earlier version."""
-    made.store.give("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
+    made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
     rows = made.sheet()
     fill(rows, WHY, "1", text="Because")
     lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows, ".csv"), ".csv")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.app.similar import similar
+from autograder.app.similar import find_similar
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from tests.service.course import answered
 from tests.support.small_course import NAME, changed, small_course
 
@@ -34,13 +34,13 @@ def hand_in(course: Course, student: str, *names: str) -> None:
 
 def compared(course: Course) -> tuple[set[str], set[tuple[str, ...]], tuple[str, ...]]:
     """Whose works were compared, the pairs, and what was remarked."""
-    found = similar(course, NAME)
+    found = find_similar(course, NAME)
     return set(found.works), {one.students for one in found.pairs}, found.remarks
 
 
 def test_a_group_is_not_alike_to_itself(course: Course) -> None:
     """Platforms lay what a group handed in for each of its members; late ones are compared as well."""
-    generate(course, NAME)
+    generate_release(course, NAME)
     for student in ("ada", "bob", "zoe"):
         hand_in(course, student, "formulas", "code")
     course.exams.write_text(f'[{NAME}]\nend = 2026-05-01T09:00:00Z\nlate = "refuse"\n')
@@ -52,8 +52,8 @@ def test_a_group_is_not_alike_to_itself(course: Course) -> None:
 
 def test_what_each_member_does_alone_is_each_ones(course: Course) -> None:
     """The shared notebook is the work of whoever handed it in; members can have copied what is their own."""
-    changed(course.rubric(NAME), '{ name = "code" }', '{ name = "code", individual = true }')
-    generate(course, NAME)
+    changed(course.locate_rubric(NAME), '{ name = "code" }', '{ name = "code", individual = true }')
+    generate_release(course, NAME)
     hand_in(course, "ada", "formulas", "code")
     hand_in(course, "bob", "code")
     works, pairs, remarks = compared(course)

@@ -8,10 +8,10 @@ import pytest
 
 from autograder import assignment, generate
 from autograder import rubric as rubrics
-from autograder.authoring import known_kinds, start
+from autograder.authoring import list_kinds, start_assignment
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.kinds import kinds, make_check, registered
+from autograder.kinds import list_registered, load_kinds, make_check
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 from tests.cli.running import run_cold
@@ -28,7 +28,7 @@ SECONDS = 15
 """Of processor and waiting time for all kinds; the command says so much to whoever tries it out."""
 
 
-ALIASES = {alias: name for name, kind in kinds().items() for alias in kind.aliases}
+ALIASES = {alias: name for name, kind in load_kinds().items() for alias in kind.aliases}
 """Plain words for kinds."""
 
 
@@ -39,50 +39,50 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_every_kind_has_a_template() -> None:
     """Each kind of question has one, and the plain words stand for kinds that exist."""
-    assert list(registered()) == list(known_kinds())
+    assert list(list_registered()) == list(list_kinds())
 
 
 @pytest.mark.sandbox
 @pytest.mark.apart
 def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
     """The new assignment verifies without findings: every automatic item is lost by a trial."""
-    start(tmp_path, "every-kind")
-    course = Course.at(tmp_path)
-    generate.generate(course, "every-kind")
-    loaded = assignment.load(course, "every-kind")
-    assert list(registered()) == [question.kind for question in loaded.rubric.questions]
+    start_assignment(tmp_path, "every-kind")
+    course = Course.from_folder(tmp_path)
+    generate.generate_release(course, "every-kind")
+    loaded = assignment.load_assignment(course, "every-kind")
+    assert list(list_registered()) == [question.kind for question in loaded.rubric.questions]
     with Pool() as pool:
         verified = verify(loaded, pool)
     assert () == tuple(verified.findings)
 
 
-@pytest.mark.parametrize("kind", dict.fromkeys([*registered(), *ALIASES]))
+@pytest.mark.parametrize("kind", dict.fromkeys([*list_registered(), *ALIASES]))
 def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
     """Every kind by itself makes a valid rubric and a release, with one question."""
-    start(tmp_path / "course", "one", [kind])
-    course = Course.at(tmp_path / "course")
-    rubric = rubrics.load(course.rubric("one"))
+    start_assignment(tmp_path / "course", "one", [kind])
+    course = Course.from_folder(tmp_path / "course")
+    rubric = rubrics.load_rubric(course.locate_rubric("one"))
     (question,) = rubric.questions
     assert ALIASES.get(kind, kind) == question.kind
     make_check(question, rubric)
-    assert generate.generate(course, "one")
+    assert generate.generate_release(course, "one")
 
 
 def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:
     """``--kinds`` decides which questions there are, and in which order; each is there once."""
-    start(tmp_path, "sheet", ["written", "formula", "symbolic", "code"])
-    rubric = rubrics.load(tmp_path / "rubrics/sheet.toml")
+    start_assignment(tmp_path, "sheet", ["written", "formula", "symbolic", "code"])
+    rubric = rubrics.load_rubric(tmp_path / "rubrics/sheet.toml")
     assert ["written", "formula", "code"] == [question.kind for question in rubric.questions]
 
 
 def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
     """A folder that is not there becomes a course; a second assignment leaves the first alone."""
     folder = tmp_path / "deep" / "course"
-    assert start(folder, "first", ["formula"]).course
+    assert start_assignment(folder, "first", ["formula"]).course
     assert "secret" in (folder / "README.md").read_text()
     assert "/.autograder/" in (folder / ".gitignore").read_text()
     before = contents(folder)
-    second = start(folder, "second", ["formula", "code"])
+    second = start_assignment(folder, "second", ["formula", "code"])
     assert not second.course
     assert before == {name: text for name, text in contents(folder).items() if name in before}
     assert {"rubrics/second.toml", "assignments/second/second.ipynb", "reference/checks/second.py"} == set(
@@ -95,7 +95,7 @@ def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     for name in ("README.md", ".gitignore"):
         (tmp_path / name).write_text("mine\n")
-    assert start(tmp_path, "sheet", ["formula"]).course
+    assert start_assignment(tmp_path, "sheet", ["formula"]).course
     assert ["mine\n"] * 2 == [(tmp_path / name).read_text() for name in ("README.md", ".gitignore")]
 
 
@@ -105,12 +105,12 @@ def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
 )
 def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
     """Whatever has the name already stays as it is, and nothing is written beside it."""
-    start(tmp_path, "other", ["formula"])
+    start_assignment(tmp_path, "other", ["formula"])
     (tmp_path / taken).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / taken).write_text("mine")
     before = contents(tmp_path)
     with pytest.raises(CourseError, match="nothing is replaced"):
-        start(tmp_path, "sheet")
+        start_assignment(tmp_path, "sheet")
     assert before == contents(tmp_path)
 
 
@@ -118,13 +118,13 @@ def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
 def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
     """A bad name is refused with what is allowed, before anything is written."""
     with pytest.raises(CourseError, match="expected a letter, then up to 59 letters, digits, '-' or '_'"):
-        start(tmp_path, name)
+        start_assignment(tmp_path, name)
     assert {} == contents(tmp_path)
 
 
 def test_a_name_that_python_reserves(tmp_path: Path) -> None:
     """The checks of an assignment called ``class`` are still a module that can be named."""
-    start(tmp_path, "class", ["code"])
+    start_assignment(tmp_path, "class", ["code"])
     assert 'checks = "class_.py"' in (tmp_path / "rubrics/class.toml").read_text()
     assert (tmp_path / "reference/checks/class_.py").is_file()
 
@@ -132,7 +132,7 @@ def test_a_name_that_python_reserves(tmp_path: Path) -> None:
 def test_a_kind_that_is_not_known(tmp_path: Path) -> None:
     """A misspelt kind is refused with the one that was meant."""
     with pytest.raises(CourseError, match="no kind 'formla'; did you mean 'formula'"):
-        start(tmp_path, "sheet", ["formla"])
+        start_assignment(tmp_path, "sheet", ["formla"])
     assert {} == contents(tmp_path)
 
 
@@ -140,12 +140,12 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     """A folder that holds other things is no place for a course, and is left as it was."""
     (tmp_path / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(CourseError, match="or an empty folder to begin a course in"):
-        start(tmp_path, "sheet")
+        start_assignment(tmp_path, "sheet")
     assert {"holiday.jpg": b"x"} == contents(tmp_path)
 
 
 def test_formgrader_finds_the_assignments(tmp_path: Path) -> None:
     """nbgrader is told where sources lie: without it, formgrader lists no assignment to mark."""
-    start(tmp_path, "sheet", ["written"])
+    start_assignment(tmp_path, "sheet", ["written"])
     done = run_cold("-c", LIST_SOURCES, cwd=tmp_path, program="python")
     assert (0, "{'sheet'}\n") == (done.returncode, done.stdout), done.stderr

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from autograder.authoring.schema import schema
-from autograder.kinds import registered
+from autograder.authoring.schema import build_schema
+from autograder.kinds import list_registered
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
 @functools.cache
 def made() -> dict[str, Any]:
     """The schema."""
-    return schema()
+    return build_schema()
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def test_it_is_a_schema() -> None:
     kinds = {
         one["$ref"].rpartition("question-")[2] for one in made()["properties"]["question"]["items"]["oneOf"]
     }
-    assert set(registered()) == kinds
+    assert set(list_registered()) == kinds
 
 
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
@@ -109,7 +109,7 @@ def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     assert not validator().is_valid(changed(error))
 
 
-@pytest.mark.parametrize("kind", registered())
+@pytest.mark.parametrize("kind", list_registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
@@ -135,7 +135,7 @@ def test_keys_are_described() -> None:
     )
     described = [
         "description" in one
-        for name in registered()
+        for name in list_registered()
         for one in made()["$defs"][f"question-{name}"]["properties"].values()
     ]
     assert sum(described) > len(described) / 2

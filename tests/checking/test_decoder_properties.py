@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checking.running import CheckProgram
 from autograder.records import Status
-from benchmarks.repair import judge
+from benchmarks.repair import judge_case
 from tests.support.repair_variants import CHECKS, ROOT, Case, catalogue, held, rating, subsets
 from tests.support.thorough import sample
 
@@ -28,14 +28,14 @@ def program() -> Iterator[CheckProgram]:
 @pytest.mark.parametrize("case", sample(list(subsets()), 20), ids=lambda case: case.name)
 def test_every_set_of_faults_is_told_exactly(program: CheckProgram, case: Case) -> None:
     """No property is misled by other faults."""
-    assert rating(case, judge(program, case, "try")) == ("exact", [])
+    assert rating(case, judge_case(program, case, "try")) == ("exact", [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sample(RIGHT, 30), ids=lambda case: f"{case.group}: {case.name}")
 def test_right_repair_loses_nothing(program: CheckProgram, case: Case) -> None:
     """In usual words it earns everything; of an unusual design single items may need manual review."""
-    results = judge(program, case, "try")
+    results = judge_case(program, case, "try")
     failed = {name for name, result in results.items() if result.status is Status.FAILED}
     if not case.group.endswith("odd"):  # where our house and the author differ
         assert failed <= set(case.open)
@@ -47,5 +47,5 @@ def test_right_repair_loses_nothing(program: CheckProgram, case: Case) -> None:
 @pytest.mark.parametrize("case", sample(WRONG, 20), ids=lambda case: f"{case.group}: {case.name}")
 def test_wrong_repair_loses_no_other_item(program: CheckProgram, case: Case) -> None:
     """What cannot be decided needs manual review."""
-    how, _ = rating(case, judge(program, case, "try"))
+    how, _ = rating(case, judge_case(program, case, "try"))
     assert how != "wrong"

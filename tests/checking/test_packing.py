@@ -27,6 +27,6 @@ def test_unpack_gives_all_but_planted_answers(file: CheckFile) -> None:
         (mutant.name, mutant.source) for mutant in file.mutants
     ]
     for check in file.faults:
-        assert unpacked.listing([check.id]) == file.listing([check.id])
+        assert unpacked.make_listing([check.id]) == file.make_listing([check.id])
     for check in file.checks:
-        assert unpacked.carried_source(unpacked.check(check.id)) == file.carried_source(check)
+        assert unpacked.extract_carried(unpacked.get_check(check.id)) == file.extract_carried(check)

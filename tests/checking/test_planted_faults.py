@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checking.__main__ import main
 from autograder.checking.edits import CheckFileError
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.reading import CheckFile, parse_check_file
 from autograder.checking.repairing import MOST_FAULTS, SAMPLE, describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
@@ -56,7 +56,7 @@ def read(source: str) -> CheckFile:
 
 def run_all(program: CheckProgram, source: str, seed: str = "") -> Mapping[str, CheckOutcome]:
     """Run all properties and probes on an answer."""
-    undo = install(Objects(["<answer>"]))
+    undo = install_objects(Objects(["<answer>"]))
     try:
         student = program.load_answer(source, "<answer>")
         every = (*program.file.checks, *program.file.probes)
@@ -80,9 +80,9 @@ def test_fault_is_an_item_with_an_edit() -> None:
         ("zeros", 2, {"en": "Zeros count"}),
         ("length", 1, {"en": "The number of numbers"}),
     ]
-    assert file.listing(()) == file.solution
-    assert "if number]" in file.listing(["zeros", "length"])
-    assert "(len(numbers) + 1)" in file.listing(["zeros", "length"])
+    assert file.make_listing(()) == file.solution
+    assert "if number]" in file.make_listing(["zeros", "length"])
+    assert "(len(numbers) + 1)" in file.make_listing(["zeros", "length"])
     assert file.given == "SCALE = 1.0"
 
 
@@ -161,7 +161,7 @@ def test_holds_asks_another_property_once_for_each_answer(program: CheckProgram)
     file = read(CHECKS)
     counted = CheckProgram(file)
     try:
-        undo = install(Objects(["<answer>"]))
+        undo = install_objects(Objects(["<answer>"]))
         student = counted.load_answer(source, "<answer>")
         statuses = [counted.run(check.id, "", student, b"seed").status for check in file.checks]
         undo()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.reading import load_check_file
 from autograder.checking.repairing import describe_misled, find_misled
 from autograder.checking.running import CheckOutcome, CheckProgram
@@ -27,7 +27,7 @@ def program(request: pytest.FixtureRequest) -> Iterator[CheckProgram]:
 def run_all(program: CheckProgram, source: str, seed: str) -> Mapping[str, CheckOutcome]:
     """Run all properties and probes on an answer, with the inputs that a grading run would draw."""
     file = program.file
-    undo = install(Objects(["<answer>"]))
+    undo = install_objects(Objects(["<answer>"]))
     try:
         student = program.load_answer(source, "<answer>")
         return {

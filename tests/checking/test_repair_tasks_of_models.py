@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.reading import CheckItem, load_check_file
 from autograder.checking.repairing import describe_misled, find_misled
 from autograder.checking.running import CheckOutcome, CheckProgram
@@ -38,7 +38,7 @@ def run_all(
     program: CheckProgram, source: str, seed: str, checks: Iterable[CheckItem]
 ) -> Mapping[str, CheckOutcome]:
     """Run properties or probes on an answer."""
-    undo = install(Objects(["<answer>"]))
+    undo = install_objects(Objects(["<answer>"]))
     try:
         student = program.load_answer(source, "<answer>")
         file = program.file

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.checks.base import Check, Draw, Evidence
 from autograder.kinds import make_check
 from autograder.records import Answer, Ending, ItemResult, LimitEvent, LimitKind, Observation
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
 DRAW = Draw(b"a secret of the tests")
 SYMBOLS = ("batch", "n_heads", "seq", "d_head", "d_model")
@@ -25,7 +25,7 @@ def rubric_text(question: str) -> bytes:
 
 def check_of(question: str) -> Check:
     """The check of a question written in TOML."""
-    rubric = parse(rubric_text(question))
+    rubric = parse_rubric(rubric_text(question))
     return make_check(rubric.questions[0], rubric)
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from autograder.checking import Wrong
-from autograder.checking.loading import define_module, namespace_of
+from autograder.checking.loading import define_module, make_namespace
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
 from reference.audits import attention, translation
@@ -264,7 +264,7 @@ def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(claims, "find_violations", raises)
     source = "findings = [('decode', lambda: ([[1]], [[1]]))]"
-    student = namespace_of(lambda: define_module(source), {})
+    student = make_namespace(lambda: define_module(source), {})
     inputs = (Input("source", "integers", 2), Input("target", "integers", 2))
     with pytest.raises(RuntimeError):
         claims.read_claims(student, lambda names: names.findings, translation.handed_out, inputs)

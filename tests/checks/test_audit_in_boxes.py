@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.checking.reading import load_check_file
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
@@ -35,12 +35,12 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     }
     reference = {path: (REFERENCE / path).read_text("utf-8") for path in shared}
     course = code_course(root, files, preload='"torch"', reference=reference)
-    rubric = course.rubric(NAME)
+    rubric = course.locate_rubric(NAME)
     rubric.write_text(
         rubric.read_text("utf-8").replace("cell_seconds", "call_seconds = 3\ncell_seconds"), "utf-8"
     )
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 def lost(grader: Grader, question: str, source: str) -> Mapping[str, str]:

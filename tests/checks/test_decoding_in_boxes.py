@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
@@ -69,7 +69,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         reference={path: read(path) for path in HELPERS},
     )
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 @pytest.mark.parametrize(("source", "outcomes"), ANSWERS.values(), ids=ANSWERS)

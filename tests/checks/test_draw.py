@@ -9,35 +9,35 @@ import numpy as np
 import pytest
 
 from autograder.checks.base import Draw
-from autograder.grading.expected import box_seed
-from autograder.rubric import load
+from autograder.grading.expected import derive_box_seed
+from autograder.rubric import load_rubric
 
-RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
+RUBRIC = load_rubric(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
 QUESTION = RUBRIC.questions[0]
-DRAW = Draw.for_question(b"secret", RUBRIC, QUESTION, "student ada")
+DRAW = Draw.from_secret(b"secret", RUBRIC, QUESTION, "student ada")
 
 
 def numbers(draw: Draw, purpose: str = "case") -> list[int]:
     """The first numbers that a draw gives for a purpose."""
-    return [int(number) for number in draw.generator(purpose).integers(0, 1 << 60, 4)]
+    return [int(number) for number in draw.make_generator(purpose).integers(0, 1 << 60, 4)]
 
 
 def test_draw_is_the_same_for_the_same_course_and_question() -> None:
     """Grading again asks the same."""
-    again = Draw.for_question(b"secret", RUBRIC, QUESTION, "student ada")
+    again = Draw.from_secret(b"secret", RUBRIC, QUESTION, "student ada")
     assert numbers(DRAW) == numbers(again)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(Draw.for_question(b"Secret", RUBRIC, QUESTION, "student ada"), id="secret"),
-        pytest.param(Draw.for_question(b"", RUBRIC, QUESTION, "student ada"), id="no secret"),
-        pytest.param(Draw.for_question(b"secret", RUBRIC, QUESTION, "student alan"), id="student"),
-        pytest.param(Draw.for_question(b"secret", RUBRIC, QUESTION), id="everybody"),
-        pytest.param(Draw.for_question(b"secret", RUBRIC, RUBRIC.questions[1], "student ada"), id="question"),
+        pytest.param(Draw.from_secret(b"Secret", RUBRIC, QUESTION, "student ada"), id="secret"),
+        pytest.param(Draw.from_secret(b"", RUBRIC, QUESTION, "student ada"), id="no secret"),
+        pytest.param(Draw.from_secret(b"secret", RUBRIC, QUESTION, "student alan"), id="student"),
+        pytest.param(Draw.from_secret(b"secret", RUBRIC, QUESTION), id="everybody"),
+        pytest.param(Draw.from_secret(b"secret", RUBRIC, RUBRIC.questions[1], "student ada"), id="question"),
         pytest.param(
-            Draw.for_question(
+            Draw.from_secret(
                 b"secret",
                 RUBRIC,
                 msgspec.structs.replace(QUESTION, inputs_version=QUESTION.inputs_version + 1),
@@ -59,6 +59,6 @@ def test_draw_gives_each_purpose_numbers_of_its_own() -> None:
 
 def test_seed_of_boxes_follows_from_the_secret() -> None:
     """What is drawn in a box without a seed cannot be predicted either."""
-    seeds = [box_seed(secret, name) for secret in (b"secret", b"Secret") for name in ("one", "two")]
+    seeds = [derive_box_seed(secret, name) for secret in (b"secret", b"Secret") for name in ("one", "two")]
     assert 4 == len(set(seeds))
     assert all(np.uint32(seed) == seed for seed in seeds)

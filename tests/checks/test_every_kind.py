@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import autograder
 from autograder.checks.base import Check, Draw, Evidence
 from autograder.kinds import make_check
-from autograder.messages import checks, languages, render, sentences
+from autograder.messages import checks, list_languages, load_sentences, render_message
 from autograder.records import Answer, Call, Ending, ItemResult, Observation, Status
-from autograder.rubric import Rubric, load
+from autograder.rubric import Rubric, load_rubric
 from tests.support import anything
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
@@ -36,7 +36,7 @@ def every_check() -> list[Any]:
     """A check of every question on the documentation page and of the course's own rubrics."""
     rubrics = [
         *((f"example {number}", rubric_of(example)) for number, example in enumerate(EXAMPLES)),
-        *((path.stem, load(path)) for path in sorted(RUBRICS.glob("*.toml"))),
+        *((path.stem, load_rubric(path)) for path in sorted(RUBRICS.glob("*.toml"))),
     ]
     return [
         pytest.param(rubric, make_check(question, rubric), id=f"{name} {question.id}")
@@ -49,7 +49,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 
 def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
-    question = rubric.question(results[0].question)
+    question = rubric.get_question(results[0].question)
     assert [item.id for item in question.items] == [one.item for one in results]
     for item, one in zip(question.items, results, strict=True):
         assert item.points == one.possible
@@ -58,8 +58,8 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
             assert item.points == one.points
         if one.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW):
             assert Decimal(0) == one.points
-        for language in languages():
-            assert render(one.student, language) != ""
+        for language in list_languages():
+            assert render_message(one.student, language) != ""
 
 
 @pytest.mark.parametrize(("rubric", "check"), every_check())
@@ -74,7 +74,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
         anything.observations(numbers, 4),
         draw=numbers.choice([None, DRAW]),
     )
-    check.plan(evidence.answer, DRAW)
+    check.plan_calls(evidence.answer, DRAW)
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
@@ -91,7 +91,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     def answers(plan: Sequence[Call]) -> list[Observation]:
         return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
 
-    observed, expected = answers(check.plan(given_answer, DRAW)), answers(check.reference_plan())
+    observed, expected = answers(check.plan_calls(given_answer, DRAW)), answers(check.plan_reference_calls())
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
@@ -103,7 +103,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     one = Observation(ok=True, value=huge)
-    observed = [one for _ in check.plan(given_answer, DRAW)]
+    observed = [one for _ in check.plan_calls(given_answer, DRAW)]
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
@@ -112,18 +112,18 @@ def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)
     results = check.judge(Evidence(stub, ()))
-    question = rubric.question(results[0].question)
+    question = rubric.get_question(results[0].question)
     assert Decimal(0) == sum(one.points for one in results)
     if question.options.get("asks") == "file":
         return  # it is handed in or not, whatever stands in the cell
-    assert () == check.plan(stub, DRAW)
+    assert () == check.plan_calls(stub, DRAW)
     automatic = [one.status for one, item in zip(results, question.items, strict=True) if not item.manual]
     assert [Status.NO_ANSWER] * len(automatic) == automatic
 
 
 def test_every_ending_has_a_sentence() -> None:
     """Each way a box can end is explained."""
-    assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in sentences()]
+    assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in load_sentences()]
 
 
 def _codes_in_source() -> set[str]:

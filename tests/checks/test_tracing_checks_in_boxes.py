@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.checks.test_tracing_checks import AMONG_EXAMPLES, KEPT, REMEMBERS, RIGHT
@@ -170,7 +170,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         },
     )
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 @pytest.mark.parametrize(("question", "source", "expected"), ANSWERS.values(), ids=ANSWERS)

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Check, Evidence, Trial, trials_of
+from autograder.checks.base import Check, Evidence, Trial, list_trials
 from autograder.grading import scoring
 from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
-from autograder.rubric import Rubric, parse
-from autograder.verify.matrix import mark, row
+from autograder.rubric import Rubric, parse_rubric
+from autograder.verify.matrix import build_row, mark_item
 from tests.checks.asking import DRAW
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
@@ -170,7 +170,7 @@ def rubric_from(text: str) -> Rubric:
         return rubric_of(text)
     points = re.search(r"^points = (\S+)", text, re.MULTILINE)
     assert points is not None
-    return parse((HEAD.format(points=points[1]) + text).encode())
+    return parse_rubric((HEAD.format(points=points[1]) + text).encode())
 
 
 CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -212,7 +212,7 @@ class Paper:
 
     def trials(self, question: str) -> tuple[Trial, ...]:
         """What the check plants."""
-        return trials_of(self.checks[question], self.keys[question])
+        return list_trials(self.checks[question], self.keys[question])
 
     def results(self, changes: Mapping[str, str]) -> dict[str, tuple[ItemResult, ...]]:
         """The results of the key with some answers changed; nothing may have to be run for it."""
@@ -220,7 +220,7 @@ class Paper:
         for name, key in self.keys.items():
             source = changes.get(name, key.source)
             given = Answer(key.grade_id, key.cell_type, source, changed=True)
-            assert () == self.checks[name].plan(given, DRAW), source
+            assert () == self.checks[name].plan_calls(given, DRAW), source
             reference = (Observation(ok=True, value=REFERENCES[name]),) if name in REFERENCES else ()
             earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
             found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))
@@ -231,8 +231,8 @@ class Paper:
         changes = {question: trial.source}
         for other, below in trial.earlier.items():
             changes[other] = f"{self.keys[other].source}\n{below}"
-        score = scoring.score("trial", self.rubric, self.results(changes))
-        judged = row(trial, self.rubric.question(question), self.rubric, score, {})
+        score = scoring.compute_score("trial", self.rubric, self.results(changes))
+        judged = build_row(trial, self.rubric.get_question(question), self.rubric, score, {})
         return [
             f"{trial.name}: {one.place}: expected {one.expected}, got {one.got}" for one in judged.findings
         ]
@@ -243,11 +243,11 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
-    key = scoring.score("key", paper.rubric, paper.results({}))
+    key = scoring.compute_score("key", paper.rubric, paper.results({}))
     assert [] == [
         one.item
         for one in key.items
-        if mark(paper.rubric.question(one.question).item(one.item), one) != "kept"
+        if mark_item(paper.rubric.get_question(one.question).get_item(one.item), one) != "kept"
     ]
     wrong = [
         one for question in keys for trial in paper.trials(question) for one in paper.wrong(question, trial)
@@ -265,7 +265,7 @@ def test_every_item_is_lost_by_a_trial(case: str) -> None:
         names = [trial.name for trial in trials]
         assert len(names) == len(set(names))
         assert any(not trial.loses for trial in trials)
-        items = {item.id for item in paper.rubric.question(question).items}
+        items = {item.id for item in paper.rubric.get_question(question).items}
         assert items <= {item for trial in trials for item in trial.loses}, question
 
 
@@ -391,5 +391,5 @@ def test_these_kinds_try_themselves(kind: str) -> None:
     rubric = next(
         rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
     )
-    own = type(make_check(rubric.questions[0], rubric)).trials
-    assert own is not Check.trials
+    own = type(make_check(rubric.questions[0], rubric)).make_trials
+    assert own is not Check.make_trials

@@ -11,7 +11,7 @@ import pytest
 from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.notebook.student_check import FILE_NAME, specification_of
+from autograder.notebook.student_check import FILE_NAME, extract_specification
 from autograder.verify.papers import with_sources
 from tests.cli.running import ROOT, run
 
@@ -30,8 +30,8 @@ ANSWERS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a student gets, with the notebook answered."""
     made = tmp_path_factory.mktemp("student")
-    course = Course.at(ROOT)
-    files = generate.build(course, rubrics.load(course.rubric(NAME)))
+    course = Course.from_folder(ROOT)
+    files = generate.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
     for file, data in files.items():
         made.joinpath(file).write_bytes(data if file == FILE_NAME else with_sources(data, ANSWERS))
     return made
@@ -79,7 +79,7 @@ def test_json_says_the_same(folder: Path) -> None:
 def test_the_time_left_is_told_and_a_forged_one_is_no_crash(folder: Path, tmp_path: Path) -> None:
     """During an exam the last line is the time; who writes nonsense there reads what to do."""
     notebook, given = folder / f"{NAME}.ipynb", (folder / FILE_NAME).read_text("utf-8")
-    specification = specification_of(given)
+    specification = extract_specification(given)
     assert specification
     now = datetime.now(UTC)
     moments = [(now + timedelta(minutes=minutes)).isoformat() for minutes in (-5, 30.5)]

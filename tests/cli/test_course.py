@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.demo import SUBJECTS
-from autograder.generate import generate
+from autograder.generate import generate_release
 from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
 from tests.support import regraded_class, small_course
 
@@ -212,7 +212,7 @@ def test_doctor_as_json() -> None:
 @pytest.mark.apart
 def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
     """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
-    generate(small_course.small_course(tmp_path), small_course.NAME)
+    generate_release(small_course.small_course(tmp_path), small_course.NAME)
     students = 120  # more than are graded while the signal is on its way
     for number in range(students):
         regraded_class.hand_in(tmp_path, f"s{number:03}", layers_answer=f"layers = {number}")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.demo.class_list import EXTRA, LATE, student_id
+from autograder.demo.class_list import EXTRA, LATE, format_student_id
 from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
 
 pytestmark = pytest.mark.sandbox
 
-LATE_ONE, EXTRA_ONE = student_id(LATE), student_id(EXTRA)
-OTHER = student_id(1)
+LATE_ONE, EXTRA_ONE = format_student_id(LATE), format_student_id(EXTRA)
+OTHER = format_student_id(1)
 
 
 def figures(course: Path, *words: str) -> dict[str, object]:
@@ -145,10 +145,10 @@ def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Pat
 
 
 DOUBTED = {
-    student_id(1): (None, "There is no timestamp.txt."),
-    student_id(2): ("<script>alert(1)</script>", "expected a time such as"),
-    student_id(3): ("2026-02-12 08:00:00 UTC", "before the start"),
-    student_id(5): ("2999-01-01 00:00:00 UTC", "still to come"),
+    format_student_id(1): (None, "There is no timestamp.txt."),
+    format_student_id(2): ("<script>alert(1)</script>", "expected a time such as"),
+    format_student_id(3): ("2026-02-12 08:00:00 UTC", "before the start"),
+    format_student_id(5): ("2999-01-01 00:00:00 UTC", "still to come"),
 }
 """Who handed in when, as their files say, and what staff reads of it."""
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from autograder.app.classes import Outcome
-from autograder.cli.report import grading_table
+from autograder.cli.report import make_grading_table
 from tests.feedback.examples import good
 
 
@@ -18,7 +18,7 @@ def shown(remark: str) -> str:
     items = tuple(replace(one, remark=remark) for one in score.items)
     graded = replace(good(), score=replace(score, items=items, notes=()))
     out = io.StringIO()
-    Console(file=out, width=120).print(grading_table([Outcome(score.student, graded, None, True)], "x"))
+    Console(file=out, width=120).print(make_grading_table([Outcome(score.student, graded, None, True)], "x"))
     return out.getvalue()
 
 

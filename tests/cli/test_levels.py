@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.levels import Isolation, warning
+from autograder.sandbox.levels import Isolation, get_warning
 from tests.cli.running import ASSIGNMENT, only_object, run
 
 pytestmark = pytest.mark.sandbox
@@ -25,7 +25,7 @@ def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
     options = ("--student", student, "--again", "--course", str(course), "--json")
     done = run("grade", ASSIGNMENT, "--isolation", "none", *options)
     assert 0 == done.returncode, done.stderr
-    assert 2 == told(done.stderr).count(warning(Isolation.NONE))
+    assert 2 == told(done.stderr).count(get_warning(Isolation.NONE))
     assert ["none"] == only_object(done.stdout)["isolation"]
     with sqlite3.connect(course / "gradebook.db") as connection:
         assert (
@@ -54,7 +54,7 @@ def test_verify_takes_a_level(course: Path) -> None:
         done.returncode,
         *(only_object(done.stdout)[name] for name in ("isolation", "findings")),
     )
-    assert 2 == told(done.stderr).count(warning(Isolation.NONE))
+    assert 2 == told(done.stderr).count(get_warning(Isolation.NONE))
 
 
 def test_full_isolation_is_the_default_and_says_nothing(course: Path) -> None:

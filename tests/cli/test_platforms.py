@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from autograder.app.grade_lines import schema
+from autograder.app.grade_lines import build_schema
 from autograder.course import Course
 from tests.cli.running import ASSIGNMENT, PROGRAMS, environment, only_object, run
 from tests.support.downloads import NAME, make_course, tree, written
@@ -109,7 +109,7 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     """What `grades` says stands in Moodle's worksheet, in Canvas's gradebook, and in lines of the schema."""
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
     totals = {one["student"]: one["total"] for one in stands["students"]}
-    people = {one.id: one for one in _people(Course.at(course))}
+    people = {one.id: one for one in _people(Course.from_folder(course))}
     sheet = tmp_path / "grades.csv"
     head = "Identifier,Full name,ID number,Grade,Maximum grade,Feedback comments\n"
     body = [f"Participant {at},{people[who].name},{who},,90.00,\n" for at, who in enumerate(totals, start=70)]
@@ -135,7 +135,7 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     assert all(row["Feedback comments"] for row in rows)
     lines = tmp_path / "grades.jsonl"
     assert 0 == run(*words, "--format", "jsonl", "--to", str(lines), "--provisional").returncode
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = jsonschema.Draft202012Validator(build_schema())
     found = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
     assert [] == [error.message for one in found for error in validator.iter_errors(one)]
     assert totals == {one["student"]: one["total"] for one in found}
@@ -149,6 +149,6 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
 
 
 def _people(course: Course) -> list:  # type: ignore[type-arg]
-    from autograder.app.collecting import class_register
+    from autograder.app.collecting import load_class_register
 
-    return list(class_register(course).students)
+    return list(load_class_register(course).students)

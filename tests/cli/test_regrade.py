@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 def course(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
     """Three graded students whose rubric has changed: bob gains a quarter of a point."""
     shutil.copytree(made_once(tmp_path_factory, "regraded", make_class), tmp_path / "course")
-    accept_13(Course.at(tmp_path / "course"))
+    accept_13(Course.from_folder(tmp_path / "course"))
     return tmp_path / "course"
 
 

@@ -13,10 +13,10 @@ import pytest
 from autograder import assignment as assignments
 from autograder import generate
 from autograder import rubric as rubrics
-from autograder.app.roll import misnamed_files, misplaced_notebooks, read_roll
-from autograder.authoring import start
+from autograder.app.roll import find_misnamed_files, find_misplaced_notebooks, read_roll
+from autograder.authoring import start_assignment
 from autograder.course import Course
-from autograder.records import Graded, Score
+from autograder.records import GradingResult, Score
 from autograder.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
@@ -37,16 +37,16 @@ SILENCED = """
 
 def misplaced(course: Course, name: str) -> list[str]:
     """What is told about an assignment with one notebook of its name."""
-    return misplaced_notebooks(course, rubrics.load(course.rubric(name)), [name])
+    return find_misplaced_notebooks(course, rubrics.load_rubric(course.locate_rubric(name)), [name])
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Course:
     """A course with a released assignment, another one, and a folder of submissions with Bob's."""
-    start(tmp_path, NAME, ["written"])
-    start(tmp_path, "captions", ["written"])
-    made = Course.at(tmp_path)
-    generate.generate(made, NAME)
+    start_assignment(tmp_path, NAME, ["written"])
+    start_assignment(tmp_path, "captions", ["written"])
+    made = Course.from_folder(tmp_path)
+    generate.generate_release(made, NAME)
     put(made, f"submitted/bob/{NAME}/{NAME}.ipynb")
     return made
 
@@ -135,8 +135,8 @@ def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
     """What was handed in for the first homework is no misspelt second one."""
-    start(tmp_path, "homework2", ["written"])
-    course = Course.at(tmp_path)
+    start_assignment(tmp_path, "homework2", ["written"])
+    course = Course.from_folder(tmp_path)
     put(course, "submitted/ada/homework1/homework1.ipynb")
     assert [] == misplaced(course, "homework2")
     put(course, "submitted/ada/Homework-2/homework2.ipynb")
@@ -154,11 +154,11 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
 )
 def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str) -> None:
     """A file that is called almost as a list of the course would be left out without a word."""
-    assert [] == misnamed_files(empty)
+    assert [] == find_misnamed_files(empty)
     put(empty, name)
-    assert [f"{name} is not read; expected {wanted}: rename it"] == misnamed_files(empty)
+    assert [f"{name} is not read; expected {wanted}: rename it"] == find_misnamed_files(empty)
     put(empty, wanted)
-    assert [] == misnamed_files(empty)
+    assert [] == find_misnamed_files(empty)
 
 
 @pytest.mark.slow
@@ -201,11 +201,11 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
 
 def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     """Somebody who handed in after the last run is in no list of grades, which says so."""
-    assignment = assignments.load(empty, NAME)
+    assignment = assignments.load_assignment(empty, NAME)
     store = MemoryStore()
-    store.prepare(assignment.rubric, assignment.release_bytes)
-    key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
-    store.record([GradedEntry(key, Graded(Score("bob", NAME, 1, ())), assignment.rubric)])
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
+    key = Key.from_submission("bob", "d" * 64, assignment.rubric, "e" * 64)
+    store.record_results([GradedEntry(key, GradingResult(Score("bob", NAME, 1, ())), assignment.rubric)])
     before = read_roll(assignment, store)
     assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)
     assert not before.attention

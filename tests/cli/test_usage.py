@@ -34,9 +34,9 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
         "seconds": 1.5,
         "who": ["a", "b"],
     }
-    table = report.summary_table(found, "this run")
+    table = report.make_summary_table(found, "this run")
     assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
-    assert Decimal(0) == run_statistics.run_statistics([], 0.0)["mean points"]
+    assert Decimal(0) == run_statistics.compute_run_statistics([], 0.0)["mean points"]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from autograder.cli import report, verdicts
 from autograder.course import Course
-from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding
+from autograder.verify import Mark, Matrix, Row, Verification, VerifyFinding
 from tests.cli.running import only_object, run
 from tests.support.small_course import NAME, changed, small_course
 
@@ -48,13 +48,13 @@ MATRIX = Matrix(
 def printed(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What goes to a terminal of eighty columns."""
     out = io.StringIO()
-    monkeypatch.setattr(report, "console", lambda: Console(file=out, width=80, highlight=False))
+    monkeypatch.setattr(report, "make_console", lambda: Console(file=out, width=80, highlight=False))
     return out
 
 
 def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
     """Marks stand first, in numbered columns, so that long names wrap without tearing them apart."""
-    verdicts.show(Verified("exam", (FINDING,), (MATRIX,)))
+    verdicts.show_verdicts(Verification("exam", (FINDING,), (MATRIX,)))
     lines = printed.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     rows = [line.split() for line in lines]
@@ -68,7 +68,7 @@ def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
 
 def test_a_finding_says_what_to_do(printed: io.StringIO) -> None:
     """Place, paper, what was expected, what came and what to do stand there, brackets and all."""
-    verdicts.show(Verified("exam", (FINDING,), (MATRIX,)))
+    verdicts.show_verdicts(Verification("exam", (FINDING,), (MATRIX,)))
     text = printed.getvalue()
     for part in ("1. q.b: trial 'x' of q", "as expected [of q]", "what to do", "look [closer]", "1 findings"):
         assert part in text, part
@@ -76,7 +76,7 @@ def test_a_finding_says_what_to_do(printed: io.StringIO) -> None:
 
 def test_what_machines_read() -> None:
     """Every row, mark and finding is there as plain data."""
-    written = verdicts.to_plain([Verified("exam", (FINDING,), (MATRIX,))], "namespaces")
+    written = verdicts.to_plain([Verification("exam", (FINDING,), (MATRIX,))], "namespaces")
     assert (1, "namespaces") == (written["findings"], written["isolation"])
     (exam,) = written["assignments"]
     assert "lost" == exam["matrices"][0]["rows"][0]["marks"]["a"]
@@ -96,7 +96,7 @@ def test_verify_says_how_many_points_are_decided_automatically(
     automatic: str, possible: str, said: str, printed: io.StringIO
 ) -> None:
     """A key of which people mark most is not said to prove everything."""
-    verdicts.show(Verified("exam", (), automatic=Decimal(automatic), possible=Decimal(possible)))
+    verdicts.show_verdicts(Verification("exam", (), automatic=Decimal(automatic), possible=Decimal(possible)))
     assert said in printed.getvalue()
 
 
@@ -111,7 +111,7 @@ def small(tmp_path: Path) -> Course:
 def test_without_a_name_every_assignment_is_verified(small: Course) -> None:
     """One that cannot be used is named, and the others are verified all the same; the exit code is 1."""
     shutil.copytree(small.sources / NAME, small.sources / "broken")
-    rubric = small.rubric(NAME).read_text("utf-8")
+    rubric = small.locate_rubric(NAME).read_text("utf-8")
     (small.rubrics / "broken.toml").write_text(
         rubric.replace('"small"', '"broken"').replace("points = 13", "points = 12")
     )
@@ -129,7 +129,7 @@ def test_without_a_name_every_assignment_is_verified(small: Course) -> None:
 @pytest.mark.sandbox
 def test_a_module_to_preload_that_is_not_there_is_the_rubrics_error(small: Course) -> None:
     """Every command that runs code says so, with the line, and not that the machine lacks something."""
-    changed(small.rubric(NAME), '["numpy"]', '["nunpy"]')
+    changed(small.locate_rubric(NAME), '["numpy"]', '["nunpy"]')
     said = "small.toml, line 6: [assignment]: preload: the module 'nunpy' is not found: did you mean 'numpy'?"
     for options in ((), ("--quick",)):
         done = run("verify", NAME, *options, cwd=small.root)

@@ -13,10 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.course import archives
-from autograder.course.archives import PackedFile, file_fault, is_leftover, place_fault, unpacked
+from autograder.course.archives import (
+    PackedFile,
+    find_file_name_fault,
+    find_location_fault,
+    is_leftover,
+    open_archive,
+)
 from autograder.errors import SourceError
 from autograder.platforms import staging
-from autograder.platforms.staging import digest_of, stage
+from autograder.platforms.staging import compute_digest, prepare_attempt
 from tests.support.downloads import archive
 
 PARTS = st.sampled_from(
@@ -41,7 +47,7 @@ def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
                 info = zipfile.ZipInfo("placeholder")
                 info.filename = name
                 made.writestr(info, data)
-        done = stage(folder, "ada", {"all.zip": entry("all.zip", packed.getvalue())}, None, ("a",))
+        done = prepare_attempt(folder, "ada", {"all.zip": entry("all.zip", packed.getvalue())}, None, ("a",))
         kept = [path for path in Path(above).rglob("*") if path.is_file()]
         assert all(folder in path.parents for path in kept)
         assert done.files == len(kept)
@@ -66,7 +72,7 @@ def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
 )
 def test_places_in_an_archive(path: str, fault: str) -> None:
     """Only places inside of it can be."""
-    assert (fault in place_fault(path)) if fault else place_fault(path) == ""
+    assert (fault in find_location_fault(path)) if fault else find_location_fault(path) == ""
 
 
 @pytest.mark.parametrize(
@@ -85,7 +91,7 @@ def test_places_in_an_archive(path: str, fault: str) -> None:
 )
 def test_names_of_files(path: str, fault: str) -> None:
     """Only names that every system knows."""
-    assert (fault in file_fault(path)) if fault else file_fault(path) == ""
+    assert (fault in find_file_name_fault(path)) if fault else find_file_name_fault(path) == ""
 
 
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +109,7 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "fourth": entry("fourth", b"x"),
         "fifth": entry("fifth", b"x"),
     }
-    done = stage(tmp_path / "attempt", "ada", files, None, ())
+    done = prepare_attempt(tmp_path / "attempt", "ada", files, None, ())
     assert ["first", "fourth", "third"] == sorted(path.name for path in (tmp_path / "attempt").iterdir())
     assert {
         "ada: long": "11 bytes; at most 10 are taken",
@@ -115,7 +121,7 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         name: hashlib.sha256(b"x" * size).hexdigest()
         for name, size in (("first", 9), ("third", 1), ("fourth", 1))
     }
-    assert digest_of(digests) == done.digest
+    assert compute_digest(digests) == done.digest
 
 
 def test_a_damaged_file_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -123,9 +129,9 @@ def test_a_damaged_file_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     data = bytearray(archive({"a.txt": "good " * 50, "b.txt": "bad " * 50}))
     at = data.index(b"b.txt") + len("b.txt") + 3
     data[at] ^= 0xFF
-    done = stage(tmp_path / "attempt", "ada", {"x.zip": entry("x.zip", bytes(data))}, None, ())
+    done = prepare_attempt(tmp_path / "attempt", "ada", {"x.zip": entry("x.zip", bytes(data))}, None, ())
     assert ["a.txt"] == [path.name for path in (tmp_path / "attempt").iterdir()]
     assert ["ada: b.txt"] == [one.place for one in done.refused]
     assert "cannot be unpacked" in done.refused[0].reason
-    with pytest.raises(SourceError, match="not a zip archive"), unpacked(io.BytesIO(b"nothing"), "x.zip"):
+    with pytest.raises(SourceError, match="not a zip archive"), open_archive(io.BytesIO(b"nothing"), "x.zip"):
         pass

@@ -12,7 +12,7 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin
 from autograder.course import schedule as schedules
-from autograder.course.counting import Counting, everybody
+from autograder.course.counting import CountingAttempts, find_counting_attempts
 from autograder.course.schedule import BestOf, SlipBank
 from autograder.errors import CourseError
 from autograder.lateness import Penalty
@@ -66,7 +66,7 @@ def course(tmp_path: Path) -> Course:
     for name in ENDS:
         (tmp_path / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
     (tmp_path / "exams.toml").write_text(HOMEWORK)
-    return Course.at(tmp_path)
+    return Course.from_folder(tmp_path)
 
 
 def hand_in(
@@ -88,9 +88,9 @@ def group(course: Course, text: str) -> None:
     (course.root / "groups.csv").write_text("group,student,assignment\n" + text)
 
 
-def counting(course: Course, name: str) -> Counting:
+def counting(course: Course, name: str) -> CountingAttempts:
     """What counts in an assignment."""
-    return everybody(course, rubrics.load(course.rubric(name)))
+    return find_counting_attempts(course, rubrics.load_rubric(course.locate_rubric(name)))
 
 
 def handins(course: Course, name: str) -> dict[str, Handin]:
@@ -127,17 +127,17 @@ def test_a_penalty_follows_from_the_time_alone(
         (root / folder).mkdir()
     (root / "rubrics" / "one.toml").write_text(RUBRIC.format(name="one", notebooks="", place=""))
     (root / "exams.toml").write_text(HOMEWORK.replace(NO_SLIP, "").partition("[two]")[0])
-    hand_in(Course.at(root), "ada", "one", late)
-    found = timing(Course.at(root), "one")
+    hand_in(Course.from_folder(root), "ada", "one", late)
+    found = timing(Course.from_folder(root), "one")
     assert (Deduction(Decimal(amount)) if amount else None) == found.deduction
-    assert ["late-penalty"] * bool(amount) == [note.code for note in found.notes()]
-    assert ["timing.penalty"] * bool(amount) == [message.code for message in found.messages()]
+    assert ["late-penalty"] * bool(amount) == [note.code for note in found.list_notes()]
+    assert ["timing.penalty"] * bool(amount) == [message.code for message in found.list_messages()]
 
 
 def test_what_is_said_for_all_is_said_of_homework(course: Course) -> None:
     """An exam with a start takes the zone, and nothing of what being late costs."""
     stated(course, "[one]\n", "[one]\nstart = 2026-05-04T10:00:00\n")
-    found = schedules.load(course, rubrics.load(course.rubric("one")))
+    found = schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
     assert found
     assert ("review", timedelta(0), None) == (
         found.late,
@@ -166,8 +166,8 @@ def test_what_is_closed_is_not_graded(course: Course) -> None:
     assert kept == found.folder
     assert found.timing
     assert [["slip-days", "earlier-attempt"], ["timing.slip-covered", "timing.earlier-late"]] == [
-        [note.code for note in found.timing.notes()],
-        [message.code for message in found.timing.messages()],
+        [note.code for note in found.timing.list_notes()],
+        [message.code for message in found.timing.list_messages()],
     ]
 
 
@@ -257,9 +257,9 @@ def test_errors_are_told_with_their_place(
         (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
     assert old in HOMEWORK
     (root / "exams.toml").write_text(HOMEWORK.replace(old, new, 1))
-    course = Course.at(root)
+    course = Course.from_folder(root)
     with pytest.raises(CourseError, match=r"exams\.toml") as caught:
-        schedules.load(course, rubrics.load(course.rubric("one")))
+        schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
     assert message in str(caught.value)
 
 
@@ -345,7 +345,7 @@ def test_errors_in_the_list_of_groups_are_named(
         (root / folder).mkdir()
     for name in ENDS:
         (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
-    course = Course.at(root)
+    course = Course.from_folder(root)
     group(course, text)
     with pytest.raises(CourseError, match=r"groups\.csv") as caught:
         counting(course, "one")
@@ -390,6 +390,6 @@ def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
         timing(course, "two").slip,
         timing(course, "two").deduction,
     )
-    assert (("one", "two"), 1) == schedules.best_of(course)
+    assert (("one", "two"), 1) == schedules.load_best_of(course)
     keys = {*Penalty.__struct_fields__, *SlipBank.__struct_fields__, *BestOf.__struct_fields__} - {"place"}
     assert set() == {key for key in keys if not re.search(rf"`[a-z.]*{key}\b|`{key}`", page)}

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from autograder import atomic
-from autograder.course import Course, manifest, name_fault, schedule
+from autograder.course import Course, find_name_fault, manifest, schedule
 from autograder.course.rows import read_rows
 from autograder.errors import CourseError, RubricError
-from autograder.rubric import load as load_rubric
+from autograder.rubric import load_rubric
 
 
 @pytest.fixture
@@ -26,20 +26,20 @@ def course(tmp_path: Path) -> Course:
     """An empty course."""
     for folder in ("assignments", "rubrics", "reference", "submitted"):
         (tmp_path / folder).mkdir()
-    return Course.at(tmp_path)
+    return Course.from_folder(tmp_path)
 
 
 def test_a_folder_that_is_no_course_is_refused(tmp_path: Path) -> None:
     """The missing folder and the option to choose another are named."""
     with pytest.raises(CourseError, match=r"assignments.*--course"):
-        Course.at(tmp_path)
+        Course.from_folder(tmp_path)
 
 
 def test_an_unknown_assignment_is_refused_with_the_known_ones(course: Course) -> None:
     """An error in the name shows at once."""
     (course.rubrics / "exam.toml").touch()
     with pytest.raises(CourseError, match=r"eaxm\.toml.*known assignments: exam"):
-        course.rubric("eaxm")
+        course.locate_rubric("eaxm")
 
 
 def test_handins_are_the_students_who_have_the_assignment(course: Course) -> None:
@@ -51,7 +51,7 @@ def test_handins_are_the_students_who_have_the_assignment(course: Course) -> Non
     (submitted / "mallory").mkdir()
     (submitted / "mallory" / "exam").symlink_to(submitted / "ada" / "exam")
     (submitted / "trudy").symlink_to(submitted / "ada")
-    assert ["ada", "bob", "mallory"] == [handin.student for handin in course.handins("exam")]
+    assert ["ada", "bob", "mallory"] == [handin.student for handin in course.list_handins("exam")]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
     folder.mkdir(parents=True)
     if text is not None:
         (folder / "timestamp.txt").write_text(text)
-    assert expected == course.handins("exam")[0].submitted_at
+    assert expected == course.list_handins("exam")[0].submitted_at
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
 )
 def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> None:
     """In a path, a page, a terminal or a spreadsheet; and what is wrong is said."""
-    assert fault in name_fault(name)
+    assert fault in find_name_fault(name)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> Non
 )
 def test_names_that_people_have_are_ids(name: str) -> None:
     """Letters of any script, spaces inside, marks of addresses."""
-    assert "" == name_fault(name)
+    assert "" == find_name_fault(name)
 
 
 def test_a_folder_whose_name_is_no_id_is_left_out_and_reported(course: Course) -> None:
@@ -114,12 +114,12 @@ def test_a_folder_whose_name_is_no_id_is_left_out_and_reported(course: Course) -
     for student in ("ada", "=1+1", "b\x1b[2J", os.fsdecode(b"c\xff")):
         (course.root / "submitted" / student / "exam").mkdir(parents=True)
     (course.root / "submitted" / ".git").mkdir()
-    assert ["ada"] == [handin.student for handin in course.handins("exam")]
+    assert ["ada"] == [handin.student for handin in course.list_handins("exam")]
     assert {
         "'=1+1'": "it begins with '=', as a spreadsheet's formula does",
         "'b\\x1b[2J'": "it holds the invisible character U+001B",
         "'c\\udcff'": "it is not UTF-8",
-    } == course.misnamed("exam")
+    } == course.list_misnamed("exam")
 
 
 def test_a_timestamp_that_is_a_link_is_not_followed(course: Course) -> None:
@@ -129,37 +129,37 @@ def test_a_timestamp_that_is_a_link_is_not_followed(course: Course) -> None:
     other = course.root / "time"
     other.write_text(str(datetime.now(UTC) - timedelta(days=1)))
     (folder / "timestamp.txt").symlink_to(other)
-    assert None is course.handins("exam")[0].submitted_at
+    assert None is course.list_handins("exam")[0].submitted_at
 
 
 def test_the_secret_is_made_once_and_private(course: Course) -> None:
     """32 random bytes, the same at every reading, readable by the owner alone."""
-    first = course.secret()
+    first = course.load_secret()
     assert 32 == len(first)
-    assert first == course.secret()
+    assert first == course.load_secret()
     assert 0o600 == stat.S_IMODE((course.private / "secret").stat().st_mode)
     assert 0o700 == stat.S_IMODE(course.private.stat().st_mode)
 
 
 def test_two_courses_have_two_secrets(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside these tests, in which all courses have the same, a secret is random."""
-    first = course.secret()
+    first = course.load_secret()
     (course.private / "secret").unlink()
-    assert first == course.secret()
+    assert first == course.load_secret()
     monkeypatch.setattr("autograder.course.secrets", secrets)
     (course.private / "secret").unlink()
-    second = course.secret()
+    second = course.load_secret()
     (course.private / "secret").unlink()
-    assert 3 == len({first, second, course.secret()})
+    assert 3 == len({first, second, course.load_secret()})
 
 
 def test_a_damaged_secret_is_refused(course: Course) -> None:
     """Marks must not silently come to depend on another one."""
-    course.secret()
+    course.load_secret()
     path = course.private / "secret"
     os.truncate(path, 5)
     with pytest.raises(CourseError, match="expected 32 bytes, found 5"):
-        course.secret()
+        course.load_secret()
 
 
 def in_a_child(action: Callable[[], object]) -> int:
@@ -200,13 +200,13 @@ def test_a_kill_while_the_secret_is_made_leaves_none_or_a_whole_one(
 
     def make() -> None:
         setattr(owner, name, killed)
-        course.secret()
+        course.load_secret()
 
     assert -signal.SIGKILL == in_a_child(make)
     path = course.private / "secret"
     assert not path.exists() or 32 == path.stat().st_size
-    assert 32 == len(course.secret())
-    atomic.sweep(course.private)
+    assert 32 == len(course.load_secret())
+    atomic.sweep_partials(course.private)
     assert [path] == list(course.private.iterdir())
 
 
@@ -219,7 +219,7 @@ def test_all_who_ask_at_once_get_one_secret(course: Course, monkeypatch: pytest.
         child = os.fork()
         if not child:
             try:
-                os.write(writing, course.secret())
+                os.write(writing, course.load_secret())
             finally:
                 os._exit(0)
         children.append(child)
@@ -228,7 +228,7 @@ def test_all_who_ask_at_once_get_one_secret(course: Course, monkeypatch: pytest.
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         told = pipe.read()
-    assert 12 * course.secret() == told
+    assert 12 * course.load_secret() == told
 
 
 def test_an_empty_secret_is_filled_where_nothing_came_of_one(course: Course) -> None:
@@ -236,9 +236,9 @@ def test_an_empty_secret_is_filled_where_nothing_came_of_one(course: Course) -> 
     course.private.mkdir(mode=0o700)
     (course.private / "secret").touch(mode=0o644)
     (course.private / f".autograder-{'0' * 16}.partial").touch()
-    secret = course.secret()
+    secret = course.load_secret()
     assert 32 == len(secret)
-    assert secret == course.secret()
+    assert secret == course.load_secret()
     assert 0o600 == stat.S_IMODE((course.private / "secret").stat().st_mode)
 
 
@@ -249,19 +249,19 @@ def test_an_empty_secret_is_refused_where_something_may_have_come_of_one(made: s
     (course.private / "secret").touch(mode=0o600)
     (course.root / made).mkdir()
     with pytest.raises(CourseError, match="expected 32 bytes, found 0; restore it from a copy, or remove it"):
-        course.secret()
+        course.load_secret()
     assert 0 == (course.private / "secret").stat().st_size
 
 
 def test_the_reference_digest_follows_every_change(course: Course) -> None:
     """Content, names and new modules change it."""
-    digests = [course.reference_digest()]
+    digests = [course.hash_reference()]
     (course.reference / "a.py").write_text("x = 1")
-    digests.append(course.reference_digest())
+    digests.append(course.hash_reference())
     (course.reference / "a.py").write_text("x = 2")
-    digests.append(course.reference_digest())
+    digests.append(course.hash_reference())
     (course.reference / "a.py").rename(course.reference / "b.py")
-    digests.append(course.reference_digest())
+    digests.append(course.hash_reference())
     assert 4 == len(set(digests))
 
 
@@ -272,15 +272,15 @@ def test_the_reference_digest_follows_no_planted_answer(course: Course) -> None:
     digests = []
     for source in (text, text.replace("'x'", "'a longer title'"), text.replace("'m'", "'n'")):
         path.write_text(source)
-        digests.append(course.reference_digest())
+        digests.append(course.hash_reference())
     assert digests[0] == digests[1] != digests[2]
 
 
 PIPES: dict[str, Callable[[Course], object]] = {
-    "exams.toml": lambda course: schedule.stated(course, "exam"),
+    "exams.toml": lambda course: schedule.read_table(course, "exam"),
     "roster.csv": lambda course: read_rows(course.root / "roster.csv", "the roster", ("id",), needed=("id",)),
     "rubrics/exam.toml": lambda course: load_rubric(course.root / "rubrics/exam.toml"),
-    "variants/manifest.json": lambda course: manifest.load(course.root / "variants", b""),
+    "variants/manifest.json": lambda course: manifest.load_manifest(course.root / "variants", b""),
 }
 """What is read of a course, and by what."""
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin
-from autograder.course.counting import everybody
+from autograder.course.counting import find_counting_attempts
 from autograder.grades import CellPoints, QuestionPoints, Standing
 
 RUBRIC = """
@@ -252,7 +252,7 @@ def written(root: Path, case: Case) -> Course:
                 (root / place).mkdir(parents=True)
                 moment = ENDS[name] + timedelta(hours=late)
                 (root / place / "timestamp.txt").write_text(f"{moment:%Y-%m-%d %H:%M:%S} UTC")
-    return Course.at(root)
+    return Course.from_folder(root)
 
 
 def told(handin: Handin, name: str, earned: Decimal) -> Counted | str:
@@ -275,7 +275,7 @@ def test_what_counts_and_what_it_costs(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     course = written(tmp_path / name, case)
     for assignment in ENDS:
-        counting = everybody(course, rubrics.load(course.rubric(assignment)))
+        counting = find_counting_attempts(course, rubrics.load_rubric(course.locate_rubric(assignment)))
         found = {one.student: told(one, assignment, Decimal(case.earned)) for one in counting.handins}
         foreseen = {who: counts[assignment] for who, counts in case.counts.items() if assignment in counts}
         assert foreseen == {who: rounded(found.get(who, NOTHING), foreseen[who]) for who in foreseen}

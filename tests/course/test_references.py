@@ -45,18 +45,18 @@ def course(tmp_path: Path) -> Course:
 )
 def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str, message: str) -> None:
     """With file, line, question and key, and the nearest name; before anything is written."""
-    path = course.rubric(NAME)
+    path = course.locate_rubric(NAME)
     question, old = (
         ("softmax", 'trials = "small:trials"') if key == "trials" else ("layers", 'kind = "number"')
     )
     changed(path, old, f'{old}\n{key} = "{stated}"' if key == "reference" else f'{key} = "{stated}"')
     line = path.read_text().split("\n").index(f'{key} = "{stated}"') + 1
     with pytest.raises(RubricError) as caught:
-        generate.generate(course, NAME)
+        generate.generate_release(course, NAME)
     said = str(caught.value)
     assert said.startswith(f"{path}, line {line}: question {question!r}: {key}: ")
     assert message in said
-    assert not course.release(NAME).exists()
+    assert not course.locate_release(NAME).exists()
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str
 )
 def test_whatever_a_module_binds_is_found(course: Course, stated: str) -> None:
     """Definitions, imports, several names at once; where a star is imported, anything may be there."""
-    changed(course.rubric(NAME), 'trials = "small:trials"', f'trials = "{stated}"')
-    check_references(course, rubrics.load(course.rubric(NAME)))
+    changed(course.locate_rubric(NAME), 'trials = "small:trials"', f'trials = "{stated}"')
+    check_references(course, rubrics.load_rubric(course.locate_rubric(NAME)))
 
 
 def test_a_reference_that_is_no_python_is_told(course: Course) -> None:
     """The file is named, and why it cannot be read."""
     (course.reference / "small.py").write_text("def softmax(:\n")
     with pytest.raises(RubricError, match=r"reference/small\.py, line 1: not valid Python: invalid syntax"):
-        generate.generate(course, NAME)
+        generate.generate_release(course, NAME)
 
 
 def test_what_the_shipped_rubrics_name_is_there() -> None:
     """No module or function is misspelt."""
-    course = Course.at(ROOT)
-    for name in course.assignments():
-        check_references(course, rubrics.load(course.rubric(name)))
+    course = Course.from_folder(ROOT)
+    for name in course.list_assignments():
+        check_references(course, rubrics.load_rubric(course.locate_rubric(name)))

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course, Handin
-from autograder.course.counting import everybody, settled
-from autograder.course.schedule import Own, Schedule, Times
-from autograder.course.schedule import load as load_schedule
+from autograder.course.counting import find_counting_attempts, select_attempts
+from autograder.course.schedule import IndividualTimes, Schedule, Times, load_schedule
 from autograder.errors import CourseError
-from autograder.rubric import Rubric, load
+from autograder.rubric import Rubric, load_rubric
 from tests.rubric.test_exam import GOOD as RUBRIC
 
 GOOD = """
@@ -36,12 +35,12 @@ def course(tmp_path: Path) -> Course:
     (tmp_path / "assignments").mkdir()
     (tmp_path / "rubrics").mkdir()
     (tmp_path / "rubrics" / "exam.toml").write_text(RUBRIC)
-    return Course.at(tmp_path)
+    return Course.from_folder(tmp_path)
 
 
 def rubric_of(course: Course) -> Rubric:
     """The exam's rubric."""
-    return load(course.rubric("exam"))
+    return load_rubric(course.locate_rubric("exam"))
 
 
 def schedule_of(course: Course, text: str = GOOD) -> Schedule:
@@ -65,14 +64,16 @@ def handed(student: str, text: str, name: str = "x") -> Handin:
 def test_everybody_has_a_window(course: Course) -> None:
     """Extra minutes come after the common end, another start keeps the length, an end is what it says."""
     schedule = schedule_of(course)
-    ends = {student: schedule.of(student).end.astimezone(UTC) for student in ("zoe", "ada", "bob", "eve")}
+    ends = {
+        student: schedule.get_window(student).end.astimezone(UTC) for student in ("zoe", "ada", "bob", "eve")
+    }
     assert {
         "zoe": utc("2026-02-12 10:40"),
         "ada": utc("2026-02-12 11:10"),
         "bob": utc("2026-02-13 10:40"),
         "eve": utc("2026-02-12 12:00"),
     } == ends
-    assert "Europe/Berlin" == schedule.of("zoe").zone
+    assert "Europe/Berlin" == schedule.get_window("zoe").zone
 
 
 def test_offsets_need_no_zone(course: Course) -> None:
@@ -86,7 +87,7 @@ def test_offsets_need_no_zone(course: Course) -> None:
 def test_an_accent_may_be_encoded_either_way(course: Course) -> None:
     """Extra time is found whether the folder's name holds one character or two."""
     schedule = schedule_of(course, GOOD.replace("students.ada", 'students."\u00e9mile"'))
-    assert schedule.of("\u00e9mile") == schedule.of("e\u0301mile") != schedule.common
+    assert schedule.get_window("\u00e9mile") == schedule.get_window("e\u0301mile") != schedule.common
 
 
 def test_a_night_in_which_clocks_change_has_all_its_minutes(course: Course) -> None:
@@ -103,7 +104,7 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
     course.exams.write_text("[other]\nstart = 2026-02-12T10:00:00Z\n")
     assert None is load_schedule(course, rubric_of(course))
     handins = [handed("ada", "2030-01-01")]
-    assert handins == settled({"ada": handins}, None, (), {}, NOW)
+    assert handins == select_attempts({"ada": handins}, None, (), {}, NOW)
 
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
@@ -111,9 +112,9 @@ def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
     page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
     (example,) = re.findall(r"^```toml\n(\[final-exam\]\n.*?)^```", page, re.DOTALL | re.MULTILINE)
     schedule = schedule_of(course, example.replace("final-exam", "exam"))
-    ends = [schedule.of(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]
+    ends = [schedule.get_window(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]
     assert [utc("2026-02-12 10:40"), utc("2026-02-12 11:10"), utc("2026-02-19 14:40")] == ends
-    names = {*Times.__struct_fields__, *Own.__struct_fields__}
+    names = {*Times.__struct_fields__, *IndividualTimes.__struct_fields__}
     assert [] == [name for name in names if f"`{name}" not in page]
 
 
@@ -169,7 +170,7 @@ def test_an_error_is_refused(course: Course, old: str, new: str, message: str) -
 
 def test_an_end_is_needed_where_the_rubric_states_no_minutes(course: Course) -> None:
     """Any assignment may have a deadline, but it has to be stated."""
-    path = course.rubric("exam")
+    path = course.locate_rubric("exam")
     before, _, after = RUBRIC.partition("[assignment.exam]")
     path.write_text(before + after[after.index("[[assignment.task]]") :])
     with pytest.raises(CourseError, match="end: is needed"):
@@ -197,12 +198,12 @@ def test_an_end_suffices(course: Course) -> None:
     """A deadline alone: extra time comes after it, late is late, and nothing is handed in too early."""
     schedule = schedule_of(course, DEADLINE)
     assert (None, utc("2026-02-12 10:40")) == (schedule.common.start, schedule.common.end)
-    assert utc("2026-02-12 11:10") == schedule.of("ada").end
-    assert utc("2026-02-12 13:00") == schedule.of("eve").end
+    assert utc("2026-02-12 11:10") == schedule.get_window("ada").end
+    assert utc("2026-02-12 13:00") == schedule.get_window("eve").end
     for moment, codes in (("2025-01-01 00:00", []), ("2026-02-12 10:40", []), ("2026-02-12 10:41", ["late"])):
-        timing = schedule.counting([handed("zoe", moment)], NOW).timing
+        timing = schedule.select_attempt([handed("zoe", moment)], NOW).timing
         assert timing
-        assert codes == [note.code for note in timing.notes()]
+        assert codes == [note.code for note in timing.list_notes()]
 
 
 @pytest.mark.parametrize(
@@ -245,11 +246,11 @@ def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> Non
 )
 def test_who_is_late_by_how_much(course: Course, student: str, moment: str, late: str) -> None:
     """To the end inclusive it is in time; everybody is measured by their own end."""
-    timing = schedule_of(course).counting([handed(student, moment)], NOW).timing
+    timing = schedule_of(course).select_attempt([handed(student, moment)], NOW).timing
     assert timing
     assert (bool(late), "", False) == (bool(timing.late), timing.doubt, timing.refused)
     assert [f"Handed in {late} after the end"] * bool(late) == [
-        note.text.partition(" (")[0] for note in timing.notes()
+        note.text.partition(" (")[0] for note in timing.list_notes()
     ]
 
 
@@ -270,20 +271,20 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
     """A person decides; it is never called late, and never refused."""
     schedule = schedule_of(course, GOOD.replace("[exam]", f'[exam]\nlate = "{rule}"', 1))
     attempt = Handin("zoe", Path("x"), utc(moment) if moment else None, "" if moment else doubt)
-    timing = schedule.counting([attempt], NOW).timing
+    timing = schedule.select_attempt([attempt], NOW).timing
     assert timing
     assert doubt in timing.doubt
     assert (timedelta(0), False) == (timing.late, timing.refused)
-    assert ["time-not-known"] == [note.code for note in timing.notes()]
+    assert ["time-not-known"] == [note.code for note in timing.list_notes()]
 
 
 def test_late_ones_are_refused_only_where_the_course_says_so(course: Course) -> None:
     """The default is that a person decides."""
     attempt = handed("zoe", "2026-02-12 10:41:00")
     refusing = schedule_of(course, GOOD.replace("[exam]", '[exam]\nlate = "refuse"', 1))
-    timings = [schedule.counting([attempt], NOW).timing for schedule in (schedule_of(course), refusing)]
+    timings = [schedule.select_attempt([attempt], NOW).timing for schedule in (schedule_of(course), refusing)]
     assert [False, True] == [timing.refused for timing in timings if timing]
-    in_time = refusing.counting([handed("zoe", "2026-02-12 10:39:00")], NOW).timing
+    in_time = refusing.select_attempt([handed("zoe", "2026-02-12 10:39:00")], NOW).timing
     assert in_time
     assert not in_time.refused
 
@@ -307,20 +308,20 @@ def test_a_person_decides_for_one_student(
     text = GOOD.replace("[exam]", f'[exam]\nlate = "{common}"', 1)
     if own:
         text += f'\n[exam.students.zoe]\nlate = "{own}"\n'
-    timing = schedule_of(course, text).counting([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
+    timing = schedule_of(course, text).select_attempt([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
     assert timing
-    assert (refused, codes) == (timing.refused, [note.code for note in timing.notes()])
+    assert (refused, codes) == (timing.refused, [note.code for note in timing.list_notes()])
 
 
 def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
     """Where late ones count, the last one counts; a time that is not known is settled by a person's word."""
     accepting = schedule_of(course, GOOD + '\n[exam.students.zoe]\nlate = "accept"\n')
     attempts = [handed("zoe", "2026-02-12 10:50", "late"), handed("zoe", "2026-02-12 10:30", "kept")]
-    assert Path("late") == accepting.counting(attempts, NOW).folder
+    assert Path("late") == accepting.select_attempt(attempts, NOW).folder
     unknown = Handin("zoe", Path("x"), None, "There is no timestamp.txt.")
-    timing = accepting.counting([unknown], NOW).timing
+    timing = accepting.select_attempt([unknown], NOW).timing
     assert timing
-    assert ["time-accepted"] == [note.code for note in timing.notes()]
+    assert ["time-accepted"] == [note.code for note in timing.list_notes()]
 
 
 def test_the_last_attempt_in_time_counts(course: Course) -> None:
@@ -328,20 +329,20 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     schedule = schedule_of(course)
     late = handed("zoe", "2026-02-12 10:50", "late")
     kept = [handed("zoe", f"2026-02-12 {hour}", hour) for hour in ("09:30", "10:30", "10:45", "08:00")]
-    chosen = schedule.counting([late, *kept], NOW)
+    chosen = schedule.select_attempt([late, *kept], NOW)
     assert Path("10:30") == chosen.folder
     assert chosen.timing
-    assert "another one came 10 min after the end" in chosen.timing.notes()[0].text
-    assert Path("late") == schedule.counting([late, kept[2], kept[3]], NOW).folder
+    assert "another one came 10 min after the end" in chosen.timing.list_notes()[0].text
+    assert Path("late") == schedule.select_attempt([late, kept[2], kept[3]], NOW).folder
     for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
-        chosen = schedule.counting([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
-        assert (Path("last"), ()) == (chosen.folder, chosen.timing.notes() if chosen.timing else None)
+        chosen = schedule.select_attempt([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
+        assert (Path("last"), ()) == (chosen.folder, chosen.timing.list_notes() if chosen.timing else None)
 
 
 def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -> None:
     """What was collected last may have been in time: a person decides."""
     unknown = Handin("zoe", Path("last"), None, "There is no timestamp.txt.")
-    chosen = schedule_of(course).counting([unknown, handed("zoe", "2026-02-12 10:30")], NOW)
+    chosen = schedule_of(course).select_attempt([unknown, handed("zoe", "2026-02-12 10:30")], NOW)
     assert Path("last") == chosen.folder
 
 
@@ -356,5 +357,5 @@ def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:
         (course.root / place).mkdir(parents=True)
         (course.root / place / "timestamp.txt").write_text(f"{moment} UTC")
     (course.root / "earlier/zoe/exam/link").symlink_to(course.root / "submitted/zoe/exam/earlier/zoe/exam/1")
-    (chosen,) = everybody(course, rubric_of(course)).handins
+    (chosen,) = find_counting_attempts(course, rubric_of(course)).handins
     assert course.root / "earlier/zoe/exam/first" == chosen.folder

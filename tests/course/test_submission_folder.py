@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.authoring import start
+from autograder.authoring import start_assignment
 from autograder.course import Course
 from autograder.course import submission_folder as folders
-from autograder.course.submission_folder import read_folder, readability
+from autograder.course.submission_folder import determine_readability, read_folder
 from autograder.errors import NotebookError
 from autograder.rubric import Rubric
 from tests.notebook.test_document import CONFLICT, LFS_POINTER, LOGIN_PAGE
@@ -47,15 +47,15 @@ ENCRYPTED = packed({"hw.ipynb": WORK}).replace(
 def one(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
     """An assignment with the notebook hw."""
     root = tmp_path_factory.mktemp("one")
-    start(root, "hw", ["written"])
-    return rubrics.load(Course.at(root).rubric("hw"))
+    start_assignment(root, "hw", ["written"])
+    return rubrics.load_rubric(Course.from_folder(root).locate_rubric("hw"))
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
     """An assignment with the notebooks formulas and code."""
     root = tmp_path_factory.mktemp("two")
-    return rubrics.load(small_course.small_course(root).rubric(small_course.NAME))
+    return rubrics.load_rubric(small_course.small_course(root).locate_rubric(small_course.NAME))
 
 
 def laid(folder: Path, files: dict[str, bytes]) -> Path:
@@ -154,7 +154,7 @@ def test_what_is_not_there_or_not_readable_says_why_and_names_every_file(
     """So that a person can look at it, and the student can hand in the right file."""
     found = read_folder(laid(tmp_path / "ada", files), one)
     content = found.contents["hw.ipynb"]
-    fault = content if isinstance(content, NotebookError) else folders.notebook_fault(content)
+    fault = content if isinstance(content, NotebookError) else folders.find_notebook_fault(content)
     assert fault is not None
     assert code == fault.code
     assert set(named) <= set(found.unread)
@@ -237,7 +237,7 @@ def test_readability_tells_damaged_notebooks_from_missing_ones(two: Rubric, tmp_
 
     def of(files: dict[str, bytes]) -> folders.Readability:
         number = len(list(tmp_path.iterdir()))
-        return readability(
+        return determine_readability(
             read_folder(laid(tmp_path / str(number), files), two).contents, ["formulas", "code"]
         )
 
@@ -245,7 +245,7 @@ def test_readability_tells_damaged_notebooks_from_missing_ones(two: Rubric, tmp_
     damaged = of({"formulas.ipynb": WORK, "code.ipynb": CONFLICT})
     assert (False, False, True) == (whole.is_damaged, half.is_damaged, damaged.is_damaged)
     assert "merge conflict" in damaged.reason
-    assert whole.replaces(damaged)
-    assert not half.replaces(damaged)
-    assert not whole.replaces(half)
-    assert half.replaces(of({}))
+    assert whole.can_replace(damaged)
+    assert not half.can_replace(damaged)
+    assert not whole.can_replace(half)
+    assert half.can_replace(of({}))

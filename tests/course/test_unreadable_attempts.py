@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.messages import render
+from autograder.messages import render_message
 from tests.course.test_counting import (
     DAY,
     HOUR,
@@ -57,9 +57,11 @@ def test_the_last_attempt_that_can_be_read_counts(course: Course, damaged: bytes
     laid(course, -HOUR, damaged)
     found = handins(course, "one")["ada"]
     assert good == found.folder
-    (message,) = found.messages("de")
-    assert "Der Versuch von 04.05.2026, 11:00 Uhr (Europe/Berlin) ist nicht lesbar" in render(message, "de")
-    assert ["attempt-unreadable"] == [note.code for note in found.notes()]
+    (message,) = found.list_messages("de")
+    assert "Der Versuch von 04.05.2026, 11:00 Uhr (Europe/Berlin) ist nicht lesbar" in render_message(
+        message, "de"
+    )
+    assert ["attempt-unreadable"] == [note.code for note in found.list_notes()]
 
 
 @pytest.mark.parametrize("times", ["", "[one]\nend = 2026-05-04T12:00:00Z\n"], ids=["no-end", "an-end"])

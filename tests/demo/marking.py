@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder import rubric as rubrics
 from autograder.checking.running import CheckProgram
 from autograder.checks.base import Draw, Evidence
-from autograder.kinds import check_of
+from autograder.kinds import get_check_type
 from autograder.notebook.build import build_release
 from autograder.records import Answer, ItemResult, Message, Observation, Status
 from autograder.rubric import Question, Rubric
@@ -27,7 +27,7 @@ SECRET = b"not a secret"
 @functools.cache
 def shipped(name: str) -> Rubric:
     """The rubric of a shipped assignment."""
-    return rubrics.load(ROOT / "rubrics" / f"{name}.toml")
+    return rubrics.load_rubric(ROOT / "rubrics" / f"{name}.toml")
 
 
 def exam() -> Rubric:
@@ -60,11 +60,11 @@ def marks(
         assignment: whose question.
     """
     rubric = shipped(assignment)
-    question = rubric.question(question_id)
+    question = rubric.get_question(question_id)
     if question_id in rubric.checks:
         return _checked(rubric, question, source)
-    check = check_of(question.kind)(question, rubric)
-    draw = Draw.for_question(SECRET, rubric, question)
+    check = get_check_type(question.kind)(question, rubric)
+    draw = Draw.from_secret(SECRET, rubric, question)
     answer = Answer(question.answer_cell, "code", source, changed=True)
     asked = check.plan(answer, draw)
     evidence = Evidence(
@@ -104,15 +104,17 @@ def _checked(rubric: Rubric, question: Question, source: str) -> dict[str, ItemR
 
 def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
     """The points of the items that no person looks at."""
-    manual = {item.id for item in exam().question(next(iter(results.values())).question).items if item.manual}
+    manual = {
+        item.id for item in exam().get_question(next(iter(results.values())).question).items if item.manual
+    }
     return {item: result.points for item, result in results.items() if item not in manual}
 
 
 @functools.cache
 def _expected(assignment: str, question_id: str) -> tuple[Observation, ...]:
     rubric = shipped(assignment)
-    question = rubric.question(question_id)
-    check = check_of(question.kind)(question, rubric)
+    question = rubric.get_question(question_id)
+    check = get_check_type(question.kind)(question, rubric)
     asked = check.reference_plan()
     if not asked:
         return ()

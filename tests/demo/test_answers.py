@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.demo import papers
-from autograder.demo.answers import Sample, assignment
+from autograder.demo.answers import Sample, format_assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
@@ -80,14 +80,14 @@ def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
 def test_right_answers_earn_all_automatic_points() -> None:
     """A right sample states the points of every automatic item in full."""
     for question, written in RIGHT.items():
-        full = {item.id: item.points for item in exam().question(question).items if not item.manual}
+        full = {item.id: item.points for item in exam().get_question(question).items if not item.manual}
         assert [full] * len(written) == [dict(sample.points) for sample in written]
 
 
 @pytest.mark.parametrize(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
     """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
-    full = sum(item.points for item in exam().question(question).items if not item.manual)
+    full = sum(item.points for item in exam().get_question(question).items if not item.manual)
     assert sample.earned < full
     assert sample.portrait
 
@@ -97,7 +97,7 @@ def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
     """The right continuation of a wrong (h) earns all of (i)."""
     wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == misconception)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
-    source = assignment("changed_model_parameters", papers.CARRIED[misconception])
+    source = format_assignment("changed_model_parameters", papers.CARRIED[misconception])
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
@@ -111,23 +111,23 @@ def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
     """Each fault's text stands exactly once in the listing that students receive."""
-    listing = papers.given_listing(cells()["task5-a-answer"])
+    listing = papers.extract_listing(cells()["task5-a-answer"])
     assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
 def test_a_cell_without_the_listing_is_refused() -> None:
     """Another notebook's cell gives an error that names the fault whose text is missing."""
     with pytest.raises(NotebookError, match="no stub"):
-        papers.given_listing("x = 1")
+        papers.extract_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
-        papers.given_listing(cells()["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
+        papers.extract_listing(cells()["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
 
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
     """In every way of writing them, all eight repairs together earn eight points."""
-    listing = papers.given_listing(cells()["task5-a-answer"])
-    sample = papers.repaired(listing, papers.REPAIRS, way)
+    listing = papers.extract_listing(cells()["task5-a-answer"])
+    sample = papers.repair_listing(listing, papers.REPAIRS, way)
     earned = automatic(marks("task5-a", sample.source, given=cells()["task5-a-given"]))
     assert dict.fromkeys(papers.REPAIRS, Decimal(1)) == dict(sample.points) == earned
 
@@ -135,8 +135,8 @@ def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
 @pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
 def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
     """Seven repairs and one change that repairs nothing earn seven points."""
-    listing = papers.given_listing(cells()["task5-a-answer"])
-    sample = papers.repaired(
+    listing = papers.extract_listing(cells()["task5-a-answer"])
+    sample = papers.repair_listing(
         listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
     )
     expected = {fault: Decimal(int(fault != misconception)) for fault in papers.REPAIRS}
@@ -147,7 +147,7 @@ def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> Non
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
     """Question after question, with everything carried forward, a paper earns exactly its points."""
-    listing = papers.given_listing(cells()["task5-a-answer"])
+    listing = papers.extract_listing(cells()["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):
         paper = papers.write_paper(level, listing, generator)

@@ -13,7 +13,7 @@ import pytest
 from autograder.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
 from autograder.demo.class_list import MAX_STUDENTS
 from autograder.errors import NotebookError
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from tests.demo.marking import released, shipped
 
@@ -156,9 +156,9 @@ def test_reading_finds_the_answers(course: Course) -> None:
         data = notebook(folder, student, subject).read_bytes()
         if not student.readable:
             with pytest.raises(NotebookError):
-                read(data, release, student=student.id, assignment=name)
+                read_notebook(data, release, student=student.id, assignment=name)
             continue
-        answers = read(data, release, student=student.id, assignment=name).answers
+        answers = read_notebook(data, release, student=student.id, assignment=name).answers
         earning = {item.partition(".")[0] for item, mark in student.points.items() if mark > 0}
         assert {question for question in earning if not answers[f"{question}-answer"].changed} == set()
 

@@ -24,7 +24,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(demo_run, "run", refuse)
+    monkeypatch.setattr(demo_run, "run_demo", refuse)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_missing_checkout_is_seen_before_anything_is_made(
     (folder / demo_course.MARKER).write_text("5 students, seed 9\n")
     monkeypatch.setattr(demo_course, "SHIPPED", ("assignments", "no such folder"))
     with pytest.raises(CourseError, match="the shipped course is missing"):
-        demo_course.make(folder, students=2, seed=1)
+        demo_course.make_course(folder, students=2, seed=1)
     assert "5 students, seed 9\n" == (folder / demo_course.MARKER).read_text()
 
 
@@ -69,7 +69,7 @@ def test_a_half_made_course_of_another_class_does_not_stay(
 ) -> None:
     """The old class was taken away for the new one, which failed."""
     fail_with(SandboxUnavailable("no namespaces here"), monkeypatch)
-    demo_course.make(tmp_path / "course", students=1, seed=1)
+    demo_course.make_course(tmp_path / "course", students=1, seed=1)
     with pytest.raises(SandboxUnavailable):
         demonstrate(tmp_path / "course")
     assert [] == list((tmp_path / "course").iterdir())

@@ -13,7 +13,7 @@ from autograder.course import Course
 from autograder.demo import GPT2
 from autograder.demo.answers import Sample
 from autograder.demo.papers import GPT2 as ANSWERS
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
@@ -48,10 +48,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (root / "rubrics").mkdir()
     shutil.copy(ROOT / "rubrics" / f"{NAME}.toml", root / "rubrics")
-    course = Course.at(root)
-    generate(course, NAME)
+    course = Course.from_folder(root)
+    generate_release(course, NAME)
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from autograder.records import (
     CellRun,
     Ending,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Markdown,
     Message,
@@ -99,7 +99,7 @@ id = "masked"
 points = 3
 text = {{ en = "Blocked positions have no effect", de = "Gesperrte Positionen wirken nicht" }}
 """
-RUBRIC = rubrics.parse(TOML.encode(), "examples")
+RUBRIC = rubrics.parse_rubric(TOML.encode(), "examples")
 PLACES = ("task3-b", "task3-f", "task5-a", "mha")
 
 
@@ -121,7 +121,7 @@ def release() -> bytes:
     cells = [_released("markdown", "intro", "# Exam\n\nAnswer every question.", locked=True)]
     for question in RUBRIC.questions:
         cells.append(_released("code", question.answer_cell, "# YOUR CODE HERE", solution=True))
-        points = question.cells()[question.id]
+        points = question.list_cells()[question.id]
         check = f'check("{question.id}")'
         cells.append(_released("code", question.id, check, grade=True, locked=True, points=float(points)))
         if question.id == "task3-b":
@@ -156,7 +156,7 @@ def item(
     question: str, name: str, status: Status, message: Message, *, points: str = "", reading: str = ""
 ) -> ItemResult:
     """A result of one item of the rubric; full points when it passed, none otherwise unless said."""
-    possible = RUBRIC.question(question).item(name).points
+    possible = RUBRIC.get_question(question).get_item(name).points
     earned = Decimal(points) if points else possible if status is Status.PASSED else Decimal(0)
     staff = f"staff only: {question}.{name}"
     return ItemResult(question, name, status, earned, possible, message, staff, reading=reading)
@@ -164,10 +164,10 @@ def item(
 
 def graded(
     student: str, items: tuple[ItemResult, ...], executed: ExecutedNotebook, **score: object
-) -> Graded:
+) -> GradingResult:
     """A result of the exam with these items."""
     notes = (Note("remark", "staff only: a remark", "mha"),)
-    return Graded(
+    return GradingResult(
         Score(student, "exam", 3, items, **{"notes": notes, **score}),  # type: ignore[arg-type]
         (executed,),
         digest=student.encode(errors="surrogatepass").hex().ljust(64, "0")[:64],
@@ -183,7 +183,7 @@ _INTRO = Markdown("# Exam\n\nAnswer every question.", "intro")
 _GOOD_CODE = "class MultiHeadAttention(nn.Module):\n    ...  # forty lines that work"
 
 
-def good() -> Graded:
+def good() -> GradingResult:
     """Everything right; one reason waits for a human."""
     items = (
         item("task3-b", "formula", Status.PASSED, RIGHT, reading="8*d_model^2"),
@@ -204,7 +204,7 @@ def good() -> Graded:
     return graded("ada", items, ExecutedNotebook("exam", cells, runs))
 
 
-def middling() -> Graded:
+def middling() -> GradingResult:
     """Some right, a named mistake, faults left, an error, a stopped cell, pictures and tables."""
     left = {"cross_mask", "position_table", "cross_value"}
     seen = said(
@@ -275,7 +275,7 @@ HOSTILE = (
 )
 
 
-def hostile() -> Graded:
+def hostile() -> GradingResult:
     """Every text that a student controls is an attack; nothing is worth a point."""
     attack = " ".join(HOSTILE[1:])
     messages = [said("Your code said: {text}", text=attack), Message("no-such-code", {"name": attack})]

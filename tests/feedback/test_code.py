@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from autograder.feedback.code import MOST_COLOURED, Line, code_blocks, code_lines
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.code import MOST_COLOURED, Line, build_code_lines, fold_code_blocks
+from autograder.feedback.sanitise import to_printable_text
 
 STARTER = 'def scale(x, d):\n    """Scale the scores."""\n    return x / d\n\n\ny = scale(2, 4)'
 
@@ -20,7 +20,7 @@ def shown(lines: tuple[Line, ...]) -> list[str]:
 
 def test_what_is_new_and_what_is_gone() -> None:
     """A changed line is told as one that is gone and one that is new; the others stay as they are."""
-    lines = code_lines(STARTER.replace("x / d", "x / d ** 0.5"), STARTER)
+    lines = build_code_lines(STARTER.replace("x / d", "x / d ** 0.5"), STARTER)
     assert ["-return x / d", "+return x / d ** 0.5"] == [one for one in shown(lines) if one[0] != " "]
     assert 7 == len(lines)
 
@@ -28,12 +28,12 @@ def test_what_is_new_and_what_is_gone() -> None:
 @pytest.mark.parametrize("starter", [None, "", "# YOUR CODE HERE\nraise NotImplementedError", "\n\n"])
 def test_an_answer_of_its_own_has_no_signs(starter: str | None) -> None:
     """Where not a line was handed out that stays, all of it is the student's."""
-    assert {""} == {line.sign for line in code_lines("a = 1\n\nb = 2", starter)}
+    assert {""} == {line.sign for line in build_code_lines("a = 1\n\nb = 2", starter)}
 
 
 def test_code_is_coloured() -> None:
     """Words of the language, names that are defined, numbers, texts and comments; nothing else has a mark."""
-    (line,) = code_lines("def f(x): return 1 if x else 'no'  # why")
+    (line,) = build_code_lines("def f(x): return 1 if x else 'no'  # why")
     assert (
         '<span class="k">def</span> <span class="f">f</span>(x): <span class="k">return</span> '
         '<span class="m">1</span> <span class="k">if</span> x <span class="k">else</span> '
@@ -43,7 +43,7 @@ def test_code_is_coloured() -> None:
 
 def test_a_text_over_several_lines_is_coloured_in_each() -> None:
     """Each line is whole markup."""
-    lines = code_lines('x = """one\ntwo"""')
+    lines = build_code_lines('x = """one\ntwo"""')
     assert ['x = <span class="s">&#34;&#34;&#34;one</span>', '<span class="s">two&#34;&#34;&#34;</span>'] == [
         line.code for line in lines
     ]
@@ -52,8 +52,8 @@ def test_a_text_over_several_lines_is_coloured_in_each() -> None:
 @given(st.text(st.characters(codec="utf-8"), max_size=80), st.text(max_size=40))
 def test_nothing_is_lost_and_nothing_becomes_markup(text: str, starter: str) -> None:
     """Without its colours each line is what was written, and only our own tags are in it."""
-    text = printable_text(text)
-    own = [line for line in code_lines(text, starter) if line.sign != "-"]
+    text = to_printable_text(text)
+    own = [line for line in build_code_lines(text, starter) if line.sign != "-"]
     plain = [str(line.code).replace("</span>", "") for line in own]
     for name in "ksmcf":
         plain = [line.replace(f'<span class="{name}">', "") for line in plain]
@@ -65,22 +65,24 @@ def test_nothing_is_lost_and_nothing_becomes_markup(text: str, starter: str) -> 
 def test_lines_far_from_a_change_are_folded() -> None:
     """Three stay on either side; fewer than five that are left are not worth folding."""
     starter = "\n".join(f"line_{number} = {number}" for number in range(40))
-    blocks = code_blocks(code_lines(starter.replace("= 20", "= 21"), starter))
+    blocks = fold_code_blocks(build_code_lines(starter.replace("= 20", "= 21"), starter))
     assert [(17, True), (8, False), (16, True)] == [(len(one.lines), one.folded) for one in blocks]
-    near = code_blocks(code_lines(starter.replace("= 7\n", "= 21\n"), starter))
+    near = fold_code_blocks(build_code_lines(starter.replace("= 7\n", "= 21\n"), starter))
     assert [(12, False), (29, True)] == [(len(one.lines), one.folded) for one in near]
-    assert [(40, False)] == [(len(one.lines), one.folded) for one in code_blocks(code_lines(starter))]
-    assert () == code_blocks(code_lines(""))
+    assert [(40, False)] == [
+        (len(one.lines), one.folded) for one in fold_code_blocks(build_code_lines(starter))
+    ]
+    assert () == fold_code_blocks(build_code_lines(""))
 
 
 @pytest.mark.parametrize("text", [" \n", "a.b.", "'{", "@", "(", "match x:\n", "\n", '"""', "as "])
 def test_hostile_code_ends(text: str) -> None:
     """As much of anything as is coloured takes less than a second and a half, beside a starter as well."""
     source = (text * MOST_COLOURED)[:MOST_COLOURED]
-    code_lines(source, "a.b\n" * 100)
+    build_code_lines(source, "a.b\n" * 100)
 
 
 def test_more_than_is_coloured_is_shown_as_it_is() -> None:
     """Without a mark, and escaped."""
-    lines = code_lines("x = '<'\n" * MOST_COLOURED)
+    lines = build_code_lines("x = '<'\n" * MOST_COLOURED)
     assert {"x = &#39;&lt;&#39;"} == {line.code for line in lines}

@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import render
-from autograder.feedback.summary import distribution, render_summary
-from autograder.grades import PersonMark, PersonMarks, standing
-from autograder.records import Graded
+from autograder.feedback.render import render_page
+from autograder.feedback.summary import compute_distribution, render_summary
+from autograder.grades import PersonMark, PersonMarks, compute_standing
+from autograder.records import GradingResult
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page
 from tests.test_grades import BONUS, EXAM, WHY, rubric
@@ -19,10 +19,14 @@ DECIDED: PersonMarks = {WHY: PersonMark(Decimal("0.5"), comment="A reason, but n
 REPAIR = ("exam", "task5-a")
 
 
-def text(graded: Graded, marks: PersonMarks | None = None, language: str = "en", exam: object = EXAM) -> str:
+def text(
+    graded: GradingResult, marks: PersonMarks | None = None, language: str = "en", exam: object = EXAM
+) -> str:
     """The words of a student's page."""
     assert isinstance(exam, type(EXAM))
-    return Page(render(graded, exam, language=language, stands=standing(graded.score, exam, marks))).text
+    return Page(
+        render_page(graded, exam, language=language, stands=compute_standing(graded.score, exam, marks))
+    ).text
 
 
 def test_a_provisional_grade_is_a_range() -> None:
@@ -101,14 +105,14 @@ EXTRAS = {
 
 def test_what_people_added_and_took_away_is_told() -> None:
     """Beside the sum as an equation, and beside the question with the comment that says why."""
-    stands = standing(middling().score, EXAM, EXTRAS, given=Decimal(1))
-    page = Page(render(middling(), EXAM, stands=stands)).text
+    stands = compute_standing(middling().score, EXAM, EXTRAS, bonus=Decimal(1))
+    page = Page(render_page(middling(), EXAM, stands=stands)).text
     assert "Taken away by a person: 2 (9.5 − 2 = 7.5)." in page
     sources = "1.5 from those who marked by hand, 1 from the course"
     assert f"Bonus points: 2.5, included in the sum ({sources})." in page
     assert "Bonus points that a person gave for this: 1.5" in page
     assert "Points that a person took away for this: 2 Comment Copied from the lecture." in page
-    german = Page(render(middling(), EXAM, stands=stands, language="de")).text
+    german = Page(render_page(middling(), EXAM, stands=stands, language="de")).text
     assert "Von einem Menschen abgezogen: 2 (9,5 − 2 = 7,5)." in german
 
 
@@ -117,8 +121,8 @@ def test_a_sum_that_is_bounded_says_so() -> None:
     marks = {WHY: PersonMark(Decimal(1), Decimal(-40))}
     page = text(middling(), marks)
     assert "Taken away by a person: 40, but no more than the 9.5 that were earned" in page
-    stands = standing(middling().score, EXAM, {}, given=Decimal(30))
-    page = Page(render(middling(), EXAM, stands=stands)).text
+    stands = compute_standing(middling().score, EXAM, {}, bonus=Decimal(30))
+    page = Page(render_page(middling(), EXAM, stands=stands)).text
     assert "The sum is more than the 17 points that are possible. There is no better grade than 1.0." in page
 
 
@@ -131,7 +135,7 @@ def test_without_additions_nothing_is_explained() -> None:
 def test_a_hostile_comment_stays_text() -> None:
     """A comment is text, whatever is written in it."""
     marks = {WHY: PersonMark(Decimal(1), comment="<script>alert(1)</script>")}
-    page = Page(render(hostile(), EXAM, stands=standing(hostile().score, EXAM, marks)))
+    page = Page(render_page(hostile(), EXAM, stands=compute_standing(hostile().score, EXAM, marks)))
     assert "script" not in {tag for tag, _ in page.elements}
     assert "Comment <script>alert(1)</script>" in page.text
 
@@ -144,8 +148,8 @@ def test_without_a_scale_the_page_has_no_grade() -> None:
 def test_the_summary_shows_the_spread_of_grades() -> None:
     """Final and provisional grades by step, who passes for certain, and who still can."""
     everyone = [good(), middling(), hostile()]
-    stands = {one.score.student: standing(one.score, EXAM) for one in everyone}
-    stands["grace"] = standing(middling().score, EXAM, DECIDED)
+    stands = {one.score.student: compute_standing(one.score, EXAM) for one in everyone}
+    stands["grace"] = compute_standing(middling().score, EXAM, DECIDED)
     page = Page(render_summary(everyone, EXAM, stands)).text
     assert "Passed: 2 of 3 (67 %) Provisional: 1" in page
     assert "1.3 15.3 1" in page
@@ -159,8 +163,8 @@ def test_every_student_is_in_one_bar(scale: str) -> None:
     """The bars add up to the class, on every scale."""
     exam = rubric(f'[assignment.grading]\nscale = "{scale}"\n')
     assert exam.assignment.grading is not None
-    stands = [standing(one.score, exam) for one in (good(), middling(), hostile())]
-    stands += [standing(good().score, exam, given=Decimal(40))]
-    spread = distribution(stands, exam.assignment.grading, Labels("en"))
+    stands = [compute_standing(one.score, exam) for one in (good(), middling(), hostile())]
+    stands += [compute_standing(good().score, exam, bonus=Decimal(40))]
+    spread = compute_distribution(stands, exam.assignment.grading, Labels("en"))
     assert 4 == sum(bar.final + bar.provisional for bar in spread.bars) == spread.students
     assert (1, 3) == (sum(bar.final for bar in spread.bars), spread.provisional)

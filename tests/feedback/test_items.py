@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import render
+from autograder.feedback.render import render_page
 from autograder.feedback.summary import render_summary
-from autograder.feedback.view import PageView, QuestionView, SubmittedView, page_view
-from autograder.grades import PersonMark, PersonMarks, standing
-from autograder.marking.points import bounded_by, cell_points, verdicts_of
-from autograder.records import Graded, ItemResult, Message, Score, Status
+from autograder.feedback.view import PageView, QuestionView, SubmittedView, build_page_view
+from autograder.grades import PersonMark, PersonMarks, compute_standing
+from autograder.marking.points import collect_verdicts, compute_cell_points, get_bounds
+from autograder.records import GradingResult, ItemResult, Message, Score, Status
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric
 from tests.feedback.examples import RUBRIC, middling
 from tests.feedback.test_render import Page
@@ -24,8 +24,8 @@ LABELS = Labels("en")
 
 def page_of(score: Score, rubric: Rubric, marks: PersonMarks) -> PageView:
     """What the page says."""
-    stands = standing(score, rubric, marks)
-    return page_view(Graded(score), rubric, LABELS, SubmittedView("", ""), stands)
+    stands = compute_standing(score, rubric, marks)
+    return build_page_view(GradingResult(score), rubric, LABELS, SubmittedView("", ""), stands)
 
 
 def number(shown: str) -> Decimal:
@@ -50,7 +50,7 @@ def test_a_line_that_a_person_marked_has_its_own_points() -> None:
     assert ["3 of 3", "1.25 of 3"] == [item.worth for item in view.items]
     assert ["passed", "marked"] == [item.status for item in view.items]
     assert ("−1.75", "", ()) == (view.lost, view.items[0].lost, view.marked)
-    text = Page(render(middling(), RUBRIC, stands=standing(score, RUBRIC, marks))).text
+    text = Page(render_page(middling(), RUBRIC, stands=compute_standing(score, RUBRIC, marks))).text
     assert "✎ marked by a person 1.25 of 3" in text
 
 
@@ -79,7 +79,9 @@ def test_the_summary_counts_marked_lines_alone() -> None:
     """An item beside one that a person marked is counted as grading found it."""
     graded = middling()
     marks = {MHA: PersonMark(Decimal(4), items={"masked": Decimal(1)})}
-    text = Page(render_summary([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC, marks)})).text
+    text = Page(
+        render_summary([graded], RUBRIC, {"grace": compute_standing(graded.score, RUBRIC, marks)})
+    ).text
     assert "✎ 1 marked by a person" in text
 
 
@@ -116,24 +118,24 @@ def test_losses_add_up_to_what_the_question_lost(
     )
     score = Score("ada", "a", 1, results)
     marks: dict[tuple[str, str], PersonMark] = {}
-    for cell in question.cells():
+    for cell in question.list_cells():
         given_here = {
             item.id: item.points * by_hand / 8
             for item, (*_, by_hand) in zip(items, lines, strict=True)
             if by_hand is not None and (item.cell or "q") == cell
         }
         assert all(
-            bounded_by(item)[0] <= given_here.get(item.id, Decimal(0)) <= bounded_by(item)[1]
+            get_bounds(item)[0] <= given_here.get(item.id, Decimal(0)) <= get_bounds(item)[1]
             for item in items
         )
-        points = cell_points(question, cell, verdicts_of(question, cell, score), given_here)
+        points = compute_cell_points(question, cell, collect_verdicts(question, cell, score), given_here)
         if given_here and points is not None:
             marks["a", cell] = PersonMark(points, again=again, items=given_here)
-    stands = standing(score, rubric, marks)
+    stands = compute_standing(score, rubric, marks)
     view = page_of(score, rubric, marks).questions[0]
     assert losses(view) == -number(view.lost)
     settled = [cell for cell in stands.questions[0].cells if not cell.pending]
-    if len(settled) == len(question.cells()):
+    if len(settled) == len(question.list_cells()):
         assert stands.questions[0].possible - stands.questions[0].points == -number(view.lost)
     if marks and not again:
         marked = sum(item.status == "marked" for item in view.items)

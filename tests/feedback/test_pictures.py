@@ -13,18 +13,18 @@ import pytest
 from msgspec.structs import replace
 from nbconvert import HTMLExporter
 
-from autograder.feedback.prose import attached_uris, picture_faults, written_prose
-from autograder.feedback.render import render
-from autograder.feedback.sanitise import MOST_PROSE, image_uri
-from autograder.gradebook.autograded import autograded_notebook
-from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, PastedPicture
+from autograder.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
+from autograder.feedback.render import render_page
+from autograder.feedback.sanitise import MOST_PROSE, build_image_uri
+from autograder.gradebook.autograded import build_autograded_notebook
+from autograder.records import Cell, CellRun, ExecutedNotebook, GradingResult, Markdown, PastedPicture
 from tests.feedback.examples import RUBRIC, middling, png, release
 
 PICTURE = PastedPicture("my plot.png", "image/png", png())
 URI = f"data:image/png;base64,{png()}"
 
 
-def with_answer(source: str, *pictures: PastedPicture) -> Graded:
+def with_answer(source: str, *pictures: PastedPicture) -> GradingResult:
     """A result whose reason was written with these pictures."""
     cells = (
         Cell('mlp_parameters = "4"', "task3-b-answer"),
@@ -58,12 +58,12 @@ def webp(kind: bytes, body: bytes) -> bytes:
 def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> None:
     """On the student's page and in the notebook that formgrader shows."""
     graded = with_answer(source, PICTURE)
-    page = render(graded, RUBRIC, language="en")
+    page = render_page(graded, RUBRIC, language="en")
     assert f'<img src="{URI}"' in page
     assert no_handlers(page)
     assert "is not shown: it is too large" not in page
     assert "cannot be shown" not in page
-    copy = nbformat.reads(autograded_notebook(graded.notebooks[0], release()).decode(), as_version=4)
+    copy = nbformat.reads(build_autograded_notebook(graded.notebooks[0], release()).decode(), as_version=4)
     nbformat.validate(copy)
     shown, _ = HTMLExporter().from_notebook_node(copy)
     assert f'src="{URI}"' in shown
@@ -83,10 +83,10 @@ def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> Non
 def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> None:
     """The student reads that something is not shown; the file's bytes stand nowhere."""
     graded = with_answer("![my plot](attachment:x)", PastedPicture("x", mime, data))
-    page = render(graded, RUBRIC, language="en")
+    page = render_page(graded, RUBRIC, language="en")
     assert "A picture of this cell is not shown" in page
     assert data not in page
-    copy = json.loads(autograded_notebook(graded.notebooks[0], release()))
+    copy = json.loads(build_autograded_notebook(graded.notebooks[0], release()))
     assert all("attachments" not in cell for cell in copy["cells"])
 
 
@@ -105,7 +105,7 @@ def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> N
 )
 def test_only_pictures_of_the_cell_are_shown(source: str) -> None:
     """No address that a student writes is asked for, and no data that was not looked at is shown."""
-    tags = "".join(re.findall("<[^>]*>", written_prose(source, attached_uris([PICTURE]))))
+    tags = "".join(re.findall("<[^>]*>", render_student_prose(source, map_picture_uris([PICTURE]))))
     assert "src=" not in tags
     assert "href=" not in tags
     assert "evil" not in tags
@@ -113,15 +113,17 @@ def test_only_pictures_of_the_cell_are_shown(source: str) -> None:
 
 def test_a_picture_that_is_shown_thousands_of_times_does_not_fill_the_page() -> None:
     """All of them together have room for so many characters."""
-    large = attached_uris([PICTURE])["attachment:my plot.png"] + "A" * 1_000_000
-    shown = str(written_prose('<img src="attachment:x">' * 400, {"attachment:x": large}))
+    large = map_picture_uris([PICTURE])["attachment:my plot.png"] + "A" * 1_000_000
+    shown = str(render_student_prose('<img src="attachment:x">' * 400, {"attachment:x": large}))
     assert 1 <= shown.count("<img") <= MOST_PROSE // 1_000_000
     assert len(shown) <= MOST_PROSE + 20_000
 
 
 def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
     """They stand below it."""
-    shown = str(written_prose("<div>" * 600 + "![](attachment:my%20plot.png)", attached_uris([PICTURE])))
+    shown = str(
+        render_student_prose("<div>" * 600 + "![](attachment:my%20plot.png)", map_picture_uris([PICTURE]))
+    )
     assert shown.startswith("<pre>")
     assert f'<img src="{URI}"' in shown
 
@@ -142,8 +144,8 @@ def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
 )
 def test_a_picture_that_was_not_handed_in_is_named(text: str, absent: str) -> None:
     """The student reads which, and nothing about its size, which nobody knows."""
-    assert [("picture-absent", absent)] * bool(absent) == list(picture_faults(text, [PICTURE]))
-    page = render(with_answer(text, PICTURE), RUBRIC, language="en")
+    assert [("picture-absent", absent)] * bool(absent) == list(list_picture_faults(text, [PICTURE]))
+    page = render_page(with_answer(text, PICTURE), RUBRIC, language="en")
     assert (f"nobody sees them: {absent}" in page) is bool(absent)
     assert "too large" not in page
 
@@ -153,7 +155,7 @@ def test_an_attached_picture_with_any_name_is_not_absent(name: str) -> None:
     """Whether the text writes the name as it is or as an address."""
     picture = PastedPicture(name, "image/png", png())
     for written in (name, quote(name)):
-        assert [] == list(picture_faults(f"![a](attachment:{written})", [picture]))
+        assert [] == list(list_picture_faults(f"![a](attachment:{written})", [picture]))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_an_attached_picture_with_any_name_is_not_absent(name: str) -> None:
 )
 def test_a_picture_that_cannot_be_shown_is_told_from_an_absent_one(text: str, picture: PastedPicture) -> None:
     """It was handed in: its size or its type is the reason."""
-    assert ["picture-missing"] == [code for code, _ in picture_faults(text, [picture])]
+    assert ["picture-missing"] == [code for code, _ in list_picture_faults(text, [picture])]
 
 
 @pytest.mark.parametrize(
@@ -186,4 +188,4 @@ def test_a_picture_that_cannot_be_shown_is_told_from_an_absent_one(text: str, pi
 def test_gif_and_webp_are_measured(mime: str, content: bytes, shown: bool) -> None:
     """Like PNG and JPEG: type, size and number of pixels are those of the bytes."""
     data = base64.b64encode(content).decode()
-    assert (f"data:{mime};base64,{data}" if shown else None) == image_uri(mime, data)
+    assert (f"data:{mime};base64,{data}" if shown else None) == build_image_uri(mime, data)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.feedback.prose import given_prose, prose, written_prose
+from autograder.feedback.prose import render_given_prose, render_prose, render_student_prose
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
@@ -27,20 +27,20 @@ PNG = (
 def test_tex_is_typeset(tex: str, shown: str) -> None:
     """What stands between dollars becomes MathML, in a line and on lines of its own."""
     for text in (f"The formula ${tex}$.", f"$$\n{tex}\n$$"):
-        found = str(prose(text))
+        found = str(render_prose(text))
         assert re.search(shown, found, re.DOTALL), found
         assert "$" not in found
 
 
 def test_tex_that_cannot_be_read_stays_readable() -> None:
     """A formula that is broken stands there as it was written."""
-    assert "<code>{{{</code>" in prose("So ${{{$ it is.")
-    assert "<code>" in prose("$" + "x" * 5000 + "$")
+    assert "<code>{{{</code>" in render_prose("So ${{{$ it is.")
+    assert "<code>" in render_prose("$" + "x" * 5000 + "$")
 
 
 def test_tables_are_tables() -> None:
     """A Markdown table is one on paper."""
-    found = prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
+    found = render_prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
     assert "<th>a</th>" in found
     assert "<code>2</code>" in found
 
@@ -62,19 +62,19 @@ def test_tables_are_tables() -> None:
 )
 def test_nothing_acts(text: str) -> None:
     """No text brings a script, a style, a link or an address into the page."""
-    found = str(prose(text)).lower()
+    found = str(render_prose(text)).lower()
     assert not re.search(r"<script|<style|<svg|<iframe|<a |onerror=|onload=|href=|src=", found), found
 
 
 def test_pictures_at_hand_are_shown_and_others_described() -> None:
     """A picture of the assignment is inside the page; of another one the description is left."""
-    assert f'src="{PNG}"' in prose("![a point](dot.png)", {"dot.png": PNG})
-    found = prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
+    assert f'src="{PNG}"' in render_prose("![a point](dot.png)", {"dot.png": PNG})
+    found = render_prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
     assert "<img" not in found
     assert "[a point]" in found
 
 
-@pytest.mark.parametrize("show", [given_prose, written_prose])
+@pytest.mark.parametrize("show", [render_given_prose, render_student_prose])
 def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], str]) -> None:
     """In Markdown and in HTML they are lines of their own, in bold or not."""
     found = show("# One\n\n<h2>Two</h2>\n\ntext")
@@ -104,7 +104,7 @@ def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], 
 )
 def test_written_prose_keeps_every_word_at_angle_brackets(text: str) -> None:
     """What is no tag that a text may use is text, and not a tag that the cleaner drops."""
-    shown = str(written_prose(text))
+    shown = str(render_student_prose(text))
     assert text in html.unescape(re.sub(r"</?p>", "", shown))
     assert set(re.findall(r"<[^>]*>", shown)) <= {"<p>", "</p>"}
 
@@ -122,13 +122,13 @@ def test_written_prose_keeps_every_word_at_angle_brackets(text: str) -> None:
 )
 def test_written_prose_keeps_the_formatting_that_a_text_may_use(text: str, shown: str) -> None:
     """Tags of tables and letters are still read as such, with or without attributes."""
-    assert shown in written_prose(text)
+    assert shown in render_student_prose(text)
 
 
 def test_what_students_write_shows_no_picture() -> None:
     """Their pictures come from cells that ran, where they are checked; of one in a text the name is left."""
-    assert "<img" not in written_prose(f"![a point](dot.png) <img src='{PNG}' alt='x'>")
-    assert "[a point]" in written_prose(f"![a point]({PNG})")
+    assert "<img" not in render_student_prose(f"![a point](dot.png) <img src='{PNG}' alt='x'>")
+    assert "[a point]" in render_student_prose(f"![a point]({PNG})")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_what_students_write_shows_no_picture() -> None:
 )
 def test_hostile_prose_ends(text: str) -> None:
     """Twenty thousand characters of anything take less than two seconds."""
-    written_prose((text * 20_000)[:20_000])
+    render_student_prose((text * 20_000)[:20_000])
 
 
 def test_what_would_take_long_to_clean_is_shown_as_it_was_written() -> None:
     """A student's text of a thousand open tags is text; nothing of it is markup."""
-    assert str(written_prose("<div>" * 1000)).startswith("<pre>&lt;div&gt;")
+    assert str(render_student_prose("<div>" * 1000)).startswith("<pre>&lt;div&gt;")

@@ -10,18 +10,18 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.feedback.handout import asked
+from autograder.feedback.handout import list_prompts
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import render, render_cells
-from autograder.feedback.view import PageView, SubmittedView, page_view
-from autograder.grades import PersonMark, PersonMarks, standing
+from autograder.feedback.render import render_cells, render_page
+from autograder.feedback.view import PageView, SubmittedView, build_page_view
+from autograder.grades import PersonMark, PersonMarks, compute_standing
 from autograder.notebook.release import Release, load_release
 from autograder.records import (
     Cell,
     CellOutput,
     CellRun,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     Markdown,
     Message,
     Status,
@@ -46,7 +46,7 @@ def handed_out() -> Release:
     return load_release(json.dumps(notebook).encode(), "exam")
 
 
-def answered(source: str, why: str = "Because.") -> Graded:
+def answered(source: str, why: str = "Because.") -> GradingResult:
     """The middling student, with another class and another reason."""
     cells = (
         Markdown(ASKED),
@@ -58,14 +58,14 @@ def answered(source: str, why: str = "Because.") -> Graded:
     return replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None,) * len(cells)),))
 
 
-def view(graded: Graded, marks: PersonMarks | None = None) -> PageView:
+def view(graded: GradingResult, marks: PersonMarks | None = None) -> PageView:
     """What the page says."""
-    return page_view(
+    return build_page_view(
         graded,
         RUBRIC,
         LABELS,
         SubmittedView("", ""),
-        standing(graded.score, RUBRIC, marks),
+        compute_standing(graded.score, RUBRIC, marks),
         releases={"exam": handed_out()},
     )
 
@@ -84,7 +84,7 @@ def test_the_text_of_the_question_stands_in_it() -> None:
     assert "<strong>Task 3</strong>" in text
     assert "<math" in text
     assert {(text,)} == {one.asked[-1:] for one in others}
-    assert "The question" not in render(good(), RUBRIC)
+    assert "The question" not in render_page(good(), RUBRIC)
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, sho
     notebook = json.loads(release())
     notebook["cells"][0]["source"] = source
     given = load_release(json.dumps(notebook).encode(), "exam")
-    (found,) = asked(given, given.by_id["task3-b-answer"], ("en", "de"), language)
+    (found,) = list_prompts(given, given.by_id["task3-b-answer"], ("en", "de"), language)
     assert shown == re.sub("\n+", "\n", str(found)).strip()
 
 
 def test_an_answer_stands_beside_its_reasons() -> None:
     """Code is coloured and compared with what was handed out; a text is typeset."""
     code = STARTER.replace("raise NotImplementedError", "return x")
-    page = render(
+    page = render_page(
         answered(code, "It has $d^2$ **numbers**."), RUBRIC, releases={"exam": handed_out()}, name="Grace"
     )
     assert '<span class="line gone">        <span class="k">raise</span> NotImplementedError' in page
@@ -128,9 +128,11 @@ def test_what_was_not_touched_is_no_answer() -> None:
 def test_an_answer_to_two_questions_is_shown_once() -> None:
     """The second one leads there."""
     source = re.sub(r'(id = "task3-f"\nkind = "formula")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
-    shared = rubrics.parse(source.encode())
+    shared = rubrics.parse_rubric(source.encode())
     graded = answered("x = 1")
-    found = page_view(graded, shared, LABELS, SubmittedView("", ""), standing(graded.score, shared)).questions
+    found = build_page_view(
+        graded, shared, LABELS, SubmittedView("", ""), compute_standing(graded.score, shared)
+    ).questions
     assert [("task3-b", 2, 0), ("task3-f", 0, 1)] == [
         (one.name, len(one.answers), len(one.elsewhere)) for one in found[:2]
     ]
@@ -138,7 +140,7 @@ def test_an_answer_to_two_questions_is_shown_once() -> None:
 
 def test_one_reason_is_told_once() -> None:
     """Three faults were left for the same reason: their lines stand together, here and in the losses."""
-    page = Page(render(middling(), RUBRIC)).text
+    page = Page(render_page(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)
     assert "For all 3 lines above: " + sentence in page
@@ -221,23 +223,23 @@ def test_a_remark_stands_at_its_item() -> None:
 
 def test_the_name_of_the_class_list_stands_beside_the_id() -> None:
     """And is escaped."""
-    page = render(good(), RUBRIC, name="Ada <b>Lovelace")
+    page = render_page(good(), RUBRIC, name="Ada <b>Lovelace")
     assert "<b>Ada &lt;b&gt;Lovelace</b> (ada)" in page
-    assert "<b>ada</b>" in render(good(), RUBRIC)
+    assert "<b>ada</b>" in render_page(good(), RUBRIC)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_answers_stay_text(text: str) -> None:
     """In code and in Markdown, beside a starter and without one: our tags only, and nothing that acts."""
     for source in (text, f"{STARTER}\n{text}"):
-        page = render(
+        page = render_page(
             answered(source, f"# {text}\n\n{text}\n\n$${text}$$"), RUBRIC, releases={"exam": handed_out()}
         )
         assert set() == {tag for tag, _ in Page(page).elements} - OUR_TAGS
         assert [] == list(page_faults(page))
 
 
-def drawn() -> Graded:
+def drawn() -> GradingResult:
     """A reason below a plot, which the student's own cell made."""
     picture = CellRun((CellOutput("display", {"image/png": png(), "text/plain": "<Figure>"}),))
     cells = (

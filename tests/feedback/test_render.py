@@ -18,17 +18,17 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.render import capitalise_sentence, render
+from autograder.feedback.render import capitalise_sentence, render_page
 from autograder.feedback.sanitise import POLICY
-from autograder.limits import amount
-from autograder.messages import sentences, template
+from autograder.limits import format_limit
+from autograder.messages import get_template, load_sentences
 from autograder.records import (
     Cell,
     CellOutput,
     CellRun,
     Ending,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     LimitEvent,
     LimitKind,
@@ -76,12 +76,12 @@ class Page(HTMLParser):
         return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
 
 
-def page(result: Graded, language: str = "en") -> Page:
+def page(result: GradingResult, language: str = "en") -> Page:
     """The rendered page of a result, parsed."""
-    return Page(render(result, RUBRIC, language=language))
+    return Page(render_page(result, RUBRIC, language=language))
 
 
-def with_item(result: ItemResult) -> Graded:
+def with_item(result: ItemResult) -> GradingResult:
     """The good student, with one result exchanged."""
     items = tuple(
         result if (one.question, one.item) == (result.question, result.item) else one
@@ -147,7 +147,7 @@ def test_headings_descend_in_order(name: str) -> None:
 @pytest.mark.parametrize("name", STUDENTS)
 def test_staff_texts_stay_with_staff(name: str) -> None:
     """Neither staff's texts nor notes are on a student's page."""
-    assert "staff only" not in render(STUDENTS[name], RUBRIC)
+    assert "staff only" not in render_page(STUDENTS[name], RUBRIC)
 
 
 def test_template_syntax_of_a_student_is_text() -> None:
@@ -158,7 +158,7 @@ def test_template_syntax_of_a_student_is_text() -> None:
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_encodes(name: str) -> None:
     """The page can be written as UTF-8 whatever the submission holds."""
-    source = render(STUDENTS[name], RUBRIC)
+    source = render_page(STUDENTS[name], RUBRIC)
     assert source == source.encode().decode()
 
 
@@ -221,10 +221,10 @@ def test_every_status_has_a_sign_and_a_word(result: ItemResult, word: str) -> No
 def test_the_repair_question_is_a_table() -> None:
     """All eight faults stand in a table with a header for each row."""
     text = TOML.replace('kind = "number"\npoints = 8', 'kind = "repair"\nchecks = "decoder.py"\npoints = 8')
-    rubric = rubrics.parse(text.encode(), reference=Path(__file__).parents[2] / "reference")
+    rubric = rubrics.parse_rubric(text.encode(), reference=Path(__file__).parents[2] / "reference")
     rows = [
         attributes
-        for tag, attributes in Page(render(middling(), rubric)).elements
+        for tag, attributes in Page(render_page(middling(), rubric)).elements
         if (tag, attributes.get("scope")) == ("th", "row")
     ]
     assert 8 == len(rows)
@@ -234,7 +234,7 @@ def test_an_unreadable_formula_has_a_caret() -> None:
     """The place where a formula breaks is pointed at, in a line of its own."""
     params = {"text": "8*d_model^^2", "offset": "10"}
     message = Message("x", params, {"en": "There is one sign too many."})
-    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert re.search(r'<pre class="caret"[^>]*>8\*d_model\^\^2\n          \^</pre>', source)
 
 
@@ -242,7 +242,7 @@ def test_an_unreadable_formula_has_a_caret() -> None:
 def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
     """An offset that names no place gives no caret and no crash."""
     message = Message("x", {"text": "8*d", "offset": offset}, {"en": "Unreadable."})
-    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert 'class="caret"' not in source.replace("pre.caret", "")
 
 
@@ -257,7 +257,9 @@ def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
 )
 def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
     """How an answer was read stands there as mathematics, with its plain text for screen readers."""
-    source = render(with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC)
+    source = render_page(
+        with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC
+    )
     assert f'<math aria-label="{spoken}">' in source
     assert set_as in source
 
@@ -265,7 +267,7 @@ def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
 def test_a_formula_is_shown_as_text_too() -> None:
     """Beside the typeset reading stands its plain text, and the student's own terms are set as code."""
     message = Message("diagnosis.power-in-term.term.symbol", {"term": "8*d_model", "symbol": "d_model"})
-    source = render(
+    source = render_page(
         with_item(item("task3-b", "formula", Status.FAILED, message, reading="n_layers + 8*d_model")), RUBRIC
     )
     assert '<code class="soft small">n_layers + 8*d_model</code>' in source
@@ -276,7 +278,7 @@ def test_a_formula_is_shown_as_text_too() -> None:
 def test_quoted_formulas_are_escaped(value: str) -> None:
     """Whatever a message quotes is text on the page."""
     message = Message("diagnosis.symbol-foreign.symbol", {"symbol": value})
-    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert f"<code>{html.escape(value)}</code>" in source
 
 
@@ -284,7 +286,7 @@ def test_quoted_formulas_are_escaped(value: str) -> None:
 def test_a_reading_that_cannot_be_set_is_text(reading: str) -> None:
     """A reading beyond our own grammar is shown as it stands, escaped."""
     result = item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)
-    source = render(with_item(result), RUBRIC)
+    source = render_page(with_item(result), RUBRIC)
     assert f"<code>{html.escape(reading[:400])}" in source
 
 
@@ -313,8 +315,8 @@ def test_troubled_cells_are_unfolded() -> None:
 def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     """Each way in which a cell can end the run has its sentence in both languages."""
     executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (CellRun(ending=ending),))
-    limit = amount(ending, RUBRIC.assignment.limits)
-    expected = template(f"cell.ending.{ending.value}", language).format(limit=limit)
+    limit = format_limit(ending, RUBRIC.assignment.limits)
+    expected = get_template(f"cell.ending.{ending.value}", language).format(limit=limit)
     assert expected in page(graded("x", (), executed), language).text
 
 
@@ -324,10 +326,10 @@ def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
     run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
-    limit = amount(met, RUBRIC.assignment.limits)
-    expected = template(f"cell.limit.{met.value}", language).format(limit=limit)
+    limit = format_limit(met, RUBRIC.assignment.limits)
+    expected = get_template(f"cell.limit.{met.value}", language).format(limit=limit)
     text = page(graded("x", (), executed), language).text
-    assert (1, 0) == (text.count(expected), text.count(template("page.truncated", language)))
+    assert (1, 0) == (text.count(expected), text.count(get_template("page.truncated", language)))
 
 
 def test_many_outputs_are_cut_with_a_notice() -> None:
@@ -352,7 +354,7 @@ def test_drawings_and_tex_are_shown_as_text() -> None:
         CellOutput("display", {"image/svg+xml": "<svg/>"}),
         CellOutput("display", {"text/latex": r"$\href{x}{y}$"}),
     )
-    source = render(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (CellRun(outputs),))), RUBRIC)
+    source = render_page(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (CellRun(outputs),))), RUBRIC)
     assert "&lt;svg/&gt;" in source
     assert r"$\href{x}{y}$" in source
     assert "Output of type image/svg+xml, shown as text" in source
@@ -386,19 +388,19 @@ def test_the_page_speaks_german() -> None:
 
 def test_an_unknown_language_is_english() -> None:
     """A language that the page has no words for falls back to English."""
-    assert render(good(), RUBRIC) == render(good(), RUBRIC, language="xx")
+    assert render_page(good(), RUBRIC) == render_page(good(), RUBRIC, language="xx")
 
 
 def test_every_status_has_a_word_and_a_sign() -> None:
     """Each status has a sign, which stands beside its word."""
     assert set() == {status.value for status in Status} - set(ICONS)
-    assert set() == {f"page.{status}" for status in ICONS} - set(sentences())
+    assert set() == {f"page.{status}" for status in ICONS} - set(load_sentences())
 
 
 @pytest.mark.parametrize("moment", [datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC), None])
 def test_the_time_handed_in_is_told_in_utc(moment: datetime.datetime | None) -> None:
     """The time is shown in UTC where it is known."""
-    shown = Page(render(good(), RUBRIC, submitted_at=moment)).text
+    shown = Page(render_page(good(), RUBRIC, submitted_at=moment)).text
     assert (moment is not None) == ("Handed in: 2031-02-03 04:05 UTC" in shown)
 
 
@@ -421,7 +423,7 @@ def test_no_text_breaks_the_page(student: str, text: str, mime: str, kind: str, 
     executed = ExecutedNotebook(text, (Cell(text, grade_id), Markdown(text, grade_id)), (run, None))
     message = Message(text, {"text": text, "offset": "1"}, {"en": "{text} {" + text})
     result = item("mha", "plain", Status.FAILED, message, reading=text)
-    source = render(graded(student, (result,), executed), RUBRIC)
+    source = render_page(graded(student, (result,), executed), RUBRIC)
     assert source == source.encode().decode()
     assert set() == {tag for tag, _ in Page(source).elements} - OUR_TAGS
 
@@ -446,7 +448,7 @@ def contrast(first: str, second: str) -> float:
 @pytest.mark.parametrize("ground", ["paper", "card", "shade", "bad-back", "open-back"])
 def test_contrast_is_sufficient(scheme: int, ink: str, ground: str) -> None:
     """Every text colour on every ground has at least the contrast 4.5 (WCAG AA), in light and dark."""
-    palettes = re.findall(r":root \{(.*?)\}", render(good(), RUBRIC), re.DOTALL)
+    palettes = re.findall(r":root \{(.*?)\}", render_page(good(), RUBRIC), re.DOTALL)
     colours = dict(re.findall(r"--([\w-]+): (#\w+)", palettes[scheme]))
     assert 4.5 <= contrast(colours[ink], colours[ground])
 
@@ -460,9 +462,11 @@ def test_a_submission_that_cannot_be_read_says_so_above() -> None:
         for one in question.items
     )
     notice = '<div class="notice bad"><p>There is nothing in it.</p></div>'
-    assert notice in render(Graded(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
+    assert notice in render_page(GradingResult(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
     other = msgspec.structs.replace(items[0], student=Message("passed"))
-    assert notice not in render(Graded(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC)
+    assert notice not in render_page(
+        GradingResult(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC
+    )
 
 
 @pytest.mark.parametrize("kind", [Markdown, Cell])
@@ -470,7 +474,7 @@ def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Ce
     """A long paste costs neither what stands behind it nor the word where all of it is."""
     cells = (kind("word " * 60_000, ""), Markdown("**later**", "task3-b-why"))
     long = replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None, None)),))
-    page = render(long, RUBRIC, language="en")
+    page = render_page(long, RUBRIC, language="en")
     assert 1 == page.count("Only the first 20000 characters of this cell are shown here.")
     assert "<strong>later</strong>" in page
 
@@ -486,7 +490,7 @@ def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: S
         replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
         for one in good().score.items
     )
-    page = Page(render(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en"))
+    page = Page(render_page(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en"))
     sentences = {"Nothing has been decided yet.", "No points were lost."}
     assert {said} == {sentence for sentence in sentences if sentence in page.text}
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from autograder.feedback import sanitise
 from autograder.feedback.sanitise import (
+    build_image_uri,
+    build_table_document,
     clean_html,
     clean_mathml,
-    image_uri,
-    printable_text,
-    sentence,
-    table_document,
+    render_sentence,
+    to_printable_text,
 )
 from autograder.records import Message
 from tests.feedback.examples import HOSTILE, png
@@ -48,13 +48,13 @@ DANGEROUS = re.compile(
 )
 def test_hidden_characters_become_visible(text: str, shown: str) -> None:
     """Terminal codes go, hidden characters are spelled out, ordinary text stays."""
-    assert shown == printable_text(text)
+    assert shown == to_printable_text(text)
 
 
 @given(ANY_TEXT)
 def test_visible_text_always_encodes(text: str) -> None:
     """Any text at all can be written as UTF-8 afterwards, without control or reordering characters."""
-    shown = printable_text(text)
+    shown = to_printable_text(text)
     assert shown == shown.encode().decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
 
@@ -62,7 +62,7 @@ def test_visible_text_always_encodes(text: str) -> None:
 @given(ANY_TEXT)
 def test_visible_text_stays_as_it_is(text: str) -> None:
     """Making visible text visible changes nothing."""
-    assert printable_text(text) == printable_text(printable_text(text))
+    assert to_printable_text(text) == to_printable_text(to_printable_text(text))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_visible_text_stays_as_it_is(text: str) -> None:
 )
 def test_long_texts_are_cut(text: str) -> None:
     """A megabyte of anything is cut to the limit."""
-    assert sanitise.MOST_CHARACTERS + 1 >= len(printable_text(text))
+    assert sanitise.MOST_CHARACTERS + 1 >= len(to_printable_text(text))
 
 
 def test_a_cut_is_marked() -> None:
     """What was cut ends with a mark."""
-    assert "abc…" == printable_text("abcdef", 3)
+    assert "abc…" == to_printable_text("abcdef", 3)
 
 
 @pytest.mark.parametrize("fragment", HOSTILE)
@@ -114,7 +114,7 @@ def test_deep_or_long_html_is_refused(fragment: str) -> None:
 
 def test_the_frame_has_its_own_policy() -> None:
     """A frame's document forbids everything by itself, before its content."""
-    frame = table_document("<b>bold</b>")
+    frame = build_table_document("<b>bold</b>")
     assert frame is not None
     head, _, body = frame.document.partition("</head>")
     assert "default-src &#x27;none&#x27;" in head
@@ -124,7 +124,7 @@ def test_the_frame_has_its_own_policy() -> None:
 @pytest.mark.parametrize("fragment", ["", "   ", "<script>alert(1)</script>", "<svg></svg>"])
 def test_nothing_left_is_no_frame(fragment: str) -> None:
     """HTML of which nothing remains is shown in another form."""
-    assert table_document(fragment) is None
+    assert build_table_document(fragment) is None
 
 
 def test_pictures_are_what_they_say() -> None:
@@ -132,8 +132,8 @@ def test_pictures_are_what_they_say() -> None:
     data = png()
     expected = f"data:image/png;base64,{data}"
     assert [expected, expected] == [
-        image_uri("image/png", data),
-        image_uri("image/png", data[:40] + "\n" + data[40:]),
+        build_image_uri("image/png", data),
+        build_image_uri("image/png", data[:40] + "\n" + data[40:]),
     ]
 
 
@@ -146,7 +146,7 @@ def jpeg(width: int, height: int) -> bytes:
 def test_jpegs_are_measured() -> None:
     """The size of a JPEG is read from its frame header."""
     data = base64.b64encode(jpeg(640, 480)).decode()
-    assert f"data:image/jpeg;base64,{data}" == image_uri("image/jpeg", data)
+    assert f"data:image/jpeg;base64,{data}" == build_image_uri("image/jpeg", data)
 
 
 @pytest.mark.parametrize(
@@ -167,20 +167,20 @@ def test_jpegs_are_measured() -> None:
 )
 def test_other_pictures_are_refused(mime: str, content: bytes) -> None:
     """A wrong type, a wrong signature, too many bytes or too many pixels: no picture."""
-    assert image_uri(mime, base64.b64encode(content).decode()) is None
+    assert build_image_uri(mime, base64.b64encode(content).decode()) is None
 
 
 @pytest.mark.parametrize("data", ["", "%%%", 'aGk=" onerror="alert(1)', "ünicode", "abc", "\ud800"])
 def test_text_that_is_not_base64_is_refused(data: str) -> None:
     """Only strict base64 is a picture."""
-    assert image_uri("image/png", data) is None
+    assert build_image_uri("image/png", data) is None
 
 
 @given(st.sampled_from(["image/png", "image/jpeg"]), st.binary(max_size=200), st.booleans())
 def test_no_bytes_break_the_picture_check(mime: str, content: bytes, framed: bool) -> None:
     """Any bytes give a data URI of their own type, or none."""
     magic = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" if mime == "image/png" else b"\xff\xd8\xff"
-    uri = image_uri(mime, base64.b64encode(magic * framed + content).decode())
+    uri = build_image_uri(mime, base64.b64encode(magic * framed + content).decode())
     assert uri is None or uri.startswith(f"data:{mime};base64,")
 
 
@@ -212,6 +212,6 @@ def test_in_comments_of_nbgrader_no_text_is_a_link_or_markup(text: str) -> None:
 def test_a_message_without_words_is_its_code() -> None:
     """A code that the vocabulary lacks, or a text with a wrong placeholder, is shown as it stands."""
     assert ["no-such-code", "{wrong} {0}"] == [
-        sentence(message, "en")
+        render_sentence(message, "en")
         for message in (Message("no-such-code"), Message("x", {}, {"en": "{wrong} {0}"}))
     ]

@@ -17,7 +17,7 @@ import mpmath
 from mpmath import mp, mpf
 
 from autograder.formulas.mistakes import floats
-from autograder.formulas.mistakes.changes import rebuilt
+from autograder.formulas.mistakes.changes import rebuild_node
 from autograder.formulas.nodes import (
     Add,
     Const,
@@ -29,13 +29,13 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Sym,
-    children,
-    substitute,
-    symbols,
-    walk,
+    collect_symbols,
+    get_children,
+    substitute_symbol,
+    walk_tree,
 )
 from autograder.formulas.printing.text import to_text
-from autograder.formulas.terms import terms
+from autograder.formulas.terms import expand_terms
 
 mp.dps = 50
 POINTS = 32
@@ -74,7 +74,7 @@ class Oracle:
         """Whether two formulas are equal wherever both have values."""
         agreed = 0
         for at in self._rough:  # only to be done with most of them soon
-            rough, other = floats.value(first, at), floats.value(second, at)
+            rough, other = floats.evaluate_formula(first, at), floats.evaluate_formula(second, at)
             if abs(rough - other) > 1e-6 * (abs(rough) + abs(other)):
                 return False
         for at in self.points:
@@ -89,12 +89,12 @@ class Oracle:
     def depends(self, formula: Node, name: str) -> bool:
         """Whether a value changes with a symbol, what is settled by it included."""
         formula = self.expanded(formula)
-        return not self.same(formula, substitute(formula, name, Mul((Num(3), Sym(name)))))
+        return not self.same(formula, substitute_symbol(formula, name, Mul((Num(3), Sym(name)))))
 
     def expanded(self, formula: Node) -> Node:
         """With what is settled put in."""
         for name, settled in reversed(self.assumptions):
-            formula = substitute(formula, name, settled)
+            formula = substitute_symbol(formula, name, settled)
         return formula
 
     def powers(self, formula: Node) -> tuple[Fraction, dict[str, int]] | None:
@@ -143,7 +143,7 @@ def _value(node: Node, at: Mapping[str, mpf]) -> mpf:
         return mpf(node.value.numerator) / node.value.denominator
     if isinstance(node, Const):
         return +(mp.pi if node.name == "pi" else mp.e)
-    values = [_value(child, at) for child in children(node)]
+    values = [_value(child, at) for child in get_children(node)]
     if isinstance(node, Fn):
         return _FUNCTIONS[node.name](*values)
     return {
@@ -174,11 +174,11 @@ def places(
 ) -> Iterator[tuple[Node, Put, Node | None]]:
     """Every place of a formula: what stands there, the formula with something else there, what it is in."""
     yield node, put, parent
-    parts = children(node)
+    parts = get_children(node)
     for index, part in enumerate(parts):
 
         def there(made: Node, index: int = index) -> Node:
-            return put(rebuilt(node, (*parts[:index], made, *parts[index + 1 :])))
+            return put(rebuild_node(node, (*parts[:index], made, *parts[index + 1 :])))
 
         yield from places(part, there, node)
 
@@ -194,7 +194,7 @@ class _Claim:
     @cached_property
     def material(self) -> list[Node]:
         """What may be lacking: parts of the right formula, symbols and their powers."""
-        parts = [part for part in walk(self.right) if not isinstance(part, Num)]
+        parts = [part for part in walk_tree(self.right) if not isinstance(part, Num)]
         powers = [Pow(Sym(name), Num(power)) for name in self.names for power in (2, 3, 4)]
         return [*dict.fromkeys((*parts, *map(Sym, self.names), *powers))]
 
@@ -266,7 +266,11 @@ class _Claim:
                 now = Fraction(1)
                 if isinstance(node, Pow) and node.base == Sym(name):
                     exact = value(node.exponent, self.oracle.points[0])
-                    now = Fraction(str(exact)).limit_denominator(100) if not symbols(node.exponent) else now
+                    now = (
+                        Fraction(str(exact)).limit_denominator(100)
+                        if not collect_symbols(node.exponent)
+                        else now
+                    )
                 elif (node == Sym(name) and isinstance(parent, Pow)) or node != Sym(name):
                     continue
                 for other in exponents:
@@ -274,7 +278,7 @@ class _Claim:
                         yield put(Pow(Sym(name), _number(other)))
             for other in (Fraction(2), Fraction(1, 2)):
                 if (other < 1) is larger:
-                    yield substitute(self.wrong, name, Pow(Sym(name), _number(other)))
+                    yield substitute_symbol(self.wrong, name, Pow(Sym(name), _number(other)))
 
     def _power_too_large(self) -> Iterable[Node]:
         return self._powers_of(larger=True)
@@ -315,7 +319,9 @@ class _Claim:
         yield from (Div(self.wrong, factor) for factor in self.material)
 
     def _factor_forgotten__absent(self) -> bool:
-        lacking = [name for name in self.names if name not in symbols(self.oracle.expanded(self.wrong))]
+        lacking = [
+            name for name in self.names if name not in collect_symbols(self.oracle.expanded(self.wrong))
+        ]
         factors = [Pow(Sym(name), Num(power)) for name in lacking for power in (1, 2, 3, 4)]
         return any(self.oracle.same(Mul((self.wrong, factor)), self.right) for factor in factors)
 
@@ -349,7 +355,7 @@ class _Claim:
     def _divided(self) -> Iterable[Node]:
         if "symbol" in self.params:
             symbol = Sym(self.params["symbol"])
-            yield substitute(self.wrong, symbol.name, Div(Num(1), symbol))
+            yield substitute_symbol(self.wrong, symbol.name, Div(Num(1), symbol))
             yield Mul((self.wrong, symbol, symbol))
             yield Div(self.wrong, Mul((symbol, symbol)))
             return
@@ -367,9 +373,9 @@ class _Claim:
     def _sought(self) -> list[Node]:
         found: list[Node] = []
         for tree in (self.right, self.oracle.expanded(self.right)):
-            for node in walk(tree):
+            for node in walk_tree(tree):
                 for parts in (
-                    terms(node) if node == tree else (),
+                    expand_terms(node) if node == tree else (),
                     node.terms if isinstance(node, Add) else (),
                 ):
                     found += [part for part in parts if len(parts) > 1]
@@ -403,7 +409,7 @@ class _Claim:
             yield from ((node, put) for node, put, parent in self._called("term") if isinstance(parent, Add))
             return
         for tree in (self.wrong, self.oracle.expanded(self.wrong)):
-            parts = terms(tree)
+            parts = expand_terms(tree)
             for index, part in enumerate(parts):
                 rest = (*parts[:index], *parts[index + 1 :])
                 yield part, lambda made, rest=rest: Add((*rest, made))
@@ -454,7 +460,7 @@ class _Claim:
         for node, put, _ in self._called():
             yield put(Neg(node))
             if isinstance(node, Sym):
-                yield substitute(self.wrong, node.name, Neg(node))
+                yield substitute_symbol(self.wrong, node.name, Neg(node))
 
     def _power_in_term(self) -> bool:
         wanted = self.params.get("symbol")
@@ -486,7 +492,11 @@ class _Claim:
         pairs = [(self.params["first"], self.params["second"])] if "first" in self.params else []
         for first, second in pairs or combinations(self.names, 2):
             made = [
-                substitute(substitute(substitute(tree, first, Sym("")), second, Sym(first)), "", Sym(second))
+                substitute_symbol(
+                    substitute_symbol(substitute_symbol(tree, first, Sym("")), second, Sym(first)),
+                    "",
+                    Sym(second),
+                )
                 for tree in (self.wrong, self.right)
             ]
             if self.oracle.same(made[0], self.right) or self.oracle.same(made[1], self.wrong):
@@ -506,9 +516,9 @@ class _Claim:
                 return True
         for other in [wanted] if wanted else self.names:
             for name in self.names:
-                if self.oracle.same(substitute(self.right, name, Sym(other)), self.wrong):
+                if self.oracle.same(substitute_symbol(self.right, name, Sym(other)), self.wrong):
                     return True
-                changed = [substitute(self.wrong, other, Sym(name))]
+                changed = [substitute_symbol(self.wrong, other, Sym(name))]
                 for node, put, _ in places(self.wrong):
                     changed += [put(Sym(name))] if node == Sym(other) else []
                     if node == Pow(Sym(other), Num(2)):
@@ -534,8 +544,10 @@ class _Claim:
         return self._where(Num(0))
 
     def _where(self, number: Node) -> bool:
-        lacking = symbols(self.right) - symbols(self.wrong)
-        return any(self.oracle.same(substitute(self.right, name, number), self.wrong) for name in lacking)
+        lacking = collect_symbols(self.right) - collect_symbols(self.wrong)
+        return any(
+            self.oracle.same(substitute_symbol(self.right, name, number), self.wrong) for name in lacking
+        )
 
     def _symbol_missing(self) -> bool:
         return any(
@@ -551,7 +563,7 @@ class _Claim:
         for name, formula in self.oracle.assumptions:
             if isinstance(formula, Mul) and self.params.get("symbol", name) == name:
                 made = [put(Add(formula.factors)) for node, put, _ in places(self.right) if node == Sym(name)]
-                made.append(substitute(self.right, name, Add(formula.factors)))
+                made.append(substitute_symbol(self.right, name, Add(formula.factors)))
                 if any(self.oracle.same(one, self.wrong) for one in made):
                     return True
         return False
@@ -666,9 +678,9 @@ class _Claim:
         if "symbol" in self.params:
             symbol = Sym(self.params["symbol"])
             for one in steps:
-                made.append(substitute(self.wrong, symbol.name, Add((symbol, one))))
+                made.append(substitute_symbol(self.wrong, symbol.name, Add((symbol, one))))
                 made += [put(Add((symbol, one))) for node, put, _ in places(self.wrong) if node == symbol]
-                misconceptions = [substitute(self.right, symbol.name, Add((symbol, one)))]
+                misconceptions = [substitute_symbol(self.right, symbol.name, Add((symbol, one)))]
                 misconceptions += [
                     put(Add((symbol, one))) for node, put, _ in _squares_apart(self.right) if node == symbol
                 ]
@@ -751,13 +763,13 @@ def _squares_apart(tree: Node) -> Iterator[tuple[Node, Put, Node | None]]:
 def _everywhere_node(node: Node) -> Node:
     if isinstance(node, Pow) and node.exponent == Num(2):
         return Mul((node.base, node.base))
-    below = children(node)
-    return rebuilt(node, [_everywhere_node(child) for child in below]) if below else node
+    below = get_children(node)
+    return rebuild_node(node, [_everywhere_node(child) for child in below]) if below else node
 
 
 def _everywhere(node: Node, change: Callable[[Fn], Node]) -> Node:
-    below = children(node)
-    changed = rebuilt(node, [_everywhere(child, change) for child in below]) if below else node
+    below = get_children(node)
+    changed = rebuild_node(node, [_everywhere(child, change) for child in below]) if below else node
     return change(changed) if isinstance(changed, Fn) else changed
 
 

@@ -13,10 +13,10 @@ from autograder import rubric as rubrics
 from autograder.checks.base import Draw, Evidence
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, ItemResult, Observation, Opaque
+from autograder.records import Answer, ItemResult, Observation, OpaqueValue
 from reference import parameters
 
-RUBRIC = rubrics.load(Path(__file__).parents[2] / "rubrics" / "dl4nlp-exam.toml")
+RUBRIC = rubrics.load_rubric(Path(__file__).parents[2] / "rubrics" / "dl4nlp-exam.toml")
 VOCABULARY = Vocabulary(RUBRIC.assignment.symbols)
 
 
@@ -46,17 +46,17 @@ FORMULAS = msgspec.convert(
 @cache
 def check(question: str) -> FormulaCheck:
     """The check of a question, prepared once."""
-    return FormulaCheck(RUBRIC.question(question), RUBRIC)
+    return FormulaCheck(RUBRIC.get_question(question), RUBRIC)
 
 
 def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
     """All that the check of the question is given about a text that a student assigns."""
-    question = RUBRIC.question(formula.question)
+    question = RUBRIC.get_question(formula.question)
     reference = str(getattr(parameters, question.reference.partition(":")[2])())
     answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
-    plan = check(formula.question).plan(answer, draw or Draw(b"secret"))
+    plan = check(formula.question).plan_calls(answer, draw or Draw(b"secret"))
     observed = tuple(Observation(ok=False, error="NameError") for _ in plan)
-    expected = (Observation(ok=True, value=Opaque("Expr", reference)),)
+    expected = (Observation(ok=True, value=OpaqueValue("Expr", reference)),)
     return Evidence(answer, observed, expected, draw=draw)
 
 

@@ -31,7 +31,7 @@ from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
-from autograder.messages.reading import unreadable
+from autograder.messages.reading import describe_unreadable
 from tests.formulas.exam import FORMULAS, RUBRIC, VOCABULARY
 from tests.formulas.grammars import SHARES, lattice_pair, related_pair, share_pair
 from tests.formulas.hostile import DECIDED, REFUSED
@@ -236,7 +236,7 @@ def _pair_outcome(sort: Sort, draw: random.Random, comparer: Comparer) -> str:
     try:
         read = parse_single if isinstance(first, Relation) else parse
         answer, right = (read(text, SYMBOLS) for text in texts)
-        verdict = comparer.equal(answer, right)
+        verdict = comparer.is_equal(answer, right)
     except Unreadable as error:
         if error.code not in REFUSALS:
             raise AssertionError(f"{texts}: {error}") from error
@@ -339,7 +339,7 @@ class Judge:
             except Unreadable as error:
                 if not 0 <= error.offset <= len(text):
                     raise AssertionError(f"an offset beyond the text: {error}") from error
-                unreadable(error, text)
+                describe_unreadable(error, text)
                 continue
             self.written.append((tree, to_text(tree)))
             outcome = "judged"

@@ -20,8 +20,8 @@ from autograder.formulas.nodes import (
     Pow,
     Relation,
     Sym,
-    children,
-    symbols,
+    collect_symbols,
+    get_children,
 )
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_single
@@ -108,7 +108,7 @@ def relation_mutants(formula: Formula) -> dict[Relation, str]:
 def _anywhere(node: Node) -> Iterator[tuple[str, Node]]:
     """The formula with one of its nodes changed."""
     yield from _here(node)
-    below = children(node)
+    below = get_children(node)
     for index, child in enumerate(below):
         for kind, changed in _anywhere(child):
             yield kind, _rebuilt(node, (*below[:index], changed, *below[index + 1 :]))
@@ -135,7 +135,7 @@ def _here(node: Node) -> Iterator[tuple[str, Node]]:
             for index, factor in enumerate(factors):
                 others = (*factors[:index], *factors[index + 1 :])
                 rest = others[0] if len(others) == 1 else Mul(others)
-                yield "symbol forgotten" if symbols(factor) else "number forgotten", rest
+                yield "symbol forgotten" if collect_symbols(factor) else "number forgotten", rest
                 yield "sum for product", Add((rest, factor))
                 yield "divided", Div(rest, factor)
                 if isinstance(factor, Add):
@@ -157,9 +157,9 @@ def _whole(tree: Node) -> Iterator[tuple[str, Node]]:
         yield "extra term", Add((tree, parse(text, VOCABULARY)))
     for name in NAMES:
         yield "extra factor", Mul((Sym(name), tree))
-    for first in sorted(symbols(tree)):
+    for first in sorted(collect_symbols(tree)):
         for second in NAMES:
-            if second > first or second not in symbols(tree):
+            if second > first or second not in collect_symbols(tree):
                 yield "symbols swapped", _renamed(tree, {first: Sym(second), second: Sym(first)})
     for name, wrong in (
         ("d_model", Sym("d_head")),
@@ -168,14 +168,14 @@ def _whole(tree: Node) -> Iterator[tuple[str, Node]]:
         ("d_head", Sym("d_model")),
         ("d_model", Div(Sym("d_head"), Sym("n_heads"))),
     ):
-        if name in symbols(tree):
+        if name in collect_symbols(tree):
             yield "relation dropped", _renamed(tree, {name: wrong})
 
 
 def _renamed(node: Node, names: dict[str, Node]) -> Node:
     if isinstance(node, Sym):
         return names.get(node.name, node)
-    below = children(node)
+    below = get_children(node)
     return _rebuilt(node, tuple(_renamed(child, names) for child in below)) if below else node
 
 

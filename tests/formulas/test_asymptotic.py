@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.formulas.errors import Undecided
-from autograder.formulas.growth import GrowthComparison, compared, order
+from autograder.formulas.growth import GrowthComparison, compare_orders, compute_order
 from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.parse import parse
@@ -26,7 +26,9 @@ SYMBOLS = ("n", "d", "h")
 
 def at_most(first: str, second: str) -> bool:
     """Whether one formula is at most a constant times another."""
-    return compared(order(parse(first, VOCABULARY)), order(parse(second, VOCABULARY))).at_most
+    return compare_orders(
+        compute_order(parse(first, VOCABULARY)), compute_order(parse(second, VOCABULARY))
+    ).at_most
 
 
 ALIKE = [
@@ -136,18 +138,18 @@ def test_apart(first: str, second: str) -> None:
 def test_what_cannot_be_told_is_left_open(text: str) -> None:
     """A formula beyond the method is never given a wrong order."""
     with pytest.raises(Undecided):
-        order(parse(text, VOCABULARY))
+        compute_order(parse(text, VOCABULARY))
 
 
 def test_rounding() -> None:
     """Rounding up keeps an order from 1 on, rounding down what grows beyond it."""
     n, d = Sym("n"), Sym("d")
-    assert compared(order(Fn("ceil", (Div(n, Num(2)),))), order(n)).alike
-    assert compared(order(Fn("ceil", (Div(Num(1), n),))), order(Num(1))).alike
-    assert compared(order(Fn("floor", (Div(n, Num(2)),))), order(n)).alike
+    assert compare_orders(compute_order(Fn("ceil", (Div(n, Num(2)),))), compute_order(n)).alike
+    assert compare_orders(compute_order(Fn("ceil", (Div(Num(1), n),))), compute_order(Num(1))).alike
+    assert compare_orders(compute_order(Fn("floor", (Div(n, Num(2)),))), compute_order(n)).alike
     for small in (Div(Num(1), n), Div(n, d)):
         with pytest.raises(Undecided):
-            order(Fn("floor", (small,)))
+            compute_order(Fn("floor", (small,)))
 
 
 def powers() -> st.SearchStrategy[list[tuple[int, ...]]]:
@@ -183,7 +185,10 @@ def test_polynomials_against_every_direction(
 ) -> None:
     """One polynomial bounds another when its degree is as large in every direction; there are few."""
     expected = all(steepest(first, way) <= steepest(second, way) for way in DIRECTIONS)
-    assert expected == compared(order(polynomial(first)), order(polynomial(second))).at_most
+    assert (
+        expected
+        == compare_orders(compute_order(polynomial(first)), compute_order(polynomial(second))).at_most
+    )
 
 
 ONE_SYMBOL = st.builds(
@@ -205,7 +210,7 @@ def test_one_symbol_against_sympys_limits(first: str, second: str) -> None:
     symbol = sympy.Symbol("n", positive=True)
     left, right = (sympy.sympify(text.replace("^", "**"), {"n": symbol}) for text in (first, second))
     limit = sympy.limit(sympy.powsimp(left / right), symbol, sympy.oo)
-    found = compared(order(parse(first, VOCABULARY)), order(parse(second, VOCABULARY)))
+    found = compare_orders(compute_order(parse(first, VOCABULARY)), compute_order(parse(second, VOCABULARY)))
     assert (limit != sympy.oo, limit != 0) == (found.at_most, found.at_least)
 
 
@@ -275,7 +280,7 @@ def logarithm_of_terms(terms: tuple[object, ...], at: dict[str, mpmath.mpf]) -> 
 def test_values_stay_near_their_order(node: Node, speeds: tuple[int, ...]) -> None:
     """The quotient of a formula and its order moves little while the symbols grow by many magnitudes."""
     try:
-        found = order(node)
+        found = compute_order(node)
     except Undecided:
         assume(False)
         return
@@ -291,7 +296,7 @@ def test_values_stay_near_their_order(node: Node, speeds: tuple[int, ...]) -> No
 def proven(first: Node, second: Node) -> GrowthComparison | None:
     """How two formulas compare; None where that is left open."""
     try:
-        return compared(order(first), order(second))
+        return compare_orders(compute_order(first), compute_order(second))
     except Undecided:
         return None
 
@@ -314,10 +319,10 @@ def test_comparing_is_consistent(first: Node, second: Node) -> None:
 
 def test_the_symbols_that_make_the_difference() -> None:
     """Which symbols grow too fast or too slowly while the others are fixed."""
-    asked = order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
-    missing = compared(asked, order(parse_landau("O(n^2*d)", VOCABULARY)))
-    loose = compared(asked, order(parse_landau("O(n^2*d^3)", VOCABULARY)))
-    other = compared(asked, order(parse_landau("O(n^3*h)", VOCABULARY)))
+    asked = compute_order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
+    missing = compare_orders(asked, compute_order(parse_landau("O(n^2*d)", VOCABULARY)))
+    loose = compare_orders(asked, compute_order(parse_landau("O(n^2*d^3)", VOCABULARY)))
+    other = compare_orders(asked, compute_order(parse_landau("O(n^3*h)", VOCABULARY)))
     assert (False, True, ("d",), ()) == (
         missing.at_most, missing.at_least, missing.faster_in, missing.slower_in,
     )  # fmt: skip
@@ -328,14 +333,14 @@ def test_the_symbols_that_make_the_difference() -> None:
 def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
     """A symbol is named by its whole name, whatever letters others have."""
     vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
-    asked, written = (order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
-    assert ("n_heads",) == compared(asked, written).faster_in
-    assert ("n_heads",) == compared(written, asked).slower_in
+    asked, written = (compute_order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
+    assert ("n_heads",) == compare_orders(asked, written).faster_in
+    assert ("n_heads",) == compare_orders(written, asked).slower_in
 
 
 def test_assumptions_are_put_in_first() -> None:
     """``d = h*k`` makes ``h*k*n`` the same as ``d*n``."""
     assumption = ("d", parse("h*k", VOCABULARY))
     left, right = parse("d*n", VOCABULARY), parse("h*k*n", VOCABULARY)
-    assert compared(order(left, [assumption]), order(right, [assumption])).alike
-    assert not compared(order(left), order(right)).at_most
+    assert compare_orders(compute_order(left, [assumption]), compute_order(right, [assumption])).alike
+    assert not compare_orders(compute_order(left), compute_order(right)).at_most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.messages import languages, render, sentences
+from autograder.messages import list_languages, load_sentences, render_message
 from autograder.records import Message
 from tests.formulas.claims import Oracle
 from tests.formulas.mutants import FORMULAS
@@ -29,7 +29,7 @@ def test_what_is_said_is_true(case: Case) -> None:
     assert not any(oracle.same(case.tree, case.question.right) for oracle in oracles)
     assert any(oracle.true(difference.sentence, difference.params, case.tree) for oracle in oracles)
     message = Message(difference.sentence, difference.params)
-    assert all(render(message, language) for language in languages())
+    assert all(render_message(message, language) for language in list_languages())
 
 
 def test_most_are_named() -> None:
@@ -48,4 +48,4 @@ def test_every_sentence_is_shown_true() -> None:
             wrong = Formulas(formula, granted=granted).wrong
             told |= {difference.sentence for _, _, difference in wrong if difference is not None}
     told |= {difference.sentence for _, _, difference in relations() if difference is not None}
-    assert {key for key in sentences() if key.startswith("diagnosis.")} == told
+    assert {key for key in load_sentences() if key.startswith("diagnosis.")} == told

@@ -24,7 +24,7 @@ def vocabulary(domain: str) -> Vocabulary:
 def equal(first: str, second: str, domain: str) -> bool:
     """Whether two formulas are equal for all values of the domain."""
     known = vocabulary(domain)
-    return Comparer(Points(known.domains, b"a test")).equal(parse(first, known), parse(second, known))
+    return Comparer(Points(known.domains, b"a test")).is_equal(parse(first, known), parse(second, known))
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

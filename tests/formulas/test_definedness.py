@@ -20,12 +20,12 @@ DOMAINS = {
 }  # fmt: skip
 VOCABULARY = Vocabulary({name: Symbol(domain) for name, domain in DOMAINS.items()})
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = COMPARER.under([parse_single("d = h*k", VOCABULARY)])
+HEADS = COMPARER.with_assumptions([parse_single("d = h*k", VOCABULARY)])
 
 
 def accepts(answer: str, right: str, comparer: Comparer = COMPARER) -> bool:
     """Return the verdict on two texts."""
-    return comparer.accepts(parse(answer, VOCABULARY), parse(right, VOCABULARY))
+    return comparer.is_accepted(parse(answer, VOCABULARY), parse(right, VOCABULARY))
 
 
 def pair(answer: str, right: str) -> object:
@@ -67,7 +67,7 @@ def pair(answer: str, right: str) -> object:
 )
 def test_accepts_refuses_answers_undefined_on_part_of_the_domain(answer: str, right: str) -> None:
     """Agreement wherever both have values is not enough; every part of the domain counts."""
-    assert COMPARER.equal(parse(answer, VOCABULARY), parse(right, VOCABULARY))
+    assert COMPARER.is_equal(parse(answer, VOCABULARY), parse(right, VOCABULARY))
     assert not accepts(answer, right)
 
 
@@ -146,20 +146,20 @@ def test_accepts_looks_at_the_domain_under_assumptions() -> None:
 def test_accepts_looks_at_every_entry_and_side() -> None:
     """A tuple has a gap if an entry has one, and a relation if a side has one."""
     gap, whole = parse("sqrt(x)^2", VOCABULARY), parse("x", VOCABULARY)
-    assert not COMPARER.accepts(Tuple((whole, gap)), Tuple((whole, whole)))
-    assert COMPARER.accepts(Tuple((whole, whole)), Tuple((whole, gap)))
+    assert not COMPARER.is_accepted(Tuple((whole, gap)), Tuple((whole, whole)))
+    assert COMPARER.is_accepted(Tuple((whole, whole)), Tuple((whole, gap)))
     sides = [parse_single(text, VOCABULARY) for text in ("max(x, y) + sqrt(x)^2 <= 3", "max(x, y) + x <= 3")]
-    assert not COMPARER.accepts(*sides)
+    assert not COMPARER.is_accepted(*sides)
 
 
 def test_key_names_the_part_without_values() -> None:
     """The student reads which part has no value, as it was written; nothing else is diagnosed."""
     key = FormulaKey([parse("(n-1)*d", VOCABULARY)], [COMPARER])
-    facts = key.facts(parse("d*(n-1)*sqrt(n-5)/(n-5)^0.5", VOCABULARY))
-    assert not facts.right(strictly=True)
+    facts = key.make_facts(parse("d*(n-1)*sqrt(n-5)/(n-5)^0.5", VOCABULARY))
+    assert not facts.is_right(strictly=True)
     assert facts.gap is not None
     assert to_text(facts.gap) in ("sqrt(n - 5)", "(n - 5)^0.5")
-    assert facts.difference() is None
+    assert facts.find_difference() is None
 
 
 @pytest.mark.parametrize("seed", [b"one", b"two", b"three"])

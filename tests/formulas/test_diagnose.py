@@ -13,12 +13,12 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
-from autograder.formulas.nodes import Add, Fn, Mul, Node, Relation, walk
+from autograder.formulas.nodes import Add, Fn, Mul, Node, Relation, walk_tree
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
-from autograder.messages import languages, render, sentences
+from autograder.messages import list_languages, load_sentences, render_message
 from autograder.records import Message
 from tests.formulas.claims import Oracle
 from tests.formulas.examples import VOCABULARY
@@ -40,7 +40,7 @@ class Case:
 
     def __init__(self, formula: Formula, *, granted: bool) -> None:
         relations = [parse_single(text, VOCABULARY) for text in formula.assume] if granted else []
-        self.readings = [RAW, RAW.under(relations)] if relations else [RAW]
+        self.readings = [RAW, RAW.with_assumptions(relations)] if relations else [RAW]
         written = [parse(text, VOCABULARY) for text in formula.written]
         self.right = [tree for tree in written if self.equal(tree, written[0])]
         self.diagnosis = Diagnosis(self.right[:1], self.readings)
@@ -49,7 +49,7 @@ class Case:
     def equal(self, first: Node, second: Node) -> bool:
         """Equal under one of the readings; what cannot be decided is not."""
         try:
-            return any(reading.equal(first, second) for reading in self.readings)
+            return any(reading.is_equal(first, second) for reading in self.readings)
         except Undecided:
             return False
 
@@ -61,7 +61,7 @@ class Case:
     def _wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
         for mutant, kind in mutants(self.formula).items():
             if not self.equal(mutant, self.right[0]):
-                yield mutant, kind, self.diagnosis.difference(mutant)
+                yield mutant, kind, self.diagnosis.find_difference(mutant)
 
 
 case_of = functools.cache(Case)
@@ -110,13 +110,13 @@ def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted
         assert difference.code in CODES
         assert all(value in written(mutant) for value in difference.params.values()), difference
         message = Message(difference.sentence, difference.params)
-        assert all(render(message, language) for language in languages())
+        assert all(render_message(message, language) for language in list_languages())
 
 
 def written(formula: Node) -> set[str]:
     """Everything that stands in a formula: its parts, some of several terms or factors, and functions."""
     found = set()
-    for part in walk(formula):
+    for part in walk_tree(formula):
         found |= {to_text(part), part.name if isinstance(part, Fn) else ""}
         parts = part.terms if isinstance(part, Add) else part.factors if isinstance(part, Mul) else ()
         for count in range(2, len(parts)):
@@ -130,11 +130,11 @@ def relations() -> Iterator[tuple[Relation, str, Difference | None]]:
     diagnosis = RelationDiagnosis(right[0], RAW)
     for mutant, kind in relation_mutants(RELATION).items():
         try:
-            wrong = not any(RAW.equal(mutant, tree) for tree in right)
+            wrong = not any(RAW.is_equal(mutant, tree) for tree in right)
         except Undecided:
             continue
         if wrong:
-            yield mutant, kind, diagnosis.difference(mutant)
+            yield mutant, kind, diagnosis.find_difference(mutant)
 
 
 def test_single_mistakes_in_a_relation_are_named() -> None:
@@ -157,7 +157,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
             continue
         name = difference.note.removeprefix("solved for ").partition(":")[0]
         oracle = Oracle(right[name], VOCABULARY.domains)
-        solved = RelationDiagnosis(mutant, RAW).arranged(mutant)[name]
+        solved = RelationDiagnosis(mutant, RAW).list_arrangements(mutant)[name]
         assert oracle.true(difference.sentence, difference.params, solved), (to_text(mutant), difference)
 
 
@@ -193,11 +193,11 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     """Misconceptions beside logarithms, roots and symbolic powers are named as well."""
-    difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
+    difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).find_difference(parse(wrong, VOCABULARY))
     assert difference is not None
     assert code == difference.code
     assert difference.staff
-    assert difference.sentence in sentences()
+    assert difference.sentence in load_sentences()
 
 
 @pytest.mark.parametrize("digits", [150, 181, 250, 308, 309, 310, 400])
@@ -208,8 +208,8 @@ def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
     """A number that no float holds is told as wrong, or left unexplained, on either side."""
     huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))
     for right, wrong in ((huge, plain), (plain, huge)):
-        difference = Diagnosis([right], [RAW]).difference(wrong)
-        assert difference is None or difference.sentence in sentences()
+        difference = Diagnosis([right], [RAW]).find_difference(wrong)
+        assert difference is None or difference.sentence in load_sentences()
 
 
 def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
@@ -219,16 +219,16 @@ def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
     alone, both = (
         Diagnosis([parse(text, VOCABULARY) for text in answers[:count]], [RAW]) for count in (1, 2)
     )
-    difference = alone.difference(wrong)
+    difference = alone.find_difference(wrong)
     assert difference is not None
     assert "symbol-foreign" == difference.code
-    assert both.difference(wrong) is None
+    assert both.find_difference(wrong) is None
 
 
 def test_staff_read_the_whole_story() -> None:
     """Staff are told the term of the right formula; the student is not."""
     right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
-    difference = Diagnosis(right, [RAW]).difference(parse("8*d_model^2", VOCABULARY))
+    difference = Diagnosis(right, [RAW]).find_difference(parse("8*d_model^2", VOCABULARY))
     assert difference is not None
     assert "4*n_heads*d_model*d_head is missing" == difference.staff
     assert {} == difference.params
@@ -237,5 +237,5 @@ def test_staff_read_the_whole_story() -> None:
 def test_every_code_has_a_sentence() -> None:
     """No code is without words."""
     assert set() == {
-        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in sentences())
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in load_sentences())
     }

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autograder.formulas.errors import Undecided, Unreadable
-from autograder.formulas.forms.flaws import FORMS, flaw, occurring
+from autograder.formulas.forms.flaws import FORMS, collect_names, find_flaw
 from autograder.formulas.forms.polynomials import Ring
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_single
@@ -23,7 +23,7 @@ SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
 
 def code(form: str, text: str) -> str:
     """The code of the first flaw; empty where the formula is in the form."""
-    found = flaw(parse(text, VOCABULARY), form)
+    found = find_flaw(parse(text, VOCABULARY), form)
     return "" if found is None else found.code
 
 
@@ -103,14 +103,14 @@ def test_every_form_is_tried() -> None:
 )
 def test_the_offending_part_is_quoted(form: str, text: str, params: dict[str, str]) -> None:
     """What is quoted stands in the formula, and the factor that was left in is named."""
-    found = flaw(parse(text, VOCABULARY), form)
+    found = find_flaw(parse(text, VOCABULARY), form)
     assert found is not None
     assert params == dict(found.params)
 
 
 def test_names_that_occur() -> None:
     """Symbols by their declared names, functions and constants."""
-    assert {"n", "d", "sqrt", "pi"} == occurring(parse_single("sqrt(n) = pi*d", VOCABULARY))
+    assert {"n", "d", "sqrt", "pi"} == collect_names(parse_single("sqrt(n) = pi*d", VOCABULARY))
 
 
 small_polynomials = st.lists(
@@ -147,7 +147,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
     """Every form decides on every formula, or leaves it to a person."""
     for form in FORMS:
         try:
-            found = flaw(tree, form)  # type: ignore[arg-type]
+            found = find_flaw(tree, form)  # type: ignore[arg-type]
         except Undecided:
             continue
         assert found is None or found.code
@@ -171,7 +171,7 @@ def test_hostile_formulas_end(form: str, text: str) -> None:
     except Unreadable:
         return
     with contextlib.suppress(Undecided):
-        flaw(tree, form)
+        find_flaw(tree, form)
 
 
 def test_a_ring_has_limits() -> None:
@@ -180,4 +180,4 @@ def test_a_ring_has_limits() -> None:
     for text in (many, "(n + d)^30", "(n + d + h + L)^12", "9" * 300 + "*n"):
         node = parse(text, VOCABULARY)
         with pytest.raises(Undecided):
-            Ring((node,)).quotient(node)
+            Ring((node,)).to_quotient(node)

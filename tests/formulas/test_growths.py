@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from autograder.formulas.errors import Undecided
-from autograder.formulas.growth import compared, order
+from autograder.formulas.growth import compare_orders, compute_order
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from tests.formulas.growths import Pair, drawn
@@ -22,7 +22,7 @@ def verdict(pair: Pair) -> tuple[bool, bool] | None:
     """Whether the first is at most, and at least, a constant times the second; None where it is left open."""
     first, second = (parse_landau(text, VOCABULARY) for text in (pair.first, pair.second))
     try:
-        found = compared(order(first), order(second))
+        found = compare_orders(compute_order(first), compute_order(second))
     except Undecided:
         return None
     return found.at_most, found.at_least

@@ -21,7 +21,7 @@ from tests.support.pace import slowness
 
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
+HEADS = PLAIN.with_assumptions([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 KEYS = {
     "a polynomial": JudgingKey([parse("8*d_model^2", VOCABULARY)], [PLAIN]),
     "a polynomial under an assumption": JudgingKey([parse("8*d_model^2", VOCABULARY)], [PLAIN, HEADS]),

@@ -11,7 +11,7 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, Status
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
 PAIRS = json.loads(Path(__file__).with_name("independent.json").read_text("utf-8"))
 VERDICTS = {Status.PASSED: "equal", Status.FAILED: "unequal", Status.NEEDS_REVIEW: "a person"}
@@ -38,9 +38,9 @@ accept = [{key}]
 def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
     """What the program says of an answer."""
     declared = "\n".join(f"{name} = {{ domain = {json.dumps(domain)} }}" for name, domain in symbols.items())
-    rubric = parse(RUBRIC.format(symbols=declared, key=json.dumps(key)).encode())
+    rubric = parse_rubric(RUBRIC.format(symbols=declared, key=json.dumps(key)).encode())
     given = Answer("answer", "code", f"answer = {answer!r}", changed=True)
-    (result,) = FormulaCheck(rubric.question("question"), rubric).judge(Evidence(given, (), ()))
+    (result,) = FormulaCheck(rubric.get_question("question"), rubric).judge(Evidence(given, (), ()))
     return VERDICTS[result.status]
 
 

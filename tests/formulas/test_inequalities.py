@@ -27,7 +27,7 @@ SPELLINGS = {
 def said(text: str, right: str) -> bool | None:
     """Whether a relation says the same as the right one; None for undecided."""
     try:
-        return COMPARER.equal(parse_single(text, VOCABULARY), parse_single(right, VOCABULARY))
+        return COMPARER.is_equal(parse_single(text, VOCABULARY), parse_single(right, VOCABULARY))
     except Undecided:
         return None
 
@@ -114,7 +114,7 @@ def test_an_equation_is_no_inequality() -> None:
     """`=` and `≤` between the same sides are two things."""
     left, right = parse_single("d = n", VOCABULARY), parse_single("d ≤ n", VOCABULARY)
     assert isinstance(left, Relation)
-    assert COMPARER.equal(left, right) is False
+    assert COMPARER.is_equal(left, right) is False
 
 
 _OVER = {
@@ -127,7 +127,7 @@ def _said_over(domain: str, text: str, right: str) -> bool | None:
     vocabulary = _OVER[domain]
     comparer = Comparer(Points(vocabulary.domains, b"a test"))
     try:
-        return comparer.equal(parse_single(text, vocabulary), parse_single(right, vocabulary))
+        return comparer.is_equal(parse_single(text, vocabulary), parse_single(right, vocabulary))
     except Undecided:
         return None
 

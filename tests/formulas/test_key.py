@@ -11,12 +11,12 @@ from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.kinds.general.formula.answer_key import NamedAnswer
-from autograder.messages import sentences
+from autograder.messages import load_sentences
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.verdicts import JudgingKey, Verdict
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
-HEADS = RAW.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
+HEADS = RAW.with_assumptions([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 
 
@@ -59,7 +59,7 @@ def test_single_misconceptions_are_named(right: str, wrong: str, code: str) -> N
     difference = verdict(key(right), wrong).difference
     assert difference is not None
     assert code == difference.code
-    assert difference.sentence in sentences()
+    assert difference.sentence in load_sentences()
 
 
 def test_the_student_reads_nothing_of_the_right_answer() -> None:
@@ -148,25 +148,25 @@ class Counting(Comparer):
 
     __slots__ = ("asked",)
 
-    def equal(self, first: Tree, second: Tree) -> bool:
+    def is_equal(self, first: Tree, second: Tree) -> bool:
         """Compare, and count."""
         self.asked = getattr(self, "asked", 0) + 1
-        return super().equal(first, second)
+        return super().is_equal(first, second)
 
 
 def test_each_reading_is_asked_once() -> None:
     """Whether an answer is right without assumptions is found out once, though it is asked twice."""
     plain = Counting(RAW.points)
     answers = JudgingKey([parse("sqrt(d)", VOCABULARY)], [plain, HEADS])
-    facts = answers.facts(parse("sqrt(n)", VOCABULARY))
-    assert facts.right(strictly=True) is False
-    assert facts.right(strictly=False) is False
+    facts = answers.make_facts(parse("sqrt(n)", VOCABULARY))
+    assert facts.is_right(strictly=True) is False
+    assert facts.is_right(strictly=False) is False
     assert 1 == plain.asked
 
 
 def test_doubt_remains_doubt() -> None:
     """What was undecided once is undecided when it is asked again."""
-    facts = JudgingKey([parse("d", VOCABULARY)], [RAW]).facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
+    facts = JudgingKey([parse("d", VOCABULARY)], [RAW]).make_facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
     for _ in range(2):
         with pytest.raises(Undecided):
-            facts.right(strictly=True)
+            facts.is_right(strictly=True)

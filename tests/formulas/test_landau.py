@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
-from autograder.formulas.growth import compared, order
+from autograder.formulas.growth import compare_orders, compute_order
 from autograder.formulas.nodes import Fn, Node, Relation
-from autograder.formulas.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
+from autograder.formulas.notation.landau import SIGNS, get_body, get_sign, parse_landau, parse_statements
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_chain, parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
@@ -82,7 +82,7 @@ def test_statements(text: str, written: str) -> None:
     """The sign and the formula of each spelling."""
     statement = parse_landau(text, VOCABULARY)
     assert written == to_text(statement)
-    assert ("" if written[0] in "n1" else written[0]) == sign_of(statement)
+    assert ("" if written[0] in "n1" else written[0]) == get_sign(statement)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_is_written_is_read_again(tree: Node, sign: str) -> None:
     statement = Fn(sign, (body,))
     assert statement == parse_landau(to_text(statement), VOCABULARY)
     assert f"<mi>{sign}</mi>" in to_mathml(statement)
-    assert body == body_of(statement)
+    assert body == get_body(statement)
 
 
 HOSTILE = [
@@ -160,10 +160,10 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_costly_statements_end(text: str) -> None:
     """Whatever is handed in, it is compared, refused or left open."""
-    key = order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
+    key = compute_order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
     with contextlib.suppress(Unreadable, Undecided):
         statement = parse_landau(text, VOCABULARY)
-        compared(key, order(statement))
+        compare_orders(key, compute_order(statement))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def verdict(first: str, second: str) -> bool | None:
     verdicts = []
     for left, right in ((first, second), (second, first)):
         try:
-            verdicts.append(COMPARER.equal(parse_single(left, MIXED), parse_single(right, MIXED)))
+            verdicts.append(COMPARER.is_equal(parse_single(left, MIXED), parse_single(right, MIXED)))
         except Undecided:
             verdicts.append(None)  # type: ignore[arg-type]
     assert verdicts[0] == verdicts[1]

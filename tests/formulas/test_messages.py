@@ -11,8 +11,8 @@ import autograder.formulas
 import autograder.kinds.general.formula
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
-from autograder.messages import render, sentences
-from autograder.messages.reading import unreadable
+from autograder.messages import load_sentences, render_message
+from autograder.messages.reading import describe_unreadable
 from tests.formulas.examples import VOCABULARY
 
 
@@ -31,8 +31,8 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     source = "".join(path.read_text("utf-8") for path in files)
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)
-    assert {f"unreadable.{code}" for code in raised} <= sentences().keys()
-    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= sentences().keys()
+    assert {f"unreadable.{code}" for code in raised} <= load_sentences().keys()
+    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= load_sentences().keys()
     assert len(set(raised)) > 20
 
 
@@ -44,8 +44,8 @@ def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
     """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
-    message = unreadable(caught.value, text)
-    sentence = render(message, language)
+    message = describe_unreadable(caught.value, text)
+    sentence = render_message(message, language)
     assert "▸" in sentence
     assert sentence.encode().decode() == sentence
     assert str(caught.value.offset) == message.params["offset"]
@@ -58,7 +58,7 @@ def test_the_caret_stands_at_the_name() -> None:
     text = "3*n_heads*d_model*d_head + 8*dmodell^2"
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
-    params = unreadable(caught.value, text).params
+    params = describe_unreadable(caught.value, text).params
     assert text.index("dmodell") == int(params["offset"])
     assert "▸dmodell" in params["excerpt"]
-    assert "Did you mean “d_model”?" in render(unreadable(caught.value, text), "en")
+    assert "Did you mean “d_model”?" in render_message(describe_unreadable(caught.value, text), "en")

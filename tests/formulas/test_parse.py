@@ -26,7 +26,7 @@ D, H, N = Sym("d_model"), Sym("n_heads"), Sym("n")
 )
 def test_notations_of_the_exams_formulas(right: str, notation: str) -> None:
     """Every usual way to write a formula of the exam is read as that formula."""
-    assert COMPARER.equal(parse(notation, VOCABULARY), parse(right, VOCABULARY))
+    assert COMPARER.is_equal(parse(notation, VOCABULARY), parse(right, VOCABULARY))
 
 
 @pytest.mark.parametrize(

@@ -16,19 +16,19 @@ MANY = range(96)
 def test_points_follow_from_the_seed() -> None:
     """The same seed gives the same points, whatever was asked before; another seed shares none with it."""
     first, second, other = Points(DOMAINS, b"one"), Points(DOMAINS, b"one"), Points(DOMAINS, b"two")
-    late = [second.anywhere(number) for number in reversed(MANY)][::-1]
-    assert [first.anywhere(number) for number in MANY] == late
+    late = [second.get_point_anywhere(number) for number in reversed(MANY)][::-1]
+    assert [first.get_point_anywhere(number) for number in MANY] == late
     assert first.exact == second.exact
     assert not {at["n"] for at in first.exact} & {at["n"] for at in other.exact}
-    assert not {first.anywhere(number)["n"] for number in MANY} & {
-        other.anywhere(number)["n"] for number in MANY
+    assert not {first.get_point_anywhere(number)["n"] for number in MANY} & {
+        other.get_point_anywhere(number)["n"] for number in MANY
     }
 
 
 def test_points_lie_in_their_domains() -> None:
     """Positive symbols have positive values, whole ones whole values, and shares lie between 0 and 1."""
     points = Points(DOMAINS, b"a seed")
-    inside = [points.inside(number) for number in MANY]
+    inside = [points.get_point_inside(number) for number in MANY]
     assert all(at[name].denominator == 1 and at[name] >= 1 for at in inside for name in ("n", "d"))
     assert all(at["p"] > 0 and 0 < at["q"] < 1 and 0 <= at["u"] <= 1 for at in inside)
     assert {True, False} == {at["p"] > 1 for at in inside}
@@ -38,16 +38,16 @@ def test_points_lie_in_their_domains() -> None:
 def test_every_pattern_of_signs_and_ends_occurs_early() -> None:
     """Real symbols take every pattern of signs, and shares both ends, within the points that always count."""
     points = Points(DOMAINS, b"a seed")
-    first = [points.inside(number) for number in range(points.least)]
+    first = [points.get_point_inside(number) for number in range(points.least)]
     assert 4 == len({(at["x"] > 0, at["y"] > 0) for at in first})
     assert {0, 1} < {at["u"] for at in first}
-    assert not {0, 1} & {points.anywhere(number)["u"] for number in MANY}
+    assert not {0, 1} & {points.get_point_anywhere(number)["u"] for number in MANY}
 
 
 def test_symbols_have_scales_of_their_own() -> None:
     """At one point one symbol may be a billion times another, in either order."""
     points = Points(DOMAINS, b"a seed")
-    ratios = [Fraction(at["n"], at["d"]) for at in map(points.inside, MANY)]
+    ratios = [Fraction(at["n"], at["d"]) for at in map(points.get_point_inside, MANY)]
     assert max(ratios) > 10**9
     assert min(ratios) < Fraction(1, 10**9)
     assert any(Fraction(1, 3) < ratio < 3 for ratio in ratios)

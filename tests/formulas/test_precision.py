@@ -12,7 +12,7 @@ from flint import arb, ctx
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.values.balls import precision
+from autograder.formulas.values.balls import set_precision
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import VOCABULARY
 
@@ -35,7 +35,7 @@ def test_no_thread_computes_with_anothers_precision() -> None:
 
     def compute(bits: int) -> None:
         for _ in range(ROUNDS):
-            with precision(bits):
+            with set_precision(bits):
                 for _ in range(20):
                     root = arb(2).sqrt()
                     if ctx.prec != bits or not root.rel_accuracy_bits() > bits - 8:
@@ -67,7 +67,7 @@ def test_threads_get_the_verdicts_that_one_gets() -> None:
 def test_the_precision_is_put_back() -> None:
     """Also when a computation raises, and where one is inside another."""
     before = ctx.prec
-    with pytest.raises(Undecided), precision(500), precision(900):
+    with pytest.raises(Undecided), set_precision(500), set_precision(900):
         raise Undecided("anything")
     assert before == ctx.prec
 
@@ -75,7 +75,7 @@ def test_the_precision_is_put_back() -> None:
 def verdict(first: object, second: object) -> bool | None:
     """With points of its own each time."""
     try:
-        return Comparer(Points(VOCABULARY.domains, b"a test")).equal(first, second)  # type: ignore[arg-type]
+        return Comparer(Points(VOCABULARY.domains, b"a test")).is_equal(first, second)  # type: ignore[arg-type]
     except Undecided:
         return None
 

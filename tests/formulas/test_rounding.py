@@ -23,7 +23,7 @@ COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 
 def equal(first: str, second: str) -> bool:
     """The verdict on two texts."""
-    return COMPARER.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
+    return COMPARER.is_equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_what_is_not_proven_is_left_open(first: str, second: str) -> None:
 
 def test_assumptions_hold_inside_the_brackets() -> None:
     """Under d_model = n_heads*d_head the quotient is whole."""
-    heads = COMPARER.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
-    assert heads.equal(parse("d_model//n_heads", VOCABULARY), parse("d_head", VOCABULARY))
+    heads = COMPARER.with_assumptions([parse_single("d_model = n_heads*d_head", VOCABULARY)])
+    assert heads.is_equal(parse("d_model//n_heads", VOCABULARY), parse("d_head", VOCABULARY))
     assert not equal("d_model//n_heads", "d_head")
 
 
@@ -148,7 +148,7 @@ def test_verdicts_agree_with_looking(first: Node, second: Node) -> None:
     points = [{"n": n, "d_model": d} for n, d in itertools.product(range(1, 14), repeat=2)]
     same = all(value(first, at) == value(second, at) for at in points)
     try:
-        verdict = COMPARER.equal(first, second)
+        verdict = COMPARER.is_equal(first, second)
     except Undecided:
         return
     assert verdict <= same

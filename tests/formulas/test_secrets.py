@@ -24,7 +24,7 @@ def verdicts(domains: dict[str, str], first: str, second: str) -> set[bool | Non
     found: set[bool | None] = set()
     for number in range(SECRETS):
         try:
-            found.add(Comparer(Points(domains, b"secret %d" % number)).equal(left, right))
+            found.add(Comparer(Points(domains, b"secret %d" % number)).is_equal(left, right))
         except Undecided:
             found.add(None)
     return found
@@ -92,6 +92,6 @@ def test_order_decides_about_nothing() -> None:
         for texts in (("p*ln(p)", "ln(p^p)"), ("max(n, 2)", "n"), ("ceil(n/2)", "(n+1)//2"), ("n^p", "p^n"))
     ]
     first, second = (Comparer(Points(domains, b"one")) for _ in range(2))
-    forward = [first.equal(*pair) for pair in pairs]
-    assert forward == [second.equal(*pair) for pair in reversed(pairs)][::-1]
+    forward = [first.is_equal(*pair) for pair in pairs]
+    assert forward == [second.is_equal(*pair) for pair in reversed(pairs)][::-1]
     assert [True, False, True, False] == forward

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.checks.values import shape_differences as shapes
-from autograder.checks.values.shape_differences import FAMILIES, ShapeDifference, differ, family, roles_of
+from autograder.checks.values.shape_differences import (
+    FAMILIES,
+    ShapeDifference,
+    expand_family,
+    find_difference,
+    find_roles,
+)
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
@@ -19,7 +25,7 @@ from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.formulas.values.points import Points
 from autograder.kinds.general.shape import sentences as spoken
-from autograder.messages import languages, render, sentences
+from autograder.messages import list_languages, load_sentences, render_message
 from autograder.records import Message
 
 VOCABULARY = Vocabulary(
@@ -48,8 +54,8 @@ def explained(
         for axis, size in enumerate(wanted)
     ]
     count = read_size(heads, VOCABULARY) if heads else None
-    roles = roles_of(called, wanted, None, count)
-    return differ(read_shape(given_text, VOCABULARY), wanted, COMPARER.equal, roles)
+    roles = find_roles(called, wanted, None, count)
+    return find_difference(read_shape(given_text, VOCABULARY), wanted, COMPARER.is_equal, roles)
 
 
 def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[str] = ()) -> str:
@@ -83,7 +89,7 @@ def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[st
 )  # fmt: skip
 def test_notations_of_one_shape(text: str) -> None:
     """Every usual way of writing a shape with symbols is read as the same one."""
-    assert all(map(COMPARER.equal, QUERY, read_shape(text, VOCABULARY)))
+    assert all(map(COMPARER.is_equal, QUERY, read_shape(text, VOCABULARY)))
     assert 4 == len(read_shape(text, VOCABULARY))
 
 
@@ -101,7 +107,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
     """Numbers side by side with commas or crosses; a comma never groups digits."""
     read = read_shape(text, VOCABULARY)
     assert len(sizes) == len(read)
-    assert all(COMPARER.equal(Num(size), axis) for size, axis in zip(sizes, read, strict=True))
+    assert all(COMPARER.is_equal(Num(size), axis) for size, axis in zip(sizes, read, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -218,9 +224,9 @@ def test_open_comparisons() -> None:
         return first == second
 
     one, two, seven = Num(1), Num(2), Num(7)
-    assert ShapeDifference("axes", (0,)) == differ((one, seven), (two, one), equal, shapes.Roles())
+    assert ShapeDifference("axes", (0,)) == find_difference((one, seven), (two, one), equal, shapes.Roles())
     with pytest.raises(Undecided):
-        differ((one, seven), (one, two), equal, shapes.Roles())
+        find_difference((one, seven), (one, two), equal, shapes.Roles())
 
 
 AXES = st.lists(st.sampled_from(["b", "h", "s", "d_k", "d", "2", "3", "1", "h*d_k"]), max_size=6)
@@ -230,8 +236,8 @@ AXES = st.lists(st.sampled_from(["b", "h", "s", "d_k", "d", "2", "3", "1", "h*d_
 def test_explaining_is_total(first: list[str], second: list[str]) -> None:
     """Any two shapes are equal, or differ by a code of the list; equal means equal axis by axis."""
     written, right = (tuple(parse(size, VOCABULARY) for size in sizes) for sizes in (first, second))
-    found = differ(written, right, COMPARER.equal, shapes.Roles(0, 1, Sym("n_heads")))
-    same = len(first) == len(second) and all(map(COMPARER.equal, written, right))
+    found = find_difference(written, right, COMPARER.is_equal, shapes.Roles(0, 1, Sym("n_heads")))
+    same = len(first) == len(second) and all(map(COMPARER.is_equal, written, right))
     assert same == (found is None)
     if found is not None:
         assert found.code in shapes.DIFFERENCES
@@ -243,7 +249,7 @@ def test_every_order_is_told(order: list[str]) -> None:
     """All 24 orders of four sizes: the right one, or one of the family of permutations."""
     found = code(f"({', '.join(order)})", "(b, h, s, d_k)")
     assert (order == ["b", "h", "s", "d_k"]) == (found == "")
-    assert found == "" or found in family("permuted")
+    assert found == "" or found in expand_family("permuted")
 
 
 @given(st.text(st.sampled_from(list("bhsd_k(),[]×x*12 -.…$\\{}^R:=None?")) | st.characters(), max_size=50))
@@ -278,15 +284,17 @@ def test_every_difference_has_a_sentence() -> None:
     assert codes | readers | kinds == set(spoken.SENTENCES)
     params = dict.fromkeys(("what", "shape", "axes", "count", "sign", "value", "form", "limit"), "X")
     for one in spoken.SENTENCES:
-        assert 2 == len({render(Message(one, params), language) for language in languages()}), one
-        assert one in sentences()
+        assert 2 == len({render_message(Message(one, params), language) for language in list_languages()}), (
+            one
+        )
+        assert one in load_sentences()
 
 
 def test_families() -> None:
     """A family's name stands for its codes, a code for itself, anything else for nothing."""
-    assert {"swapped", "permuted", "last-two-swapped", "heads-not-moved"} == family("permuted")
-    assert {"swapped"} == family("swapped")
-    assert set() == family("permutated")
+    assert {"swapped", "permuted", "last-two-swapped", "heads-not-moved"} == expand_family("permuted")
+    assert {"swapped"} == expand_family("swapped")
+    assert set() == expand_family("permutated")
     assert all(name in codes for name, codes in FAMILIES.items())
 
 

@@ -14,8 +14,8 @@ from autograder.formulas.notation.characters import REWRITTEN
 from autograder.formulas.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.formulas.reading import read_text
 from autograder.formulas.sizes.shapes import read_shape
-from autograder.messages import languages, render
-from autograder.messages.reading import unreadable
+from autograder.messages import list_languages, render_message
+from autograder.messages.reading import describe_unreadable
 from autograder.numbers.quantities import read_whole
 from tests.formulas.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
 
@@ -132,8 +132,8 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
     with pytest.raises(Unreadable) as caught:
         read_text(text, form, SPOKEN[language])
     assert marked.index("▸") == caught.value.offset
-    for spoken in languages():
-        assert render(unreadable(caught.value, text), spoken).endswith((".", "?"))
+    for spoken in list_languages():
+        assert render_message(describe_unreadable(caught.value, text), spoken).endswith((".", "?"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_sentences_name_what_was_typed(text: str, told: str) -> None:
     """Invisible characters by number and name; signs as they were typed; advice that keeps the value."""
     with pytest.raises(Unreadable) as caught:
         read_text(text, "formula", ENGLISH)
-    assert told in render(unreadable(caught.value, text), "en")
+    assert told in render_message(describe_unreadable(caught.value, text), "en")
 
 
 @pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)

@@ -10,7 +10,7 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node
 from autograder.formulas.notation.descent import Reader
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.tokens import Tokens, quick_tokens, tokenize
+from autograder.formulas.notation.tokens import Tokens, tokenize, tokenize_quickly
 from tests.formulas.examples import NOTATIONS, VOCABULARY
 from tests.formulas.test_parse import PIECES
 
@@ -32,8 +32,8 @@ def read(tokens: Tokens | None) -> Node | None:
         return None
     reader = Reader(tokens)
     try:
-        node = reader.sum()
-        reader.finish()
+        node = reader.parse_sum()
+        reader.expect_end()
     except Unreadable:
         return None
     return node
@@ -51,7 +51,7 @@ def thorough(text: str) -> Node | None:
 @given(st.lists(st.sampled_from(MORE_PIECES), max_size=14).map("".join))
 def test_the_quick_way_agrees(text: str) -> None:
     """What the quick way reads, the thorough way reads alike."""
-    quick = read(quick_tokens(text, VOCABULARY))
+    quick = read(tokenize_quickly(text, VOCABULARY))
     if quick is not None:
         assert thorough(text) == quick
 
@@ -60,7 +60,7 @@ def test_the_quick_way_agrees(text: str) -> None:
 def test_notations_are_read_alike_both_ways(text: str) -> None:
     """The notations of the exam's formulas mean the same whichever way they are cut."""
     assert thorough(text) == parse(text, VOCABULARY)
-    assert read(quick_tokens(text, VOCABULARY)) in (None, thorough(text))
+    assert read(tokenize_quickly(text, VOCABULARY)) in (None, thorough(text))
 
 
 def test_most_notations_are_cut_quickly() -> None:
@@ -70,4 +70,4 @@ def test_most_notations_are_cut_quickly() -> None:
         r"\frac{16 d^2}{2}", r"d_{model}\cdot d_{head}", r"d_{\mathrm{model}} \times d_k", "4h·d·d_k + 8d²",
         r"\left(d\right)^{2}", r"d\_model*d\_head", "n*log(n)", "124439808*n", "$8d^2$",
     )  # fmt: skip
-    assert [] == [text for text in usual if quick_tokens(text, VOCABULARY) is None]
+    assert [] == [text for text in usual if tokenize_quickly(text, VOCABULARY) is None]

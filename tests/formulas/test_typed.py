@@ -11,15 +11,15 @@ from msgspec import Struct
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Relation, Tree, Tuple
-from autograder.formulas.notation.landau import SIGNS, body_of, sign_of
+from autograder.formulas.notation.landau import SIGNS, get_body, get_sign
 from autograder.formulas.notation.parse import parse_canonical
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.reading import read_text
 from autograder.formulas.values.points import Points
-from autograder.messages import languages, render
-from autograder.messages.reading import unreadable
-from autograder.student.reading import NotRead, Read, read_value
-from autograder.wording import decimal_comma
+from autograder.messages import list_languages, render_message
+from autograder.messages.reading import describe_unreadable
+from autograder.student.reading import ReadingFailure, ValueReading, read_value
+from autograder.wording import has_decimal_comma
 
 ENGLISH = Vocabulary(
     {
@@ -41,8 +41,8 @@ ENGLISH = Vocabulary(
     }
 )
 SPOKEN = {
-    name: ENGLISH.spoken(decimal_comma=decimal_comma(languages))
-    for name, languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
+    name: ENGLISH.with_notation(decimal_comma=has_decimal_comma(list_languages))
+    for name, list_languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
 }
 COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
 FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
@@ -102,13 +102,13 @@ def same(given: Tree, meant: Tree) -> bool:
         return (
             both
             and len(given.elements) == len(meant.elements)
-            and all(map(COMPARER.equal, given.elements, meant.elements))
+            and all(map(COMPARER.is_equal, given.elements, meant.elements))
         )
     if isinstance(meant, Relation) or isinstance(given, Relation):
         return given == meant
-    if sign_of(meant):
-        return sign_of(meant) == sign_of(given) and COMPARER.equal(body_of(given), body_of(meant))
-    return COMPARER.equal(given, meant)
+    if get_sign(meant):
+        return get_sign(meant) == get_sign(given) and COMPARER.is_equal(get_body(given), get_body(meant))
+    return COMPARER.is_equal(given, meant)
 
 
 def test_there_are_many() -> None:
@@ -134,10 +134,10 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
         read_text(one.text, one.form, SPOKEN[one.language])
     assert one.refused == caught.value.code
     assert 0 <= caught.value.offset <= len(one.text)
-    for language in languages():
+    for language in list_languages():
         assert (
             "{"
-            not in render(unreadable(caught.value, one.text), language)
+            not in render_message(describe_unreadable(caught.value, one.text), language)
             .replace(one.text, "")
             .partition("”: ")[2]
         )
@@ -150,7 +150,7 @@ def test_students_are_told_the_same(one: Typed) -> None:
     if one.refused:
         with pytest.raises(Unreadable) as caught:
             read_text(one.text, one.form, SPOKEN[one.language])
-        assert NotRead(render(unreadable(caught.value, one.text), "de")) == told
+        assert ReadingFailure(render_message(describe_unreadable(caught.value, one.text), "de")) == told
     else:
-        assert isinstance(told, Read)
+        assert isinstance(told, ValueReading)
         assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(told.text, one.form, ENGLISH)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 from autograder.formulas.errors import Unreadable
-from autograder.formulas.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk
+from autograder.formulas.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk_tree
 from autograder.formulas.notation.parse import ORDERS, parse, parse_canonical, parse_tuple
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.mathml import to_mathml
@@ -83,7 +83,7 @@ def test_mathml_is_well_formed(tree: Node) -> None:
     namespace = "{http://www.w3.org/1998/Math/MathML}"
     assert to_text(tree) == root.attrib["aria-label"]
     assert to_text(tree) == root.findtext(f"{namespace}semantics/{namespace}annotation")
-    symbols = [node for node in walk(tree) if isinstance(node, Sym)]
+    symbols = [node for node in walk_tree(tree) if isinstance(node, Sym)]
     assert len(symbols) <= len(list(root.iter(f"{namespace}mi")))
 
 

@@ -54,22 +54,22 @@ class JudgingKey(FormulaKey):
         Raises:
             Undecided: it could be proven neither right nor wrong.
         """
-        facts = self.facts(answer)
+        facts = self.make_facts(answer)
         doubt: Undecided | None = None
         for strictly in (True, False):
             try:
-                if facts.right(strictly=strictly):
+                if facts.is_right(strictly=strictly):
                     return Verdict(right=True)
             except Undecided as error:
                 doubt = error
             for index, entry in enumerate(self._foreseen):
                 try:
-                    if entry.right is strictly and facts.named(index):
+                    if entry.right is strictly and facts.is_named(index):
                         return Verdict(right=strictly, named=index)
                 except Undecided as error:
                     doubt = error
         if doubt is not None:
             raise doubt
-        if facts.early():
+        if facts.is_early():
             return Verdict(right=False, early=True)
-        return Verdict(right=False, difference=facts.difference())
+        return Verdict(right=False, difference=facts.find_difference())

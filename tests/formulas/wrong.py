@@ -46,7 +46,7 @@ class Case(Struct, frozen=True, eq=False):
 
     def difference(self) -> Difference | None:
         """What is said about it."""
-        return self.question.diagnosis.difference(self.tree)
+        return self.question.diagnosis.find_difference(self.tree)
 
 
 @cache
@@ -67,5 +67,7 @@ def question(right: str, domains: dict[str, str], assume: Sequence[str] = ()) ->
     vocabulary = Vocabulary({name: Symbol(domain=domain) for name, domain in domains.items()})
     comparer = Comparer(Points(vocabulary.domains, b"a test"))
     tree = parse(right, vocabulary)
-    granted = [comparer.under([parse_single(text, vocabulary) for text in assume])] if assume else []
+    granted = (
+        [comparer.with_assumptions([parse_single(text, vocabulary) for text in assume])] if assume else []
+    )
     return Question(tree, vocabulary, (comparer, *granted), Diagnosis([tree], [comparer, *granted]))

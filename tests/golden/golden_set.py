@@ -22,16 +22,16 @@ from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
-from autograder.authoring import start
-from autograder.checks.base import trials_of
+from autograder.authoring import start_assignment
+from autograder.checks.base import list_trials
 from autograder.course import Course
 from autograder.errors import NotebookError
-from autograder.generate import generate, sources
+from autograder.generate import generate_release, read_answer_key
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.planted import planted_trials
+from autograder.grading.planted import load_planted_trials
 from autograder.grading_version import GRADING_VERSION, list_versions
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.records import ItemResult, Score
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
@@ -52,15 +52,15 @@ Verdicts = dict[str, dict[str, str]]
 
 def _make_templates(root: Path) -> Course:
     """Make a course with one small question of every kind, as ``autograder new`` writes them."""
-    start(root, "templates")
-    return Course.at(root)
+    start_assignment(root, "templates")
+    return Course.from_folder(root)
 
 
 def _make_shipped(root: Path) -> Course:
     """Copy the course of this repository."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return Course.at(root)
+    return Course.from_folder(root)
 
 
 class GoldenCourse(Struct, frozen=True):
@@ -133,8 +133,8 @@ def grade_course(golden: GoldenCourse, answers: Answers, pool: Pool) -> CourseVe
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             graded = threads.map(grader.grade, handed_in)
             verdicts = {one.score.student: describe_score(one.score) for one in graded}
-        for environment in (assignment.reference_environment(), *assignment.environments()):
-            pool.end(environment)
+        for environment in (assignment.build_reference_environment(), *assignment.list_environments()):
+            pool.end_sandbox(environment)
         key = verdicts[KEY]
         differing = {
             name: {item: verdict for item, verdict in found.items() if verdict != key.get(item)}
@@ -147,11 +147,11 @@ def grade_course(golden: GoldenCourse, answers: Answers, pool: Pool) -> CourseVe
 def load_assignment(golden: GoldenCourse, root: Path) -> Assignment:
     """Make a course with a secret that is always the same, and load its assignment."""
     course = golden.make_course(root)
-    course.secret()
+    course.load_secret()
     (course.private / "secret").write_bytes(hashlib.sha256(b"golden").digest())
     if golden.size:
-        generate(course, golden.name, "")  # the answer key has all languages
-    return assignments.load(course, golden.name)
+        generate_release(course, golden.name, "")  # the answer key has all languages
+    return assignments.load_assignment(course, golden.name)
 
 
 def list_submissions(golden: GoldenCourse, assignment: Assignment, answers: Answers) -> list[SubmittedFiles]:
@@ -161,7 +161,7 @@ def list_submissions(golden: GoldenCourse, assignment: Assignment, answers: Answ
         names = sorted(path.name for path in BROKEN_NOTEBOOKS.iterdir() if not path.name.startswith("_"))
         broken = [SubmittedFiles(name, {golden.name: _read_broken(name)}) for name in names]
         return [SubmittedFiles(KEY, {golden.name: _read_broken("control-answered")}), release, *broken]
-    key = sources(assignment.course, assignment.rubric)
+    key = read_answer_key(assignment.course, assignment.rubric)
     planted = [
         SubmittedFiles(f"planted {number:02}", _plant(assignment, key, answers, number))
         for number in range(golden.size)
@@ -184,7 +184,7 @@ def _plant(
     for question in assignment.rubric.questions:
         planted = answers.get(question.id, ())
         if number < len(planted):
-            cell = assignment.releases[question.notebook].answer_cell(question)
+            cell = assignment.releases[question.notebook].find_answer_cell(question)
             changes[question.notebook][cell] = planted[number]
     return {name: with_sources(data, changes[name]) for name, data in key.items()}
 
@@ -202,8 +202,8 @@ def _describe(result: ItemResult) -> str:
 def digest_inputs(assignment: Assignment, handed_in: Iterable[SubmittedFiles]) -> str:
     """Return a digest of all that verdicts follow from besides this package and its libraries."""
     releases = [hashlib.sha256(data).hexdigest() for _, data in sorted(assignment.release_bytes.items())]
-    course = (assignment.rubric.digest, assignment.course.reference_digest(), assignment.files_digest())
-    parts = [*course, *releases, *(one.digest() for one in handed_in)]
+    course = (assignment.rubric.digest, assignment.course.hash_reference(), assignment.hash_reference_files())
+    parts = [*course, *releases, *(one.compute_digest() for one in handed_in)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -253,14 +253,14 @@ def collect_answers() -> dict[str, dict[str, list[str]]]:
 
 
 def _choose_answers(golden: GoldenCourse, assignment: Assignment, pool: Pool) -> dict[str, list[str]]:
-    planted = planted_trials(assignment, pool)
-    key = sources(assignment.course, assignment.rubric)
+    planted = load_planted_trials(assignment, pool)
+    key = read_answer_key(assignment.course, assignment.rubric)
     chosen = {}
     for question in assignment.rubric.questions:
         release = assignment.releases[question.notebook]
-        submission = read(key[question.notebook], release, student=KEY, assignment=assignment.name)
-        answer = assignment.answer(question, submission)
-        own = trials_of(assignment.checks[question.id], answer) if answer is not None else ()
+        submission = read_notebook(key[question.notebook], release, student=KEY, assignment=assignment.name)
+        answer = assignment.find_answer(question, submission)
+        own = list_trials(assignment.checks[question.id], answer) if answer is not None else ()
         trials = [one.source for one in (*own, *planted.get(question.id, ())) if one.source and not one.files]
         count = min(golden.size, len(trials))
         positions = [round(index * (len(trials) - 1) / max(1, count - 1)) for index in range(count)]

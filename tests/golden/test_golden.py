@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.grading_version import GRADING_VERSION, list_versions
-from autograder.kinds import registered
+from autograder.kinds import list_registered
 from tests.golden import golden_set
 from tests.golden.golden_set import KEY, CourseVerdicts, GoldenVerdicts
 
@@ -41,7 +41,7 @@ def test_verdicts_are_of_the_current_grading_version() -> None:
 def test_every_kind_of_question_is_answered_with_planted_answers() -> None:
     """A kind without an answer in the set could change its verdicts unseen."""
     answers = golden_set.load_answers()["templates"]
-    assert len(registered()) == len(answers)
+    assert len(list_registered()) == len(answers)
     assert all(answers.values())
 
 

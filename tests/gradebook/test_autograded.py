@@ -14,25 +14,25 @@ from hypothesis import strategies as st
 from nbconvert.filters import markdown2html
 
 from autograder.errors import GradebookError
-from autograder.gradebook import autograded_files, autograded_notebook, write_autograded
-from autograder.gradebook.autograded import harmless_markdown
-from autograder.records import Graded
+from autograder.gradebook import build_autograded_files, build_autograded_notebook, write_autograded
+from autograder.gradebook.autograded import sanitise_markdown
+from autograder.records import GradingResult
 from tests.feedback.examples import HOSTILE, good, hostile, middling, png, release
 
 RELEASES = {"exam": release()}
 
 
-def cells(graded: Graded) -> list[dict[str, Any]]:
+def cells(graded: GradingResult) -> list[dict[str, Any]]:
     """The cells of the autograded notebook."""
-    notebook: dict[str, Any] = json.loads(autograded_notebook(graded.notebooks[0], release()))
+    notebook: dict[str, Any] = json.loads(build_autograded_notebook(graded.notebooks[0], release()))
     return list(notebook["cells"])
 
 
 @pytest.mark.parametrize("graded", [good(), middling(), hostile()], ids=["good", "middling", "hostile"])
-def test_the_notebook_is_valid(graded: Graded) -> None:
+def test_the_notebook_is_valid(graded: GradingResult) -> None:
     """nbformat accepts the notebook."""
     nbformat.validate(
-        nbformat.reads(autograded_notebook(graded.notebooks[0], release()).decode(), as_version=4)
+        nbformat.reads(build_autograded_notebook(graded.notebooks[0], release()).decode(), as_version=4)
     )
 
 
@@ -87,7 +87,7 @@ def test_hostile_outputs_have_no_dangerous_type() -> None:
 )
 def test_hostile_markdown_is_shown_as_text(source: str) -> None:
     """nbconvert makes no element, link or picture of a student's text that could act."""
-    page = markdown2html(harmless_markdown(source))
+    page = markdown2html(sanitise_markdown(source))
     assert [] == [
         sign for sign in ("<script", "<img", "<svg", "<a ", "<iframe", "<style", "<meta") if sign in page
     ]
@@ -103,20 +103,20 @@ def test_hostile_markdown_is_shown_as_text(source: str) -> None:
 )
 def test_ordinary_markdown_stays(source: str) -> None:
     """Emphasis, lists, code, formulas and web links are left as they were written."""
-    assert source == harmless_markdown(source)
+    assert source == sanitise_markdown(source)
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))
 def test_no_markdown_becomes_an_element_with_a_script(source: str) -> None:
     """Any text gives Markdown that encodes and holds no raw tag outside a fence."""
-    safe = harmless_markdown(source)
+    safe = sanitise_markdown(source)
     assert safe == safe.encode().decode()
     assert "<script" not in markdown2html(safe)
 
 
 def test_files_are_written_once(tmp_path: Path) -> None:
     """The file lies where nbgrader looks, and is left alone when nothing changed."""
-    (path,) = files = autograded_files(tmp_path, good(), RELEASES)
+    (path,) = files = build_autograded_files(tmp_path, good(), RELEASES)
     write_autograded(files)
     assert tmp_path / "autograded" / "ada" / "exam" / "exam.ipynb" == path
     before = path.stat().st_ino
@@ -128,7 +128,7 @@ def test_files_are_written_once(tmp_path: Path) -> None:
 def test_an_unreadable_submission_is_the_release(tmp_path: Path) -> None:
     """Where nothing could be read, formgrader sees the released notebook."""
     graded = msgspec.structs.replace(good(), notebooks=())
-    assert [release()] == list(autograded_files(tmp_path, graded, RELEASES).values())
+    assert [release()] == list(build_autograded_files(tmp_path, graded, RELEASES).values())
 
 
 @pytest.mark.parametrize("student", ["..", "a/b", "", ".", "a\0b", "a\\b"])
@@ -136,11 +136,11 @@ def test_names_that_leave_the_folder_are_refused(tmp_path: Path, student: str) -
     """A student's name cannot lead out of the folder of the course."""
     graded = msgspec.structs.replace(good(), score=msgspec.structs.replace(good().score, student=student))
     with pytest.raises(GradebookError, match="name of a folder"):
-        autograded_files(tmp_path, graded, RELEASES)
+        build_autograded_files(tmp_path, graded, RELEASES)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """A file in the folder's place is a clear error."""
     (tmp_path / "autograded").write_text("")
     with pytest.raises(GradebookError, match="could not be written"):
-        write_autograded(autograded_files(tmp_path, good(), RELEASES))
+        write_autograded(build_autograded_files(tmp_path, good(), RELEASES))

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 def book(path: Path) -> Iterator[Gradebook]:
     """A gradebook with one submission."""
     with Gradebook(path) as opened:
-        opened.prepare(RUBRIC, {"exam": release()})
+        opened.prepare_assignment(RUBRIC, {"exam": release()})
         keep(opened, middling(), RUBRIC, MOMENT)
         yield opened
 
@@ -42,32 +42,32 @@ def decision(points: str, comment: str = "") -> dict[tuple[str, str, str], Decis
 
 def test_a_decision_is_a_persons_mark(book: Gradebook, path: Path) -> None:
     """It closes the cell, with its comment; entering it again changes nothing, and a correction follows."""
-    assert (1, ()) == msgspec.structs.astuple(book.decide("exam", decision("0.5", "Which two?")))
+    assert (1, ()) == msgspec.structs.astuple(book.apply_decisions("exam", decision("0.5", "Which two?")))
     assert (None, 0.5, 0) == grades(path, "grace")["task3-b-why"]
-    found = book.marks("exam")["grace"]["exam", "task3-b-why"]
+    found = book.load_marks("exam")["grace"]["exam", "task3-b-why"]
     assert (Decimal("0.5"), False, "Which two?") == (found.points, found.again, found.comment)
-    assert 0 == book.decide("exam", decision("0.5")).written
-    assert 1 == book.decide("exam", decision("1")).written
+    assert 0 == book.apply_decisions("exam", decision("0.5")).written
+    assert 1 == book.apply_decisions("exam", decision("1")).written
     assert (None, 1.0, 0) == grades(path, "grace")["task3-b-why"]
 
 
 def test_what_somebody_gave_in_formgrader_stays(book: Gradebook, path: Path) -> None:
     """Before or after the list was entered: the mark of one answer is a closer look than that of a group."""
     mark(path, "task3-b-why", 0.25)
-    assert (0, (KEY,)) == msgspec.structs.astuple(book.decide("exam", decision("1")))
+    assert (0, (KEY,)) == msgspec.structs.astuple(book.apply_decisions("exam", decision("1")))
     assert (None, 0.25, 0) == grades(path, "grace")["task3-b-why"]
     mark(path, "task3-b-why", 1.0)
-    book.decide("exam", decision("1"))
+    book.apply_decisions("exam", decision("1"))
     mark(path, "task3-b-why", 0.75)
-    assert (KEY,) == book.decide("exam", decision("1")).kept
+    assert (KEY,) == book.apply_decisions("exam", decision("1")).kept
 
 
 def test_a_new_submission_with_the_same_answer_is_decided_at_once(book: Gradebook, path: Path) -> None:
     """Otherwise it is to be looked at again, as any mark under which the submission changed."""
-    book.decide("exam", decision("0.5"))
+    book.apply_decisions("exam", decision("0.5"))
     keep(book, msgspec.structs.replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
     assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
-    book.decide("exam", {})
+    book.apply_decisions("exam", {})
     assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
-    book.decide("exam", decision("1"))
+    book.apply_decisions("exam", decision("1"))
     assert (None, 1.0, 0) == grades(path, "grace")["task3-b-why"]

@@ -19,16 +19,16 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.app.lists import read_roster
 from autograder.errors import CourseError, GradebookError
-from autograder.gradebook import Gradebook, cell_scores
-from autograder.messages import sentences
-from autograder.records import Graded, Status
+from autograder.gradebook import Gradebook, compute_cell_scores
+from autograder.messages import load_sentences
+from autograder.records import GradingResult, Status
 from autograder.store import Student
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 from tests.store.examples import keep
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
 RELEASES = {"exam": release()}
-SHORT = rubrics.parse(
+SHORT = rubrics.parse_rubric(
     TOML.partition('\n[[question]]\nid = "mha"')[0].replace("points = 17", "points = 11").encode()
 )
 """The rubric without its last question."""
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 def book(path: Path) -> Iterator[Gradebook]:
     """A gradebook that knows the exam."""
     with Gradebook(path) as opened:
-        opened.prepare(RUBRIC, RELEASES)
+        opened.prepare_assignment(RUBRIC, RELEASES)
         yield opened
 
 
@@ -127,7 +127,7 @@ def test_preparing_again_changes_nothing(book: Gradebook, path: Path) -> None:
     """Preparing is idempotent."""
     keep(book, good(), RUBRIC, MOMENT)
     before = dump(path)
-    book.prepare(RUBRIC, RELEASES)
+    book.prepare_assignment(RUBRIC, RELEASES)
     assert before == dump(path)
 
 
@@ -193,7 +193,7 @@ def test_marks_stay_within_the_cell() -> None:
     )
     score = good().score
     found = [
-        cell_scores(msgspec.structs.replace(score, items=(first, *score.items[1:])), RUBRIC)[
+        compute_cell_scores(msgspec.structs.replace(score, items=(first, *score.items[1:])), RUBRIC)[
             "exam", "task3-b"
         ].auto
         for first in (above, below)
@@ -204,7 +204,9 @@ def test_marks_stay_within_the_cell() -> None:
 def test_a_cell_without_a_result_waits_for_a_human() -> None:
     """A grade cell that no result speaks of is never a zero."""
     score = msgspec.structs.replace(good().score, items=())
-    assert {(None, True)} == {(cell.auto, cell.pending) for cell in cell_scores(score, RUBRIC).values()}
+    assert {(None, True)} == {
+        (cell.auto, cell.pending) for cell in compute_cell_scores(score, RUBRIC).values()
+    }
 
 
 def test_comments_say_item_by_item_what_came_of_it(book: Gradebook, path: Path) -> None:
@@ -238,7 +240,7 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
 
 def test_every_verdict_has_a_word() -> None:
     """Each status can be told in the comment; the catalogue has it in every language."""
-    assert {f"comment.{status.value}" for status in Status} <= set(sentences())
+    assert {f"comment.{status.value}" for status in Status} <= set(load_sentences())
 
 
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:
@@ -261,10 +263,10 @@ def test_comments_hold_no_markup_and_no_staff_text(book: Gradebook, path: Path) 
 def test_new_cells_reach_submissions_already_recorded(path: Path) -> None:
     """When the rubric gains a question, recorded submissions get its rows, and its points count."""
     with Gradebook(path) as book:
-        book.prepare(SHORT, RELEASES)
+        book.prepare_assignment(SHORT, RELEASES)
         keep(book, good(), SHORT, MOMENT)
         assert "mha" not in grades(path, "ada")
-        book.prepare(RUBRIC, RELEASES)
+        book.prepare_assignment(RUBRIC, RELEASES)
         assert (None, None, 1) == grades(path, "ada")["mha"]
         keep(book, good(), RUBRIC, MOMENT)
         assert (6.0, None, 0) == grades(path, "ada")["mha"]
@@ -273,9 +275,9 @@ def test_new_cells_reach_submissions_already_recorded(path: Path) -> None:
 def test_cells_that_are_gone_are_removed(path: Path) -> None:
     """When the rubric loses a question, its automatic marks go with it."""
     with Gradebook(path) as book:
-        book.prepare(RUBRIC, RELEASES)
+        book.prepare_assignment(RUBRIC, RELEASES)
         keep(book, good(), RUBRIC, MOMENT)
-        book.prepare(SHORT, RELEASES)
+        book.prepare_assignment(SHORT, RELEASES)
     assert "mha" not in grades(path, "ada")
     assert [(11.0,)] == rows(path, "SELECT sum(max_score) FROM grade_cells")
 
@@ -283,12 +285,12 @@ def test_cells_that_are_gone_are_removed(path: Path) -> None:
 def test_a_human_mark_is_never_removed(path: Path) -> None:
     """A cell that carries a human's mark cannot be taken away; the error names it."""
     with Gradebook(path) as book:
-        book.prepare(RUBRIC, RELEASES)
+        book.prepare_assignment(RUBRIC, RELEASES)
         keep(book, good(), RUBRIC, MOMENT)
         mark(path, "mha", 5.0)
         before = grades(path, "ada")
         with pytest.raises(GradebookError, match="'mha' is no longer in the release"):
-            book.prepare(SHORT, RELEASES)
+            book.prepare_assignment(SHORT, RELEASES)
     assert before == grades(path, "ada")
 
 
@@ -302,7 +304,7 @@ def test_a_release_without_a_grade_cell_is_refused(path: Path) -> None:
     """A question of the rubric that has no cell in the release is named."""
     broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
     with Gradebook(path) as book, pytest.raises(GradebookError, match="no cell 'mha'"):
-        book.prepare(RUBRIC, broken)
+        book.prepare_assignment(RUBRIC, broken)
 
 
 def test_a_database_of_an_older_nbgrader_is_refused(path: Path) -> None:
@@ -356,9 +358,9 @@ def test_roster_is_entered_and_never_emptied(book: Gradebook, path: Path, tmp_pa
     roster.write_text(
         "\ufeffid,first_name,last_name,email,group\nada,Ada,Lovelace,ada@example.org,1\nalan,,,\n"
     )
-    book.enrol(read_roster(roster))
+    book.enroll_students(read_roster(roster))
     keep(book, good(), RUBRIC, MOMENT)
-    book.enrol([Student("ada", email="a@example.org")])
+    book.enroll_students([Student("ada", email="a@example.org")])
     found = rows(path, "SELECT id, first_name, last_name, email FROM student ORDER BY id")
     assert [("ada", "Ada", "Lovelace", "a@example.org"), ("alan", None, None, None)] == found
 
@@ -392,7 +394,7 @@ def test_a_missing_class_list_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
     """``nbgrader export``, ``db student list`` and ``generate_feedback`` work on the course."""
-    book.enrol([Student("grace", "Grace", "Hopper", "grace@example.org")])
+    book.enroll_students([Student("grace", "Grace", "Hopper", "grace@example.org")])
     for graded in (good(), middling(), as_student(hostile(), "mallory")):
         keep(book, graded, RUBRIC, MOMENT)
     mark(path, "task3-b-why", 1.0)
@@ -401,7 +403,7 @@ def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
         exported = {row["student_id"]: (row["score"], row["max_score"]) for row in csv.DictReader(file)}
     assert {"ada": ("17.0", "17.0"), "grace": ("9.5", "17.0"), "mallory": ("1.0", "17.0")} == exported
     for taken, score in (("1.5", "8.0"), ("50", "0.0"), ("0", "9.5")):
-        book.deduct("exam", {"grace": Decimal(taken)})
+        book.record_deductions("exam", {"grace": Decimal(taken)})
         nbgrader(path.parent, "export")
         with (path.parent / "grades.csv").open() as file:
             row = next(one for one in csv.DictReader(file) if one["student_id"] == "grace")
@@ -416,6 +418,6 @@ def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
     assert "(Score: 9.5 / 17.0)" in (path.parent / "feedback" / "grace" / "exam" / "exam.html").read_text()
 
 
-def as_student(graded: Graded, student: str) -> Graded:
+def as_student(graded: GradingResult, student: str) -> GradingResult:
     """The same result for another student."""
     return msgspec.structs.replace(graded, score=msgspec.structs.replace(graded.score, student=student))

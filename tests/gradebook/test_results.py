@@ -13,8 +13,8 @@ import pytest
 
 from autograder.gradebook import Gradebook
 from autograder.limits import Budgets
-from autograder.records import Cell, ExecutedNotebook, FileState, Graded, HandedFile, Note
-from autograder.store import bounded, decode
+from autograder.records import Cell, ExecutedNotebook, FileState, GradingResult, Note, SubmissionFile
+from autograder.store import decode_result, encode_bounded
 from tests.feedback.examples import RUBRIC, good, release
 from tests.gradebook.test_gradebook import MOMENT, dump, rows
 from tests.store.examples import entry, keep
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 def book(path: Path) -> Iterator[Gradebook]:
     """A gradebook that knows the exam."""
     with Gradebook(path) as opened:
-        opened.prepare(RUBRIC, {"exam": release()})
+        opened.prepare_assignment(RUBRIC, {"exam": release()})
         yield opened
 
 
@@ -60,16 +60,16 @@ def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -
     keep(book, good(), RUBRIC)
     rows(path, "UPDATE autograder_result SET graded = ?", b'{"score": 1}')
     key = entry(good(), RUBRIC).key
-    assert book.find(key) is None
-    assert {} == book.results("exam")
+    assert book.find_result(key) is None
+    assert {} == book.load_results("exam")
     keep(book, good(), RUBRIC)
-    assert good() == book.find(key)
+    assert good() == book.find_result(key)
 
 
 def test_a_run_without_end_was_interrupted(book: Gradebook, path: Path) -> None:
     """Runs are numbered; one that never finished has no end."""
-    first, second = (book.begin(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
-    book.finish(first)
+    first, second = (book.start_run(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
+    book.finish_run(first)
     query = "SELECT id, rubric, isolation, finished_at IS NULL FROM autograder_run"
     assert [(first, RUBRIC.digest, "namespaces", 0), (second, RUBRIC.digest, "namespaces", 1)] == rows(
         path, query
@@ -80,10 +80,10 @@ def test_opening_twice_keeps_the_results(book: Gradebook, path: Path) -> None:
     """The tables are made once."""
     keep(book, good(), RUBRIC)
     with Gradebook(path) as again:
-        assert good() == again.find(entry(good(), RUBRIC).key)
+        assert good() == again.find_result(entry(good(), RUBRIC).key)
 
 
-def attempt(number: int, size: int = 0) -> Graded:
+def attempt(number: int, size: int = 0) -> GradingResult:
     """One of several submissions of a student, with a cell of so many characters."""
     cells = (Cell("x" * size or "x = 1"),)
     notebook = ExecutedNotebook("exam", cells, (None,))
@@ -95,12 +95,12 @@ def test_older_attempts_keep_their_marks_and_lose_their_notebooks(book: Gradeboo
     graded = [attempt(number, 100_000) for number in range(8)]
     for one in graded:
         keep(book, one, RUBRIC)
-    kept = [one for one in graded if book.find(entry(one, RUBRIC).key) == one]
+    kept = [one for one in graded if book.find_result(entry(one, RUBRIC).key) == one]
     assert graded[-Budgets().attempts :] == kept
     stored = [data for (data,) in rows(path, "SELECT graded FROM autograder_result ORDER BY id")]
     assert 8 == len(stored)
     assert sum(map(len, stored)) < 100_000 * (Budgets().attempts + 1)
-    marks = [msgspec.json.decode(data.removeprefix(b"pruned:"), type=Graded) for data in stored]
+    marks = [msgspec.json.decode(data.removeprefix(b"pruned:"), type=GradingResult) for data in stored]
     assert [one.score for one in graded] == [one.score for one in marks]
     assert [(8,)] == rows(path, "SELECT count(*) FROM autograder_attempt")
 
@@ -109,24 +109,24 @@ def test_a_result_that_is_too_large_keeps_its_marks() -> None:
     """Notebooks, long texts and too many notes go, and a note says so; no mark changes."""
     honest = attempt(0, 5 << 20)
     notes = tuple(Note("kernel", "n" * 9000) for _ in range(2000))
-    files = (HandedFile("exam", "a.csv", FileState.HANDED_IN, text="x" * (5 << 20)),)
+    files = (SubmissionFile("exam", "a.csv", FileState.HANDED_IN, text="x" * (5 << 20)),)
     large = msgspec.structs.replace(
         honest, score=msgspec.structs.replace(honest.score, notes=notes), files=files
     )
-    stored = bounded(large, 4)
-    found = decode(stored)
+    stored = encode_bounded(large, 4)
+    found = decode_result(stored)
     assert len(stored) < 4 << 20
     assert found is not None
     assert [one.points for one in honest.score.items] == [one.points for one in found.score.items]
     assert "result-cut" == found.score.notes[-1].code
     assert ((), ()) == (found.notebooks, found.files)
-    assert honest == decode(bounded(honest, 8))
+    assert honest == decode_result(encode_bounded(honest, 8))
 
 
 def test_the_store_is_whole_after_a_kill(path: Path) -> None:
     """A connection that is gone in the middle of a group leaves a database without any of it."""
     with Gradebook(path) as book:
-        book.prepare(RUBRIC, {"exam": release()})
+        book.prepare_assignment(RUBRIC, {"exam": release()})
         before = dump(path)
         connection = sqlite3.connect(path, isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
@@ -134,7 +134,7 @@ def test_the_store_is_whole_after_a_kill(path: Path) -> None:
         connection.close()
         assert before == dump(path)
         keep(book, good(), RUBRIC)
-        assert {"ada": good()} == book.results("exam")
+        assert {"ada": good()} == book.load_results("exam")
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -155,17 +155,17 @@ def known_again(path: Path, moment: datetime = MOMENT, language: str = "") -> bo
     """Record what is known in a later run, unless it stands; whether anything was written."""
     written: list[object] = []
     with Gradebook(path) as book:
-        book.prepare(RUBRIC, {"exam": release()})
-        mark = book._mark
+        book.prepare_assignment(RUBRIC, {"exam": release()})
+        mark = book._write_marks
 
         def counted(*arguments: Any) -> dict[str, int]:
             written.append(arguments)
             return mark(*arguments)
 
-        book._mark = counted  # type: ignore[method-assign]
+        book._write_marks = counted  # type: ignore[method-assign]
         known = msgspec.structs.replace(entry(good(), RUBRIC), submitted_at=moment)
-        stands = book.standing([known], language)
-        assert {} == book.record([] if stands else [known], language=language)
+        stands = book.find_unchanged_students([known], language)
+        assert {} == book.record_results([] if stands else [known], language=language)
     return bool(written)
 
 

@@ -14,14 +14,16 @@ from alembic.script import ScriptDirectory
 from autograder.errors import GradebookError
 from autograder.gradebook.book import Gradebook
 from autograder.gradebook.nbgrader_api import api
-from autograder.gradebook.tables import newest_revision, refusals
+from autograder.gradebook.tables import convert_errors, find_newest_revision
 
 MIGRATIONS = Path(api.__file__).parent / "alembic"
 
 
 def test_the_newest_revision_is_alembics_head() -> None:
     """Read from the files, it is the one that alembic finds."""
-    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == newest_revision(MIGRATIONS / "versions")
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == find_newest_revision(
+        MIGRATIONS / "versions"
+    )
 
 
 def test_other_ways_of_writing_a_revision_are_read(tmp_path: Path) -> None:
@@ -30,7 +32,7 @@ def test_other_ways_of_writing_a_revision_are_read(tmp_path: Path) -> None:
         "revision: str = 'b2'\ndown_revision: Union[str, None] = \"a1\"\n", "utf-8"
     )
     (tmp_path / "b.py").write_text("revision = 'a1'\ndown_revision = None\n", "utf-8")
-    assert "b2" == newest_revision(tmp_path)
+    assert "b2" == find_newest_revision(tmp_path)
 
 
 @pytest.mark.parametrize(("names", "told"), [([], "found none"), (["a1", "b2"], "found a1, b2")])
@@ -39,7 +41,7 @@ def test_without_one_newest_revision_nothing_is_opened(tmp_path: Path, names: li
     for name in names:
         (tmp_path / f"{name}.py").write_text(f"revision = '{name}'\ndown_revision = None\n", "utf-8")
     with pytest.raises(GradebookError, match=told):
-        newest_revision(tmp_path)
+        find_newest_revision(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_without_one_newest_revision_nothing_is_opened(tmp_path: Path, names: li
 )
 def test_error_of_the_database_is_words_with_advice(said: str, advice: str) -> None:
     """Neither the statement that failed nor the library's own link is repeated."""
-    with pytest.raises(GradebookError) as caught, refusals("the gradebook could not be written"):
+    with pytest.raises(GradebookError) as caught, convert_errors("the gradebook could not be written"):
         raise sa.exc.OperationalError("UPDATE grade SET x", {}, sqlite3.OperationalError(said))
     assert str(caught.value).startswith(f"the gradebook could not be written: {said}; ")
     assert advice in str(caught.value)
@@ -77,7 +79,7 @@ def test_gradebook_that_may_not_be_written_says_who_needs_which_right(protected:
             try:
                 if os.geteuid() == 0:
                     os.setresuid(61_999, 61_999, 61_999)
-                with Gradebook(path) as book, book._write() as connection:
+                with Gradebook(path) as book, book._open_writing() as connection:
                     connection.exec_driver_sql("CREATE TABLE written (number)")
             except BaseException as error:  # noqa: BLE001 - whatever it is, the test must hear of it
                 os.write(writing, f"{type(error).__name__}: {error}".encode())

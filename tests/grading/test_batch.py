@@ -16,10 +16,10 @@ from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.kinds import forms
+from autograder.kinds import list_forms
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
-from autograder.records import Graded, Limits, Status
+from autograder.records import GradingResult, Limits, Status
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 
@@ -109,11 +109,11 @@ def make_course(root: Path) -> Course:
     (root / "reference" / "checks").mkdir()
     (root / "reference" / "checks" / "double.py").write_text(CHECKS, encoding="utf-8")
     shutil.copyfile(FAULTS / "_course" / "release.ipynb", root / "release" / NAME / f"{NAME}.ipynb")
-    course = Course.at(root)
+    course = Course.from_folder(root)
     from autograder import rubric as rubrics
 
-    check = build_student_check(rubrics.load(course.rubric(NAME)), forms=forms())
-    (course.release(NAME) / FILE_NAME).write_bytes(check)
+    check = build_student_check(rubrics.load_rubric(course.locate_rubric(NAME)), forms=list_forms())
+    (course.locate_release(NAME) / FILE_NAME).write_bytes(check)
     return course
 
 
@@ -127,13 +127,13 @@ def hand_in(course: Course, student: str, data: bytes) -> Path:
 
 def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options: bool) -> dict[str, Outcome]:
     """Grade everything that was handed in."""
-    assignment = assignments.load(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
-        graded = batch.grade_class(assignment, course.handins(NAME), gradebook, pool, **options)
+        graded = batch.grade_class(assignment, course.list_handins(NAME), gradebook, pool, **options)
         return {outcome.student: outcome for outcome in graded}
 
 
-def points(graded: Graded) -> dict[str, Decimal]:
+def points(graded: GradingResult) -> dict[str, Decimal]:
     """Points by item."""
     return {f"{one.question}.{one.item}": one.points for one in graded.score.items}
 
@@ -181,7 +181,7 @@ def test_honest_classmates_keep_full_marks(class_: tuple[Course, dict[str, Outco
 def test_every_submission_has_a_result(class_: tuple[Course, dict[str, Outcome]]) -> None:
     """The batch goes on to the end: whoever has a folder has a score with every item."""
     course, outcomes = class_
-    assert {handin.student for handin in course.handins(NAME)} == set(outcomes)
+    assert {handin.student for handin in course.list_handins(NAME)} == set(outcomes)
     assert {len(FULL)} == {len(outcome.graded.score.items) for outcome in outcomes.values()}
 
 
@@ -262,9 +262,9 @@ def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     course = make_course(tmp_path / "course")
     for number in range(6):
         hand_in(course, f"student-{number}", CONTROL)
-    assignment = assignments.load(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool() as pool:
-        run = batch.grade_class(assignment, course.handins(NAME), gradebook, pool, workers=1)
+        run = batch.grade_class(assignment, course.list_handins(NAME), gradebook, pool, workers=1)
         stopped_after = [next(run).student, next(run).student]
         run.close()
     outcomes = grade(course)
@@ -316,8 +316,8 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
         assert (2,) == connection.execute("select count(*) from autograder_attempt").fetchone()
     connection.close()
     with Gradebook(course.gradebook) as gradebook:
-        assert second.graded == gradebook.results(NAME, whole=False)["ada"]
-        assert gradebook.results(NAME)["ada"].notebooks[0].cells
+        assert second.graded == gradebook.load_results(NAME, whole=False)["ada"]
+        assert gradebook.load_results(NAME)["ada"].notebooks[0].cells
 
 
 def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
 def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     """Hidden inputs are only as hidden as the secret."""
     course = make_course(tmp_path / "course")
-    course.secret()
+    course.load_secret()
     (course.private / "secret").chmod(0o644)
     hand_in(course, "ada", CONTROL)
     with pytest.raises(CourseError, match="chmod 600"):
@@ -362,4 +362,4 @@ def test_more_than_the_cores_work_at_a_time(
     pages = {"SC_PHYS_PAGES": gigabytes << 18, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setattr("os.sysconf", pages.__getitem__)
-    assert workers == batch._enough(Limits(memory_mb=2048))
+    assert workers == batch._count_workers(Limits(memory_mb=2048))

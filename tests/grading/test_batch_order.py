@@ -12,7 +12,7 @@ import pytest
 from autograder.course import Handin
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 
 LOOPS = [f"loop-{number}" for number in range(6)]
@@ -26,19 +26,19 @@ class FakeGrader:
         self.assignment = SimpleNamespace(rubric=SimpleNamespace(assignment=SimpleNamespace(redraw="never")))
         self.events: list[tuple[str, str]] = []
 
-    def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> Graded:
+    def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> GradingResult:
         """Return an empty result with the time-outs that are met."""
-        found = timeouts.of_notebook(handed.student.encode)
+        found = timeouts.get_notebook_timeouts(handed.student.encode)
         try:
-            if handed.student in LOOPS and not found.recall_cell(0, ()):
-                found.remember_cell(0, ())
+            if handed.student in LOOPS and not found.is_known_cell(0, ()):
+                found.record_cell(0, ())
         except NewTimeout:
             self.events.append(("stopped", handed.student))
             raise
         finally:
             timeouts.met |= found.met
         self.events.append(("graded", handed.student))
-        return cast("Graded", SimpleNamespace(student=handed.student, timeouts=timeouts.met))
+        return cast("GradingResult", SimpleNamespace(student=handed.student, timeouts=timeouts.met))
 
 
 def grade_batch(
@@ -48,10 +48,10 @@ def grade_batch(
     known: Mapping[str, Mapping[str, int]] = {},
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """Return what happened in which order, and the results by student."""
-    monkeypatch.setattr(batch, "collect", lambda _, handin: SubmittedFiles(handin.owner, {}))
+    monkeypatch.setattr(batch, "read_handin", lambda _, handin: SubmittedFiles(handin.owner, {}))
     grader = FakeGrader()
     handins = [Handin(student, Path(student)) for student in students]
-    groups = batch._in_parallel(cast("Grader", grader), handins, workers, lambda: None, known)
+    groups = batch._grade_in_parallel(cast("Grader", grader), handins, workers, lambda: None, known)
     results = {handin.student: graded for group in groups for handin, graded in group}
     return grader.events, results
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from autograder.grading.cell_tests import with_start
+from autograder.grading.cell_tests import with_start_line
 from autograder.records import Cell, Markdown
 
 
 def test_a_line_begins_each_code_cell() -> None:
     """Not an empty one, nor a magic that takes the whole cell; what was handed in stays as it was."""
     cells = [Cell("x = 1"), Markdown("words"), Cell("%%time\ny = 2"), Cell(" ")]
-    started = with_start(cells, "seed = 3")
+    started = with_start_line(cells, "seed = 3")
     assert [one.source for one in started] == ["seed = 3\nx = 1", "words", "%%time\ny = 2", " "]
     assert cells[0].source == "x = 1"
-    assert with_start(cells, "") == cells
+    assert with_start_line(cells, "") == cells

@@ -11,11 +11,11 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader
-from autograder.notebook.document import parse
+from autograder.notebook.document import parse_notebook
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.records import Graded, ItemResult, Status
+from autograder.records import GradingResult, ItemResult, Status
 from autograder.sandbox.pool import Pool
 from autograder.student.report import READY
 from autograder.student.saved_notebook import report_on
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.sandbox
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """Code and a text in one notebook, formulas in the other."""
     course = small_course(tmp_path_factory.mktemp("course"))
-    generate(course, NAME)
+    generate_release(course, NAME)
     return course
 
 
@@ -37,7 +37,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 def grader(course: Course) -> Iterator[Grader]:
     """Of the course."""
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def turn(cells: list[dict[str, Any]], grade_id: str, source: str) -> None:
@@ -46,7 +46,7 @@ def turn(cells: list[dict[str, Any]], grade_id: str, source: str) -> None:
     cell |= {"cell_type": "markdown", "source": source}
 
 
-def result(graded: Graded, question: str) -> ItemResult:
+def result(graded: GradingResult, question: str) -> ItemResult:
     """The first result of a question."""
     return next(item for item in graded.score.items if item.question == question)
 
@@ -119,8 +119,8 @@ def test_check_calls_ready_only_what_grading_reads(source: str, course: Course, 
     """Both take the same cell for the same answer."""
     tree = json.loads(grader.assignment.release_bytes["formulas"])
     turn(tree["cells"], "mlp-answer", source)
-    specification = read_specification((course.release(NAME) / FILE_NAME).read_text(), FILE_NAME)
-    paper = report_on(parse(json.dumps(tree).encode()).cells, specification, "formulas", "en")
+    specification = read_specification((course.locate_release(NAME) / FILE_NAME).read_text(), FILE_NAME)
+    paper = report_on(parse_notebook(json.dumps(tree).encode()).cells, specification, "formulas", "en")
     (report,) = (one for one in paper.reports if one.question == "mlp")
     graded = sit(grader, "formulas", lambda cells: turn(cells, "mlp-answer", source))
     assert (READY in {line.state for line in report.lines}) == bool(result(graded, "mlp").reading)

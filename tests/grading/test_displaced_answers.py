@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from autograder import assignment as assignments
-from autograder.feedback.render import render, render_cells
-from autograder.generate import generate
+from autograder.feedback.render import render_cells, render_page
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.sandbox
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Code and a text in one notebook, formulas in the other."""
     course = small_course(tmp_path_factory.mktemp("course"))
-    generate(course, NAME)
+    generate_release(course, NAME)
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def plain(source: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grade
     question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
     page = render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, "en")
     assert text["source"] in page
-    assert "may contain one of them" in render(graded, grader.assignment.rubric)
+    assert "may contain one of them" in render_page(graded, grader.assignment.rubric)
 
 
 def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader) -> None:

@@ -14,11 +14,11 @@ from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin
 from autograder.errors import CourseError, NotebookError
-from autograder.generate import generate, kept_back
-from autograder.grading.batch import collect
+from autograder.generate import generate_release, list_kept_back
+from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import render
-from autograder.records import FileState, Graded, HandedFile, Status
+from autograder.messages import render_message
+from autograder.records import FileState, GradingResult, Status, SubmissionFile
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 from tests.support.files_course import LM, STARTER, written
@@ -31,20 +31,20 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """Both assignments, released."""
     made = written(tmp_path_factory.mktemp("files"))
     for name in ("captions", "model"):
-        generate(made, name)
+        generate_release(made, name)
     return made
 
 
 @pytest.fixture(scope="module")
 def grader(course: Course, pool: Pool) -> Grader:
     """Of the captions."""
-    return Grader(assignments.load(course, "captions"), pool)
+    return Grader(assignments.load_assignment(course, "captions"), pool)
 
 
 @pytest.fixture(scope="module")
 def of_model(course: Course, pool: Pool) -> Grader:
     """Of the language model."""
-    return Grader(assignments.load(course, "model"), pool)
+    return Grader(assignments.load_assignment(course, "model"), pool)
 
 
 def key(assignment: Assignment) -> dict[str, bytes | NotebookError]:
@@ -52,7 +52,7 @@ def key(assignment: Assignment) -> dict[str, bytes | NotebookError]:
     return {path: file.read_bytes() for path, file in assignment.key_files.items()}
 
 
-def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) -> Graded:
+def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) -> GradingResult:
     """The key's notebook with these files; None leaves one out."""
     assignment = grader.assignment
     folder = assignment.course.sources / assignment.name
@@ -62,19 +62,19 @@ def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) 
     return grader.grade(SubmittedFiles("ada", notebooks, there))
 
 
-def codes(graded: Graded) -> dict[str, str]:
+def codes(graded: GradingResult) -> dict[str, str]:
     """What each question's only item came to: its code, or its status where all is well."""
     return {one.question: one.code or one.status.value for one in graded.score.items}
 
 
-def told(graded: Graded, path: str) -> HandedFile:
+def told(graded: GradingResult, path: str) -> SubmissionFile:
     """What is told of a file."""
     return next(one for one in graded.files if one.path == path)
 
 
 def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Course) -> None:
     """Folders as they are, starters without their solutions; the key's results and other files stay."""
-    release = course.release("captions")
+    release = course.locate_release("captions")
     given = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
     own = {"captions.ipynb", "coursecheck.py", "features.npy", "captioning/__init__.py"}
     assert own | {"captioning/layers.py", "captioning/rnn.py"} == given
@@ -82,13 +82,13 @@ def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Cour
     assert "2 *" not in starter
     assert "raise NotImplementedError()" in starter
     assert "def step(state):" in starter
-    kept = {path.name for path in kept_back(course, "captions")}
+    kept = {path.name for path in list_kept_back(course, "captions")}
     assert {"predictions.npy", "notes.txt"} == kept
 
 
 def test_an_assignment_of_modules_alone_has_a_notebook_made_for_it(course: Course) -> None:
     """It carries the points and imports what the files define; nobody writes into it."""
-    paper = nbformat.reads((course.release("model") / "model.ipynb").read_text("utf-8"), as_version=4)
+    paper = nbformat.reads((course.locate_release("model") / "model.ipynb").read_text("utf-8"), as_version=4)
     sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in paper.cells}
     assert 'from lm import count\n\ncheck("count")' == sources["count"]
     assert not any(cell.metadata.nbgrader.solution for cell in paper.cells)
@@ -105,7 +105,7 @@ def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
     course: Course, pool: Pool, name: str, question: str, mistake: str
 ) -> None:
     """The key brings its own files, the untouched release earns nothing, and trials stand in files."""
-    assignment = assignments.load(course, name)
+    assignment = assignments.load_assignment(course, name)
     found = verify(assignment, pool)
     wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
     assert not wrong
@@ -137,7 +137,7 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
     graded = handed(grader, {"captioning/rnn.py": wrong})
     item = next(one for one in graded.score.items if one.question == "step")
     assert ("code.mistake", Decimal(1)) == (item.code, item.points)
-    assert render(item.student, "en").endswith("It is not doubled.")
+    assert render_message(item.student, "en").endswith("It is not doubled.")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_result_that_is_not_there_is_told(
     assert state is told(graded, "predictions.npy").state
     item = next(one for one in graded.score.items if one.question == "predictions")
     assert Status.NO_ANSWER is item.status
-    assert "predictions.npy" in render(item.student, "en")
+    assert "predictions.npy" in render_message(item.student, "en")
     assert {f"file-{state.value}"} == {
         one.code for one in graded.score.notes if one.place == "predictions.npy"
     }
@@ -242,13 +242,13 @@ def _submitted(course: Course, name: str, files: Mapping[str, bytes]) -> Path:
 def test_modules_alone_are_handed_in_without_a_notebook(course: Course, of_model: Grader) -> None:
     """The made notebook is the release's; what the files hold decides, and is part of the digest."""
     folder = _submitted(course, "model", {"lm.py": LM.encode(), "report.md": b"I saw two.\n"})
-    files = collect(of_model.assignment, Handin("ada", folder))
+    files = read_handin(of_model.assignment, Handin("ada", folder))
     graded = of_model.grade(files)
     assert {"count": "passed", "report": "review.person"} == codes(graded)
     assert "+I saw two." in told(graded, "report.md").difference
     (folder / "lm.py").write_bytes(LM.replace("count(word)", "index(word)").encode())
-    other = collect(of_model.assignment, Handin("ada", folder))
-    assert other.digest() != files.digest()
+    other = read_handin(of_model.assignment, Handin("ada", folder))
+    assert other.compute_digest() != files.compute_digest()
     assert Decimal(0) == of_model.grade(other).score.points
 
 
@@ -256,13 +256,13 @@ def test_copies_are_read_under_the_names_that_are_meant(course: Course, grader: 
     """What browsers call a file that is there already; of two copies none."""
     module = STARTER.replace("doubled", "twice").encode()
     folder = _submitted(course, "captions", {"rnn (1).py": module, "captions (2).ipynb": b"{}"})
-    files = collect(grader.assignment, Handin("ada", folder))
+    files = read_handin(grader.assignment, Handin("ada", folder))
     assert {"captioning/rnn.py": module} == files.files
     assert {"captions": b"{}"} == files.notebooks
     (folder / "captions-3.ipynb").write_bytes(b"{}")
     (folder / "captioning").mkdir()
     (folder / "captioning/rnn.py").write_bytes(b"pass")
-    files = collect(grader.assignment, Handin("ada", folder))
+    files = read_handin(grader.assignment, Handin("ada", folder))
     assert {"captioning/rnn.py": b"pass"} == files.files
     (left,) = files.notebooks.values()
     assert isinstance(left, NotebookError)
@@ -280,15 +280,15 @@ def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grade
         folder = tmp_path / kind
         folder.mkdir()
         made(folder / "lm.py", secret)
-        found = collect(assignment, Handin("eve", folder)).files["lm.py"]
+        found = read_handin(assignment, Handin("eve", folder)).files["lm.py"]
         assert isinstance(found, NotebookError), kind
-    captions = assignments.load(course, "captions")
+    captions = assignments.load_assignment(course, "captions")
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/rnn.py").write_bytes(STARTER.encode())
     (folder / "captioning").symlink_to(tmp_path / "elsewhere")
-    found = collect(captions, Handin("eve", folder)).files["captioning/rnn.py"]
+    found = read_handin(captions, Handin("eve", folder)).files["captioning/rnn.py"]
     assert isinstance(found, NotebookError)
     assert "symlink" == found.code
 
@@ -296,23 +296,23 @@ def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grade
 def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: Path) -> None:
     """Folders of data follow their sources, and links in them are refused."""
     course = written(tmp_path)
-    generate(course, "captions")
+    generate_release(course, "captions")
     package = course.sources / "captions/captioning"
     (package / "extra.py").write_text("x = 1\n")
-    generate(course, "captions")
-    assert (course.release("captions") / "captioning/extra.py").is_file()
+    generate_release(course, "captions")
+    assert (course.locate_release("captions") / "captioning/extra.py").is_file()
     (package / "extra.py").unlink()
-    generate(course, "captions")
-    assert not (course.release("captions") / "captioning/extra.py").exists()
+    generate_release(course, "captions")
+    assert not (course.locate_release("captions") / "captioning/extra.py").exists()
     (package / "extra.py").symlink_to("/etc/passwd")
     with pytest.raises(Exception, match="is a link; put the file itself there"):
-        generate(course, "captions")
+        generate_release(course, "captions")
 
 
 def test_a_module_that_is_called_as_a_library_is_refused(tmp_path: Path) -> None:
     """It hides Python's own from students, and is hidden by it in a box; names of other files are free."""
     course = written(tmp_path)
-    rubric = course.rubric("captions")
+    rubric = course.locate_rubric("captions")
     text = rubric.read_text("utf-8")
     for name, fault in (("random", "a module 'random'; rename yours"), ("numpy", "'numpy'"), ("json", None)):
         folder = course.sources / "captions" / name
@@ -320,10 +320,10 @@ def test_a_module_that_is_called_as_a_library_is_refused(tmp_path: Path) -> None
         (folder / ("words.txt" if fault is None else "__init__.py")).write_text("x = 1\n")
         rubric.write_text(text.replace('data = ["', f'data = ["{name}", "', 1), "utf-8")
         if fault is None:
-            assert generate(course, "captions")
+            assert generate_release(course, "captions")
         else:
             with pytest.raises(CourseError, match=fault):
-                generate(course, "captions")
+                generate_release(course, "captions")
 
 
 def test_marks_follow_the_data_and_the_keys_files(tmp_path: Path) -> None:
@@ -334,6 +334,6 @@ def test_marks_follow_the_data_and_the_keys_files(tmp_path: Path) -> None:
         if path:
             with (course.sources / "captions" / path).open("ab") as file:
                 file.write(b"\n# more\n")
-        generate(course, "captions")
-        seen.add(assignments.load(course, "captions").digest())
+        generate_release(course, "captions")
+        seen.add(assignments.load_assignment(course, "captions").compute_digest())
     assert 5 == len(seen)

@@ -12,12 +12,12 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.errors import BoxLost, NotebookError, SandboxFault
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import ENDED_ITSELF, FAULTS
 from autograder.kinds.general.number import NumberCheck
-from autograder.messages import render
-from autograder.records import Graded, Limits, Status
+from autograder.messages import render_message
+from autograder.records import GradingResult, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -96,10 +96,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     (root / "assignments/pair/corpus.txt").write_text("one two three four", encoding="utf-8")
     nbformat.write(notebook("words", ANSWERS["first"]), root / "assignments/pair/first.ipynb")
     nbformat.write(notebook("own", ANSWERS["second"]), root / "assignments/pair/second.ipynb")
-    course = Course.at(root)
-    generate(course, "pair")
+    course = Course.from_folder(root)
+    generate_release(course, "pair")
     with Pool() as pool:
-        yield Grader(assignments.load(course, "pair"), pool)
+        yield Grader(assignments.load_assignment(course, "pair"), pool)
 
 
 def answered(grader: Grader, name: str, source: str) -> bytes:
@@ -117,7 +117,7 @@ def papers(grader: Grader) -> dict[str, bytes | NotebookError]:
 OWN = {"own.py": b"ANSWER = 42\n"}
 
 
-def points(graded: Graded) -> dict[str, Decimal]:
+def points(graded: GradingResult) -> dict[str, Decimal]:
     """Points by question."""
     return {item.question: item.points for item in graded.score.items}
 
@@ -178,7 +178,7 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
     (result,) = [
         one for one in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items if one.question == "words"
     ]
-    assert said in render(result.student, "en")
+    assert said in render_message(result.student, "en")
     expected = Status.NO_ANSWER if "not defined" in said else Status.NEEDS_REVIEW
     assert (expected, Decimal(0)) == (result.status, result.points)
 
@@ -244,7 +244,9 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
     assert MAX_LOST_BOXES * notebooks == lost
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
     assert {"review.ended"} == {item.student.code for item in graded.score.items}
-    texts = [render(item.student, language) for item in graded.score.items for language in ("en", "de")]
+    texts = [
+        render_message(item.student, language) for item in graded.score.items for language in ("en", "de")
+    ]
     assert 2 == len(set(texts))
     notes = [note for note in graded.score.notes if note.code == ENDED_ITSELF]
     assert notebooks == len(notes)
@@ -271,6 +273,6 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     """Killing the zygote between two submissions costs nothing but a moment."""
     words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
-    sandbox = grader.pool.sandbox(grader.assignment.environment(words))
+    sandbox = grader.pool.sandbox(grader.assignment.build_environment(words))
     sandbox.close()
     assert Decimal(2) == points(grader.grade(SubmittedFiles("ada", papers(grader), OWN)))["words"]

@@ -9,10 +9,10 @@ from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Handin, counting
 from autograder.errors import NotebookError
-from autograder.generate import generate
-from autograder.grading.batch import brought_up_to_date, collect, refused, was_refused
-from autograder.grading.scoring import left_open
-from autograder.records import Graded, Status
+from autograder.generate import generate_release
+from autograder.grading.batch import read_handin, refresh_result, refuse_result, was_refused
+from autograder.grading.scoring import leave_open
+from autograder.records import GradingResult, Status
 from tests.support.small_course import NAME, small_course
 
 
@@ -20,9 +20,9 @@ from tests.support.small_course import NAME, small_course
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     """The small course; its second notebook is each member's own. ada and bob are a group."""
     course = small_course(tmp_path_factory.mktemp("course"))
-    path = course.rubric(NAME)
+    path = course.locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
-    generate(course, NAME)
+    generate_release(course, NAME)
     course.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
     for student, names in (("ada", ("formulas", "code")), ("bob", ("code",)), ("zoe", ("formulas", "code"))):
         folder = course.root / "submitted" / student / NAME
@@ -30,18 +30,18 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
         for name in names:
             (folder / f"{name}.ipynb").write_bytes(f"{student} {name}".encode())
         (folder / "timestamp.txt").write_text("2026-05-04 09:00:00 UTC")
-    return assignments.load(course, NAME)
+    return assignments.load_assignment(course, NAME)
 
 
 def handins(assignment: Assignment) -> dict[str, Handin]:
     """What counts for each."""
-    found = counting.everybody(assignment.course, assignment.rubric).handins
+    found = counting.find_counting_attempts(assignment.course, assignment.rubric).handins
     return {one.student: one for one in found}
 
 
 def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) -> None:
     """Whoever has none of their own is told so: another member's is never taken for it."""
-    read = {who: dict(collect(assignment, one).notebooks) for who, one in handins(assignment).items()}
+    read = {who: dict(read_handin(assignment, one).notebooks) for who, one in handins(assignment).items()}
     missing = read["cleo"].pop("code")
     assert {
         "ada": {"formulas": b"ada formulas", "code": b"ada code"},
@@ -59,20 +59,20 @@ def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) 
 def test_a_result_follows_the_group(assignment: Assignment) -> None:
     """It is renewed without grading, unless another member's submission counts by now."""
     cleo = handins(assignment)["cleo"]
-    score = left_open("cleo", assignment.rubric, "x")
-    graded = Graded(replace(score, by="ada"))
-    current = brought_up_to_date(graded, cleo)
+    score = leave_open("cleo", assignment.rubric, "x")
+    graded = GradingResult(replace(score, by="ada"))
+    current = refresh_result(graded, cleo)
     assert current
     assert cleo.group == current.score.group
-    assert None is brought_up_to_date(Graded(score), cleo)
+    assert None is refresh_result(GradingResult(score), cleo)
 
 
 def test_what_is_refused_has_no_points_and_no_notebooks(assignment: Assignment) -> None:
     """As if it had never been read."""
-    score = left_open("ada", assignment.rubric, "x")
-    late = refused(Graded(score), assignment.rubric)
+    score = leave_open("ada", assignment.rubric, "x")
+    late = refuse_result(GradingResult(score), assignment.rubric)
     assert {(Status.NO_ANSWER, 0, "refused.late")} == {
         (item.status, item.points, item.student.code) for item in late.score.items
     }
-    assert (False, True) == (was_refused(Graded(score)), was_refused(late))
-    assert None is brought_up_to_date(late, handins(assignment)["ada"])
+    assert (False, True) == (was_refused(GradingResult(score)), was_refused(late))
+    assert None is refresh_result(late, handins(assignment)["ada"])

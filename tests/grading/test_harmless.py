@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from autograder.grading import harmless
-from autograder.grading.harmless import cannot_reach
+from autograder.grading.harmless import is_unreachable
 from tests.support.attention_classes import OWN, RIGHT
 
 NAMES = ("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")
@@ -71,20 +71,20 @@ FURTHER = {"a module for the product, under a forbidden name", "split and merged
 
 @pytest.mark.parametrize("name", sorted({*RIGHT, *OWN} - FURTHER))
 def test_usual_styles_need_no_further_box(name: str) -> None:
-    assert cannot_reach(NAMES, [IMPORTS, ({**RIGHT, **OWN}[name]).source], [])
+    assert is_unreachable(NAMES, [IMPORTS, ({**RIGHT, **OWN}[name]).source], [])
 
 
 @pytest.mark.parametrize("source", TRICKS.values(), ids=TRICKS)
 def test_what_could_reach_anything_is_not_known(source: str) -> None:
-    assert not cannot_reach(NAMES, [source], [])
+    assert not is_unreachable(NAMES, [source], [])
 
 
 def test_given_cells_bring_their_imports_and_no_other_name() -> None:
     given = IMPORTS + "from coursecheck import check\n"
     answer = CLASS.format("(q @ k.mT).softmax(-1) @ v")
-    assert cannot_reach(NAMES, [given, answer, 'check("a")'], [given, 'check("a")'])
-    assert not cannot_reach(NAMES, [given, answer, 'check("b")'], [given, 'check("a")'])
-    assert not cannot_reach(NAMES, [given, answer], [])
+    assert is_unreachable(NAMES, [given, answer, 'check("a")'], [given, 'check("a")'])
+    assert not is_unreachable(NAMES, [given, answer, 'check("b")'], [given, 'check("a")'])
+    assert not is_unreachable(NAMES, [given, answer], [])
 
 
 GIVEN = {
@@ -103,16 +103,16 @@ GIVEN = {
 def test_a_name_of_a_given_cell_is_not_known_by_a_parameter_of_the_same_name(given: str, name: str) -> None:
     answer = f"def own({name}):\n    return 1\n" + CLASS.format(f"{name}(q, k, v)")
     given = IMPORTS + given
-    assert cannot_reach(NAMES, [given, answer], [given]) is (name not in given)
+    assert is_unreachable(NAMES, [given, answer], [given]) is (name not in given)
 
 
 def test_names_within_a_given_function_are_not_those_of_the_notebook() -> None:
     given = IMPORTS + "def shown(q, k):\n    v = q @ k\n    return v\n"
-    assert cannot_reach(NAMES, [given, CLASS.format("(q @ k.mT).softmax(-1) @ v")], [given])
+    assert is_unreachable(NAMES, [given, CLASS.format("(q @ k.mT).softmax(-1) @ v")], [given])
 
 
 def test_other_names_are_not_known() -> None:
-    assert not cannot_reach(("softmax",), [CLASS.format("q")], [])
+    assert not is_unreachable(("softmax",), [CLASS.format("q")], [])
 
 
 def _is_module(value: object) -> bool:

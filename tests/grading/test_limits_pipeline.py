@@ -15,14 +15,14 @@ import pytest
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback.render import render
-from autograder.generate import generate
-from autograder.gradebook.book import comment_texts
+from autograder.feedback.render import render_page
+from autograder.generate import generate_release
+from autograder.gradebook.book import format_comments
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.kinds import make_check
-from autograder.limits import OF_ENDING, OF_MET, amount
-from autograder.messages import template
-from autograder.records import CellRun, Ending, Graded, LimitKind, Limits, Status
+from autograder.limits import OF_ENDING, OF_MET, format_limit
+from autograder.messages import get_template
+from autograder.records import CellRun, Ending, GradingResult, LimitKind, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.limit_notes import SHARED_USER
 from autograder.sandbox.outside import cgroups
@@ -180,9 +180,9 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     (root / "rubrics/limits.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference/checks/work.py").write_text(CHECKS, encoding="utf-8")
     nbformat.write(notebook(), root / "assignments/limits/limits.ipynb")
-    course = Course.at(root)
-    generate(course, "limits")
-    return assignments.load(course, "limits")
+    course = Course.from_folder(root)
+    generate_release(course, "limits")
+    return assignments.load_assignment(course, "limits")
 
 
 def without_groups(environment: Environment) -> NamespaceSandbox:
@@ -217,7 +217,7 @@ def paper(assignment: Assignment, *, work: str, cell: str = "pass", later: str =
     return nbformat.writes(node).encode()
 
 
-def grade(assignment: Assignment, pool: Pool, content: bytes) -> Graded:
+def grade(assignment: Assignment, pool: Pool, content: bytes) -> GradingResult:
     """The result of one submission."""
     return Grader(assignment, pool).grade(SubmittedFiles("ada", {"limits": content}))
 
@@ -225,22 +225,22 @@ def grade(assignment: Assignment, pool: Pool, content: bytes) -> Graded:
 def groups_of(assignment: Assignment, pool: Pool) -> bool:
     """Whether the pool's boxes are bounded by control groups."""
     (only,) = assignment.rubric.assignment.notebooks
-    sandbox = pool.sandbox(assignment.environment(only))
+    sandbox = pool.sandbox(assignment.build_environment(only))
     assert isinstance(sandbox, NamespaceSandbox)
     return sandbox.memory_bound.startswith("cgroup")
 
 
 def words(code: str, limits: Limits, kind: Ending | LimitKind, language: str, **params: str) -> str:
     """A sentence of the vocabulary as it must be shown."""
-    return template(code, language).format(limit=amount(kind, limits), **params)
+    return get_template(code, language).format(limit=format_limit(kind, limits), **params)
 
 
-def points(graded: Graded) -> dict[str, Decimal]:
+def points(graded: GradingResult) -> dict[str, Decimal]:
     """Points by question."""
     return {item.question: item.points for item in graded.score.items}
 
 
-def run_of(graded: Graded) -> CellRun:
+def run_of(graded: GradingResult) -> CellRun:
     """What came of the student's own cell."""
     run = graded.notebooks[0].runs[HOSTILE_CELL - 1]
     assert run is not None
@@ -267,11 +267,12 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     field_name = OF_ENDING[kind] if isinstance(kind, Ending) else OF_MET[kind]
     remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, place)]
     assert 1 == len(remarks), graded.score.notes
-    assert amount(kind, limits) in remarks[0]
+    assert format_limit(kind, limits) in remarks[0]
     assert (kind.value if ended else field_name) in remarks[0]
     for language in ("en", "de"):
         assert (
-            words(code, limits, kind, language) in Page(render(graded, tight.rubric, language=language)).text
+            words(code, limits, kind, language)
+            in Page(render_page(graded, tight.rubric, language=language)).text
         )
 
 
@@ -294,14 +295,14 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
         return
     code = f"ending.{kind.value}"
     assert (Status.FAILED, code) == (item.status, item.code)
-    limit = "2 s" if kind is Ending.CALL_TIME else amount(kind, tight.rubric.assignment.limits)
+    limit = "2 s" if kind is Ending.CALL_TIME else format_limit(kind, tight.rubric.assignment.limits)
     assert limit == item.student.params["limit"]
     assert kind.value in item.staff
-    comments = comment_texts(graded.score, tight.rubric, {("limits", "work-answer")})
+    comments = format_comments(graded.score, tight.rubric, {("limits", "work-answer")})
     for language in ("en", "de"):
-        page = Page(render(graded, tight.rubric, language=language)).text
+        page = Page(render_page(graded, tight.rubric, language=language)).text
         what = "Your code" if language == "en" else "Ihr Code"
-        assert template(code, language).format(limit=limit, what=what) in page
+        assert get_template(code, language).format(limit=limit, what=what) in page
     assert limit in comments["limits", "work-answer"]
 
 
@@ -312,7 +313,7 @@ def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
     run = run_of(graded)
     assert ([LimitKind.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
     assert {"work": 2, "later": 2} == points(graded)
-    shown = Page(render(graded, assignment.rubric)).text
+    shown = Page(render_page(graded, assignment.rubric)).text
     assert words("cell.limit.output", assignment.rubric.assignment.limits, LimitKind.OUTPUT, "en") in shown
 
 
@@ -331,7 +332,7 @@ def test_an_answer_that_is_too_large(assignment: Assignment, pool: Pool, value: 
     (item,) = (one for one in graded.score.items if one.question == "later")
     assert (code, "2 MB") == (item.code, item.student.params["limit"])
     assert {"work": 2, "later": 0} == points(graded)
-    assert "2 MB" in Page(render(graded, assignment.rubric)).text
+    assert "2 MB" in Page(render_page(graded, assignment.rubric)).text
 
 
 @pytest.mark.slow
@@ -352,7 +353,7 @@ def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -
     content = paper(tight, work="work = lambda x: x + 1", cell="time.sleep(20)", later="later = 42")
     graded = grade(tight, pool, content)
     assert Ending.SUBMISSION_TIME is run_of(graded).ending
-    shown = Page(render(graded, tight.rubric)).text
+    shown = Page(render_page(graded, tight.rubric)).text
     limits = tight.rubric.assignment.limits
     assert words("cell.ending.submission-time", limits, Ending.SUBMISSION_TIME, "en") in shown
     assert {"work": 0, "later": 2} == points(graded)
@@ -424,7 +425,7 @@ def test_a_limit_that_is_caught_is_the_students_own_affair(assignment: Assignmen
 def test_results_with_limits_survive_the_ledger(assignment: Assignment, pool: Pool) -> None:
     """What was met is stored and read back with the result."""
     graded = grade(assignment, pool, paper(assignment, work="pass", cell="keep_open()"))
-    assert graded == msgspec.json.decode(msgspec.json.encode(graded), type=Graded)
+    assert graded == msgspec.json.decode(msgspec.json.encode(graded), type=GradingResult)
     assert "descriptors" in json.dumps(msgspec.to_builtins(graded), default=str)
 
 
@@ -439,6 +440,6 @@ def test_an_answer_whose_own_cell_ends_python_is_told_so(
     assert ("name.lost", 0) == (item.code, item.points)
     assert 2 == points(graded)["later"]
     for language, word in (("en", "spell"), ("de", "Schreibweise")):
-        text = template(item.student.code, language).format(**item.student.params)
+        text = get_template(item.student.code, language).format(**item.student.params)
         assert word not in text
         assert "work" in text

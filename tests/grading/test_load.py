@@ -58,7 +58,7 @@ def ask(sandbox: Sandbox) -> tuple[list[tuple[object, Ending | None]], float]:
         session.run()
         observed = session.ask(PLAN)
         assert [None] == [run.ending for run in session.runs if run]
-    return [(one.value, one.ending) for one in observed], session.spent().call_seconds
+    return [(one.value, one.ending) for one in observed], session.get_spent().call_seconds
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ class Machine:
     def until_over(self, allowed: Allowance) -> float:
         """How long the box ran before its time was used up."""
         while not allowed.over():
-            self.now += max(allowed.pause(), 1e-4)
+            self.now += max(allowed.get_pause(), 1e-4)
         return self.now - 100.0
 
 
@@ -191,15 +191,15 @@ def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.
             (folder / "schedstat").write_text(f"1000000 {int(seconds * 1e9)} 3\n")
 
     tree = watchdog.Watchdog(5, tmp_path)
-    assert tree.delayed_seconds() is None
+    assert tree.measure_delay() is None
     tell(t5=0.0, t6=0.0)
-    assert 0.0 == tree.delayed_seconds()
+    assert 0.0 == tree.measure_delay()
     now[0] += 2.0
     tell(t5=1.0, t6=1.5)
-    assert 1.5 == tree.delayed_seconds()
+    assert 1.5 == tree.measure_delay()
     now[0] += 2.0
     tell(t5=3.0, t6=1.5, t7=9.0)
-    assert 3.5 == tree.delayed_seconds()
+    assert 3.5 == tree.measure_delay()
 
 
 def test_a_kernel_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_kernel_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "children").write_text("")
     (folder / "schedstat").write_text("0 0 0\n")
-    assert watchdog.Watchdog(5, tmp_path).delayed_seconds() is None
+    assert watchdog.Watchdog(5, tmp_path).measure_delay() is None
 
 
 NAPS = """

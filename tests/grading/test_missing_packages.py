@@ -33,7 +33,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Three functions, each of which calls those before it."""
     course = calling_course(tmp_path_factory.mktemp("course"))
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_import
 
 def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: Grader) -> None:
     """All items that the missing name took points from wait, not only those that earned nothing."""
-    question = grader.assignment.rubric.question("weights")
+    question = grader.assignment.rubric.get_question("weights")
     submission = grader.assignment.read_submission(NAME, grader.assignment.release_bytes[NAME], "ada")
     gaps = NotebookGaps((FailedImport(2, "einops", frozenset({"rearrange"})),))
     facts = AnswerFacts(

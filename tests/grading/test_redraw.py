@@ -13,13 +13,13 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.checking.loading import namespace_of
+from autograder.checking.loading import make_namespace
 from autograder.checking.running import CheckProgram
-from autograder.checks.base import Draw, draw_scope
+from autograder.checks.base import Draw, find_draw_scope
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, SOFTMAX, small_course
 
@@ -38,8 +38,8 @@ def _assignment(root: Path, mode: str) -> assignments.Assignment:
     course: Course = small_course(root)
     path = root / "rubrics" / f"{NAME}.toml"
     path.write_text(path.read_text().replace('name = "small"\n', f'name = "small"\nredraw = "{mode}"\n', 1))
-    generate(course, NAME)
-    return assignments.load(course, NAME)
+    generate_release(course, NAME)
+    return assignments.load_assignment(course, NAME)
 
 
 def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
@@ -54,7 +54,7 @@ def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
     return SubmittedFiles(student, notebooks)
 
 
-def points(graded: Graded) -> dict[str, Decimal]:
+def points(graded: GradingResult) -> dict[str, Decimal]:
     """What the question with hidden inputs earned."""
     return {one.item: one.points for one in graded.score.items if one.question == "softmax"}
 
@@ -65,8 +65,8 @@ def constants(grader: Grader, handed: SubmittedFiles) -> str:
     It stands for the worst page there could be: one that tells every hidden number.
     """
     rubric = grader.assignment.rubric
-    own = draw_scope(rubric, handed.student, handed.digest())
-    draw = Draw.for_question(grader.secret, rubric, rubric.question("softmax"), own)
+    own = find_draw_scope(rubric, handed.student, handed.compute_digest())
+    draw = Draw.from_secret(grader.secret, rubric, rubric.get_question("softmax"), own)
     answer = types.ModuleType("answer")
     exec(f"import numpy\n{SOFTMAX}", vars(answer))
     right, table = answer.softmax, {}
@@ -81,7 +81,7 @@ def constants(grader: Grader, handed: SubmittedFiles) -> str:
     try:
         for check in file.checks:
             outcome = program.run(
-                check.id, "", namespace_of(lambda: answer, {}), file.derive_seed(draw.seed, check, "")
+                check.id, "", make_namespace(lambda: answer, {}), file.derive_seed(draw.seed, check, "")
             )
             assert "passed" == outcome.status, outcome.message
     finally:

@@ -13,7 +13,7 @@ from autograder.errors import SandboxUnavailable
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof.selftest import FILE_NAME
@@ -41,11 +41,11 @@ def test_a_sandbox_with_a_hole_grades_nobody(tmp_path: Path) -> None:
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
-    assignment = assignments.load(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool(broken.start) as pool:
         before = rows(course.gradebook)
         with pytest.raises(SandboxUnavailable, match="system call filter: reached: "):
-            list(batch.grade_class(assignment, course.handins(NAME), gradebook, pool))
+            list(batch.grade_class(assignment, course.list_handins(NAME), gradebook, pool))
     assert before == rows(course.gradebook)
     assert not (course.root / "autograded").exists()
     assert not (course.private / FILE_NAME).exists()
@@ -61,7 +61,7 @@ def test_the_command_exits_with_its_own_code(
     original = NamespaceSandbox.__init__
 
     def broken_init(self: NamespaceSandbox, environment: Environment) -> None:
-        original(self, environment, lambda: Launched(broken.runtime))
+        original(self, environment, lambda: ZygoteProcess(broken.runtime))
 
     monkeypatch.setattr(NamespaceSandbox, "__init__", broken_init)
     monkeypatch.setattr("sys.argv", ["autograder", "grade", NAME, "--course", str(course.root)])
@@ -77,8 +77,8 @@ def test_a_proof_is_kept_in_the_course(tmp_path: Path) -> None:
     """The first class of a course proves the sandbox; the file is the grader's alone."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
-    assignment = assignments.load(course, NAME)
+    assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool() as pool:
-        graded = list(batch.grade_class(assignment, course.handins(NAME), gradebook, pool))
+        graded = list(batch.grade_class(assignment, course.list_handins(NAME), gradebook, pool))
     assert ["ada"] == [outcome.student for outcome in graded]
     assert 0o600 == (course.private / FILE_NAME).stat().st_mode & 0o777

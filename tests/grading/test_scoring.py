@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import NotebookError, RubricError
-from autograder.grading.scoring import refused_results, score
-from autograder.messages import render
+from autograder.grading.scoring import compute_score, refuse_questions
+from autograder.messages import render_message
 from autograder.records import ItemResult, Message, Note, Score, Status
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
-RUBRIC = parse(b"""
+RUBRIC = parse_rubric(b"""
 version = 3
 [assignment]
 name = "test"
@@ -61,7 +61,7 @@ def full() -> dict[str, tuple[ItemResult, ...]]:
 def test_points_add_up() -> None:
     """Earned, possible and pending points are exact sums; order, version and notes are kept."""
     notes = (Note("duplicate", "a cell stood twice"),)
-    marks = score("ada", RUBRIC, full(), notes, "none")
+    marks = compute_score("ada", RUBRIC, full(), notes, "none")
     assert (Decimal(3), Decimal(5), Decimal(2)) == (marks.points, marks.possible, marks.pending)
     assert [item.id for _, item in ITEMS] == [item.item for item in marks.items]
     assert ("ada", "test", 3, notes, "none") == (
@@ -71,7 +71,7 @@ def test_points_add_up() -> None:
 
 def test_a_missing_result_is_for_a_person() -> None:
     """An item nobody judged is our fault: NEEDS_REVIEW, neither zero nor full."""
-    marks = score("ada", RUBRIC, {})
+    marks = compute_score("ada", RUBRIC, {})
     assert {(Status.NEEDS_REVIEW, "review.missing")} == {(item.status, item.code) for item in marks.items}
     assert Decimal(5) == marks.pending
 
@@ -91,7 +91,7 @@ def test_a_missing_result_is_for_a_person() -> None:
 def test_a_result_that_breaks_a_rule_is_ours(broken: ItemResult, rule: str) -> None:
     """A result that cannot be is replaced by NEEDS_REVIEW, and staff read which rule it breaks."""
     results = {**full(), "a": (broken, *full()["a"][1:])}
-    marks = score("ada", RUBRIC, results)
+    marks = compute_score("ada", RUBRIC, results)
     assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(1)) == (
         marks.items[0].status, marks.items[0].points, marks.items[0].possible,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_a_question_never_goes_below_zero(x: str, y: str, total: str) -> None:
             one("a", "late", Status.FAILED, "-1.5", "-1.5"),
         )
     }
-    assert Decimal(total) == sum(item.points for item in score("ada", RUBRIC, results).items[:3])
+    assert Decimal(total) == sum(item.points for item in compute_score("ada", RUBRIC, results).items[:3])
 
 
 def test_several_deductions_take_what_the_others_left() -> None:
@@ -134,7 +134,7 @@ item = [{{ id = "x", points = 2, text = {{ en = "x" }} }}, {items}]
             *(one("a", name, Status.FAILED, "-1", "-1") for name in "stu"),
         )
     }
-    found = score("ada", parse(question.encode()), results).items
+    found = compute_score("ada", parse_rubric(question.encode()), results).items
     assert ["1.5", "-1", "-0.5", "0"] == [f"{item.points.normalize():f}" for item in found]
 
 
@@ -153,7 +153,7 @@ RESULTS = st.builds(
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(RESULTS, max_size=8)))
 def test_scores_keep_every_rule(results: dict[str, list[ItemResult]]) -> None:
     """Whatever results come in, every question stays between zero and its points, item by item in order."""
-    marks = score("ada", RUBRIC, results)
+    marks = compute_score("ada", RUBRIC, results)
     assert [(question, item.id) for question, item in ITEMS] == [(i.question, i.item) for i in marks.items]
     for question in RUBRIC.questions:
         total = sum(item.points for item in marks.items if item.question == question.id)
@@ -162,10 +162,10 @@ def test_scores_keep_every_rule(results: dict[str, list[ItemResult]]) -> None:
         assert max(item.points, Decimal(0)) == result.possible
         if result.status is Status.PASSED:
             assert result.possible == result.points
-    assert marks == score("ada", RUBRIC, results)
+    assert marks == compute_score("ada", RUBRIC, results)
 
 
-NEEDS = parse(b"""
+NEEDS = parse_rubric(b"""
 version = 1
 [assignment]
 name = "needs"
@@ -202,7 +202,7 @@ def test_an_item_earns_nothing_without_what_it_needs(
             one("q", "roof", roof, "2" if roof is Status.PASSED else "0", "2"),
         )
     }
-    found = score("ada", NEEDS, results).items[1]
+    found = compute_score("ada", NEEDS, results).items[1]
     assert (expected[0], Decimal(expected[1])) == (found.status, found.points)
 
 
@@ -218,18 +218,18 @@ points = 1
 item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
 """
     with pytest.raises(RubricError, match="needs: 'b' is no other item; known: none"):
-        parse(text)
+        parse_rubric(text)
 
 
 def test_a_score_survives_json() -> None:
     """Exact decimals and statuses come back from JSON as they were."""
-    marks = score("ada", RUBRIC, full())
+    marks = compute_score("ada", RUBRIC, full())
     assert marks == msgspec.json.decode(msgspec.json.encode(marks), type=Score)
 
 
 def refused(error: NotebookError, notebook: str = "") -> Score:
     """The marks where one notebook, or none, could be read."""
-    return score("ada", RUBRIC, refused_results(RUBRIC, error, notebook=notebook))
+    return compute_score("ada", RUBRIC, refuse_questions(RUBRIC, error, notebook=notebook))
 
 
 @pytest.mark.parametrize("code", ["not-json", "merge-conflict", "symlink", "no-notebook", "unread-files"])
@@ -239,7 +239,7 @@ def test_an_unreadable_notebook_is_never_a_final_zero(code: str) -> None:
     assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in marks.items}
     assert Decimal(0) == marks.points
     assert marks.pending == sum(item.possible for item in marks.items)
-    assert "the file is cut off at byte 3." in render(marks.items[0].student, "de")
+    assert "the file is cut off at byte 3." in render_message(marks.items[0].student, "de")
     assert "the file is cut off at byte 3." in marks.items[0].staff
 
 

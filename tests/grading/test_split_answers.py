@@ -13,14 +13,14 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder import messages
-from autograder.feedback.answers import answer_text
-from autograder.feedback.render import render, render_cells
-from autograder.generate import generate
-from autograder.gradebook import autograded_notebook
+from autograder.feedback.answers import get_answer_text
+from autograder.feedback.render import render_cells, render_page
+from autograder.generate import generate_release
+from autograder.gradebook import build_autograded_notebook
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.marking.similarity.works import pieces_of
-from autograder.notebook.read import read
-from autograder.records import ExecutedNotebook, Graded, Status
+from autograder.marking.similarity.works import list_pieces
+from autograder.notebook.read import read_notebook
+from autograder.records import ExecutedNotebook, GradingResult, Status
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, SOFTMAX, small_course
 
@@ -39,9 +39,9 @@ WRONG = "def softmax(scores):\n    return scores"
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Code and a text in one notebook, formulas in the other."""
     course = small_course(tmp_path_factory.mktemp("course"))
-    generate(course, NAME)
+    generate_release(course, NAME)
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def split(cells: Cells, grade_id: str, *sources: str) -> None:
@@ -69,19 +69,21 @@ def paper(grader: Grader, notebook: str, change: Callable[[Cells], object], *, i
     return json.dumps(tree).encode()
 
 
-def sit(grader: Grader, notebook: str, change: Callable[[Cells], object], *, ids: bool = True) -> Graded:
+def sit(
+    grader: Grader, notebook: str, change: Callable[[Cells], object], *, ids: bool = True
+) -> GradingResult:
     """Grade one notebook after a change to its cells; the other one as it was given out."""
     handed = {**grader.assignment.release_bytes, notebook: paper(grader, notebook, change, ids=ids)}
     return grader.grade(SubmittedFiles("ada", handed))
 
 
-def of_question(graded: Graded, question: str) -> tuple[Decimal, set[str]]:
+def of_question(graded: GradingResult, question: str) -> tuple[Decimal, set[str]]:
     """The points of a question and the codes of its items; the status of those that are right."""
     items = [item for item in graded.score.items if item.question == question]
     return sum((item.points for item in items), Decimal(0)), {item.code or item.status for item in items}
 
 
-def executed(graded: Graded, name: str) -> ExecutedNotebook:
+def executed(graded: GradingResult, name: str) -> ExecutedNotebook:
     """One of the notebooks."""
     return next(notebook for notebook in graded.notebooks if notebook.name == name)
 
@@ -133,11 +135,11 @@ def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: st
     assert (Decimal(0), {"review.cells"}) == of_question(graded, "softmax")
     question = next(one for one in grader.assignment.rubric.questions if one.id == "softmax")
     for page in (
-        render(graded, grader.assignment.rubric, language=language),
+        render_page(graded, grader.assignment.rubric, language=language),
         render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, language),
     ):
         assert page.count("softmax-answer") >= 2
-    copied = autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
+    copied = build_autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
     sources = [cell["source"] for cell in json.loads(copied)["cells"]]
     assert WRONG in sources
     assert SOFTMAX in sources
@@ -169,13 +171,13 @@ def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
 
     graded = sit(grader, "code", change)
     question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
-    assert answer_text(graded, question, question.items[0]) == "First half.\n\nSecond half."
-    copied = autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
+    assert get_answer_text(graded, question, question.items[0]) == "First half.\n\nSecond half."
+    copied = build_autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
     nbformat.validate(nbformat.reads(copied.decode(), as_version=4))
     cells = json.loads(copied)["cells"]
     assert [cell["source"] for cell in cells if "half" in cell["source"]] == ["First half.\n\nSecond half."]
     assert [marks(cell) for cell in cells].count("thoughts") == 1
-    page = render(graded, grader.assignment.rubric, releases=grader.assignment.releases)
+    page = render_page(graded, grader.assignment.rubric, releases=grader.assignment.releases)
     assert page.index("First half.") < page.index("Second half.")
     assert "are read together" in page
 
@@ -190,7 +192,7 @@ def test_nbgraders_copy_has_a_box_for_marks_when_the_cell_is_missing(grader: Gra
         ]
 
     graded = sit(grader, "code", change)
-    copied = autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
+    copied = build_autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
     nbformat.validate(nbformat.reads(copied.decode(), as_version=4))
     (box,) = (cell for cell in json.loads(copied)["cells"] if marks(cell) == "thoughts")
     assert box["source"] == "One text.\n\nAnother text."
@@ -199,8 +201,8 @@ def test_nbgraders_copy_has_a_box_for_marks_when_the_cell_is_missing(grader: Gra
 def test_similarity_compares_a_split_answer_as_one_piece(grader: Grader) -> None:
     """Splitting a copied answer hides nothing."""
     data = paper(grader, "code", lambda cells: split(cells, "softmax-answer", HELPER, USES_HELPER))
-    submission = read(data, grader.assignment.releases["code"], student="ada", assignment=NAME)
-    pieces = pieces_of("code", submission.cells, submission.answer_cells)
+    submission = read_notebook(data, grader.assignment.releases["code"], student="ada", assignment=NAME)
+    pieces = list_pieces("code", submission.cells, submission.answer_cells)
     (piece,) = (one for one in pieces if one.place == "code/softmax-answer")
     assert piece.source == f"{HELPER}\n\n{USES_HELPER}"
 
@@ -230,10 +232,12 @@ def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Gr
 
     graded = sit(grader, "code", change)
     question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
-    text = answer_text(graded, question, question.items[0])
+    text = get_answer_text(graded, question, question.items[0])
     assert text.startswith("Softmax turns scores into weights.\n\n[Further text of the student, cell ")
     assert text.endswith(more)
-    page = render(graded, grader.assignment.rubric, releases=grader.assignment.releases, language=language)
+    page = render_page(
+        graded, grader.assignment.rubric, releases=grader.assignment.releases, language=language
+    )
     assert more in page
     [remark] = [one for one in executed(graded, "code").remarks if one.message.code == "notebook.further"]
-    assert str(messages.render(remark.message, language)) in page
+    assert str(messages.render_message(remark.message, language)) in page

@@ -59,25 +59,25 @@ class Stage(Struct, frozen=True):
 
 
 GRADING = {
-    "collect": Stage(batch, "collect", RuntimeError("planted")),
-    "digest": Stage(SubmittedFiles, "digest", RuntimeError("planted")),
-    "sitting": Stage(StudentAssignments, "of", KeyError("planted")),
-    "read": Stage(assignment, "read", RecursionError("planted")),
-    "match": Stage(reading, "match", RecursionError("planted")),
-    "recover": Stage(reading, "recover", IndexError("planted")),
+    "collect": Stage(batch, "read_handin", RuntimeError("planted")),
+    "digest": Stage(SubmittedFiles, "compute_digest", RuntimeError("planted")),
+    "sitting": Stage(StudentAssignments, "get_for_student", KeyError("planted")),
+    "read": Stage(assignment, "read_notebook", RecursionError("planted")),
+    "match": Stage(reading, "match_cells", RecursionError("planted")),
+    "recover": Stage(reading, "recover_answers", IndexError("planted")),
     "open a box": Stage(Session, "_ensure_box", OSError("planted")),
     "run": Stage(Session, "run", MemoryError("planted")),
     "run a cell": Stage(NamespaceBox, "run_cells", ValueError("planted")),
     "ask": Stage(Session, "ask", ValueError("planted"), SHAPE),
     "judge": Stage(CodeCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
-    "score": Stage(scoring, "score", ZeroDivisionError("planted")),
-    "an error without a text": Stage(assignment, "read", Textless()),
+    "score": Stage(scoring, "compute_score", ZeroDivisionError("planted")),
+    "an error without a text": Stage(assignment, "read_notebook", Textless()),
 }
 KEEPING = {
-    "record": Stage(Gradebook, "record", OSError("planted")),
-    "write the marks": Stage(Gradebook, "_mark", KeyError("planted")),
-    "write the result": Stage(results, "keep", TypeError("planted")),
+    "record": Stage(Gradebook, "record_results", OSError("planted")),
+    "write the marks": Stage(Gradebook, "_write_marks", KeyError("planted")),
+    "write the result": Stage(results, "keep_results", TypeError("planted")),
     "write nbgrader's copy": Stage(book, "write_autograded", RecursionError("planted")),
 }
 
@@ -239,7 +239,7 @@ def test_a_database_that_refuses_everybody_stops_the_run(
         raise OSError("disk full")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Gradebook, "record", refuse)
+        patch.setattr(Gradebook, "record_results", refuse)
         assert 3 == command("grade", NAME, "--course", course)
     assert MOST_REFUSED == sum(len(group) == 1 for group in tried)
     assert "the marks of 5 in a row could not be recorded: OSError: disk full" in capsys.readouterr().err
@@ -331,8 +331,8 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(student_assignments, "expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(student_assignments, "compute_expected_values", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))
-    assert sittings.of("ada", {}).assignment is common
+    assert sittings.get_for_student("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
-        sittings.of("bob", {})
+        sittings.get_for_student("bob", {})

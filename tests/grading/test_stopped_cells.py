@@ -21,7 +21,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Three functions, each of which calls those before it."""
     course = calling_course(tmp_path_factory.mktemp("course"))
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 @pytest.mark.parametrize(

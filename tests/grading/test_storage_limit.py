@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.feedback.cells import notebook_view
+from autograder.feedback.cells import build_notebook_view
 from autograder.feedback.labels import Labels
 from autograder.grading.storage_limit import count_pictures, fit_to_budget
-from autograder.limits import budgets
+from autograder.limits import compute_budgets
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, PastedPicture
 
 
@@ -67,11 +67,11 @@ def test_what_is_kept_is_as_small_as_it_must_be(sign: str) -> None:
 
 def test_a_page_has_an_end() -> None:
     """Cells beyond what a page shows are named, without their text, in both languages."""
-    most = budgets(Limits()).page_kb
+    most = compute_budgets(Limits()).page_kb
     cells = tuple(Cell("<&>" * 6000) for _ in range(400))
     notebook = ExecutedNotebook("exam", cells, (None,) * 400)
     for language, told in (("en", "This cell is not shown"), ("de", "Diese Zelle fehlt hier")):
-        shown = notebook_view(notebook, 1, Labels(language), Limits())
+        shown = build_notebook_view(notebook, 1, Labels(language), Limits())
         full = [cell for cell in shown.cells if cell.code.blocks]
         assert 0 < len(full) < 400 == len(shown.cells)
         assert sum(cell.code.size for cell in full) <= most << 10
@@ -89,7 +89,7 @@ def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) ->
     """Code was run as a whole, text is not run at all."""
     notebook = ExecutedNotebook("exam", (cell,), (None,))
     for language, told in (("en", english), ("de", german)):
-        (shown,) = notebook_view(notebook, 1, Labels(language), Limits()).cells
+        (shown,) = build_notebook_view(notebook, 1, Labels(language), Limits()).cells
         assert told in shown.notices[0]
 
 

@@ -13,13 +13,13 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course, Handin
-from autograder.feedback.render import render
-from autograder.grading.batch import collect
+from autograder.feedback.render import render_page
+from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
 from autograder.grading.unread_work import OtherFiles, review_unread
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Graded, ItemResult, Message, Status
+from autograder.records import GradingResult, ItemResult, Message, Status
 from autograder.sandbox.pool import Pool
 from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
@@ -39,19 +39,19 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 @pytest.fixture(scope="module")
 def grader(course: Course, pool: Pool) -> Grader:
     """Of it."""
-    return Grader(assignments.load(course, NAME), pool)
+    return Grader(assignments.load_assignment(course, NAME), pool)
 
 
-def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]) -> Graded:
+def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]) -> GradingResult:
     """What comes of a folder with these files."""
     folder: Path = hand_in(course, student, b"").parent
     (folder / f"{NAME}.ipynb").unlink()
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return grader.grade(collect(grader.assignment, Handin(student, folder)))
+    return grader.grade(read_handin(grader.assignment, Handin(student, folder)))
 
 
-def automatic(found: Graded) -> set[Status]:
+def automatic(found: GradingResult) -> set[Status]:
     """The statuses of the items that no person has to mark anyway."""
     manual = {"formula.why", "essay.text"}
     return {one.status for one in found.score.items if f"{one.question}.{one.item}" not in manual}
@@ -149,7 +149,7 @@ def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, 
     assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
         note.code for note in found.score.notes
     )
-    assert f"data:image/png;base64,{png()}" in render(found, grader.assignment.rubric)
+    assert f"data:image/png;base64,{png()}" in render_page(found, grader.assignment.rubric)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_markers_of_a_text_read_which_copy_has_another_one(
 def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: bool, grader: Grader) -> None:
     """A half right answer beside a right one; what it earned is told to staff."""
     release = load_release(UNTOUCHED, NAME)
-    submission = read(CONTROL, release, student="uma", assignment=NAME)
+    submission = read_notebook(CONTROL, release, student="uma", assignment=NAME)
     copy = CONTROL if same else CONTROL.replace(b"d_model", b"d_modell")
-    question = grader.assignment.rubric.question("formula")
+    question = grader.assignment.rubric.get_question("formula")
     half, whole = Decimal("0.5"), Decimal(1)
     results = [
         ItemResult(question.id, item.id, Status.FAILED, half, whole, Message("passed"), "half right")
@@ -324,9 +324,9 @@ def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, cours
     """Once the other file is gone the zero is final, and the result is computed again."""
     graded(grader, course, "eve", {f"{NAME}.ipynb": UNTOUCHED})
     folder = course.root / "submitted" / "eve" / NAME
-    alone = collect(grader.assignment, Handin("eve", folder)).digest()
+    alone = read_handin(grader.assignment, Handin("eve", folder)).compute_digest()
     (folder / "other.ipynb").write_bytes(CONTROL)
-    assert alone != collect(grader.assignment, Handin("eve", folder)).digest()
+    assert alone != read_handin(grader.assignment, Handin("eve", folder)).compute_digest()
 
 
 def rename_cells(notebook: bytes) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.grading import pipeline
 from autograder.limits import Budgets
-from autograder.messages import sentences
+from autograder.messages import load_sentences
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
@@ -82,7 +82,7 @@ def test_what_takes_too_long_to_judge_waits_for_a_person(
 ) -> None:
     """Once the time for judging is used up, nothing is judged; nobody loses a point, and it is said why."""
     assignment = worst.load(tmp_path)
-    monkeypatch.setattr(pipeline, "budgets", lambda _: Budgets(judging_seconds=-1))
+    monkeypatch.setattr(pipeline, "compute_budgets", lambda _: Budgets(judging_seconds=-1))
     with Pool(start_sandbox) as pool:
         graded = pipeline.Grader(assignment, pool).grade(
             pipeline.SubmittedFiles("ada", {worst.NAME: assignment.release_bytes[worst.NAME]})
@@ -90,4 +90,4 @@ def test_what_takes_too_long_to_judge_waits_for_a_person(
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
     assert {"review.judging"} == {item.code for item in graded.score.items}
     assert {pipeline.JUDGING_TIME} == {note.code for note in graded.score.notes}
-    assert "review.judging" in sentences()
+    assert "review.judging" in load_sentences()

@@ -20,12 +20,12 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback.render import render
-from autograder.generate import generate
+from autograder.feedback.render import render_page
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.limits import budgets
+from autograder.limits import compute_budgets
 from autograder.sandbox.pool import Pool
-from autograder.store import bounded
+from autograder.store import encode_bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 
@@ -240,9 +240,9 @@ def load(root: Path) -> Assignment:
     }
     marked["why"] = "### BEGIN SOLUTION\nBoth matrices.\n### END SOLUTION"
     nbformat.write(notebook(marked), root / f"assignments/{NAME}/{NAME}.ipynb")
-    course = Course.at(root)
-    generate(course, NAME)
-    return assignments.load(course, NAME)
+    course = Course.from_folder(root)
+    generate_release(course, NAME)
+    return assignments.load_assignment(course, NAME)
 
 
 def paper(release: bytes, sources: dict[str, str]) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str,
     before = resource.getrusage(resource.RUSAGE_SELF)
     graded = grader.grade(SubmittedFiles("ada", {NAME: content}))
     limits = grader.assignment.rubric.assignment.limits
-    stored = len(bounded(graded, budgets(limits).stored_mb))
+    stored = len(encode_bounded(graded, compute_budgets(limits).stored_mb))
     shown = page(graded)
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {
@@ -336,7 +336,7 @@ def main(wanted: str) -> None:
         for path in sorted(handed.iterdir()):
             name = path.name.partition(" ")[2]
             if wanted in name:
-                found = measure(grader, path, lambda graded: render(graded, assignment.rubric))
+                found = measure(grader, path, lambda graded: render_page(graded, assignment.rubric))
                 sys.stdout.write(json.dumps({"name": name, **found}) + "\n")
                 sys.stdout.flush()
 

@@ -8,21 +8,21 @@ from decimal import Decimal
 from pathlib import Path
 
 from autograder import rubric as rubrics
-from autograder.grades import standing
+from autograder.grades import compute_standing
 from autograder.marking.similarity.page import render_similar
-from autograder.marking.similarity.pairs import alike_pairs, weights
-from autograder.marking.similarity.works import Comparing, Work, WorkPiece
-from autograder.marking.statistics import figures
+from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
+from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
+from autograder.marking.statistics import compute_figures
 from autograder.marking.statistics_page import render_statistics
 from autograder.records import (
     Cell,
     CellRun,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Message,
+    ResourceUsage,
     Score,
-    Spent,
     Status,
 )
 from autograder.rubric import Rubric
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-def result(rubric: Rubric, student: str, numbers: random.Random) -> Graded:
+def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResult:
     """Somebody's result, by how able they are."""
     able, items, cells = numbers.gauss(0, 1), [], []
     for question in rubric.questions:
@@ -47,22 +47,22 @@ def result(rubric: Rubric, student: str, numbers: random.Random) -> Graded:
         cells.append(Cell(f"answer = {numbers.randrange(4)}  # {HOSTILE}", question.answer_cell))
     name = rubric.assignment.notebooks[0].name
     runs = tuple(CellRun(seconds=numbers.random()) for _ in cells)
-    return Graded(
+    return GradingResult(
         Score(student, rubric.assignment.name, rubric.version, tuple(items)),
         (ExecutedNotebook(name, tuple(cells), runs),),
         seconds=1 + numbers.random(),
         sandbox_seconds=numbers.random(),
-        spent=Spent(processor_seconds=numbers.random()),
+        spent=ResourceUsage(processor_seconds=numbers.random()),
     )
 
 
 def statistics_page(students: int = 60, *, named: bool = True) -> str:
     """The page of an invented class that sat the shipped exam."""
-    rubric, numbers = rubrics.load(ROOT / "rubrics" / "dl4nlp-exam.toml"), random.Random(3)
+    rubric, numbers = rubrics.load_rubric(ROOT / "rubrics" / "dl4nlp-exam.toml"), random.Random(3)
     results = {f"s{at:03}": result(rubric, f"s{at:03}", numbers) for at in range(students)}
-    stands = {student: standing(one.score, rubric) for student, one in results.items()}
+    stands = {student: compute_standing(one.score, rubric) for student, one in results.items()}
     called = {student: student if named else f"x{student[1:]}" for student in results}
-    found = figures(rubric, results, stands)
+    found = compute_figures(rubric, results, stands)
     return render_statistics(rubric, found, stands, called, named=named, remarks=[f"one {HOSTILE}"])
 
 
@@ -71,9 +71,9 @@ def similar_page(class_: CopiedClass | None = None) -> str:
     made: Mapping[str, Mapping[str, str]] = (class_ or copied_class(24, 5)).works
     works = {**made, "eve": {"top-k-answer": f"zebra = {HOSTILE!r} + lion(1, 2, 3, 4)", "": HOSTILE * 40}}
     works["mallory"] = works["eve"]
-    comparing = Comparing()
+    comparing = FeatureExtractor()
     found = {
-        student: comparing.compared(
+        student: comparing.extract_features(
             Work(
                 student,
                 tuple(
@@ -84,11 +84,11 @@ def similar_page(class_: CopiedClass | None = None) -> str:
         )
         for student, cells in works.items()
     }
-    weighed = weights(list(found.values()))
+    weighed = compute_weights(list(found.values()))
     return render_similar(
-        rubrics.load(ROOT / "rubrics" / "gpt2.toml"),
+        rubrics.load_rubric(ROOT / "rubrics" / "gpt2.toml"),
         found,
-        alike_pairs(list(found.values()), 12, weighed),
+        find_similar_pairs(list(found.values()), 12, weighed),
         weighed,
         remarks=[f"eve: not compared: {HOSTILE}"],
     )

@@ -16,14 +16,14 @@ from autograder.marking.grouping import (
     STEPS,
     AnswerGroup,
     Binding,
-    computed_digest,
-    computed_groups,
-    formula_groups,
-    least_similarity,
-    near_groups,
+    get_least_similarity,
+    group_by_digest,
+    group_formulas,
+    group_similar_answers,
+    hash_results,
 )
 from autograder.records import ItemResult, Message, Status
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 from autograder.wording import LocalisedText
 from tests.marking.synthetic import answers
 
@@ -33,7 +33,9 @@ LOOSEST = STEPS[-1]
 def grouped(*texts: str, nearness: float = LOOSEST) -> list[set[int]]:
     """The places of texts, group by group."""
     named = {f"{place:03}": text for place, text in enumerate(texts)}
-    return [{int(name) for name in group.members} for group in near_groups(named, nearness, equal={})]
+    return [
+        {int(name) for name in group.members} for group in group_similar_answers(named, nearness, equal={})
+    ]
 
 
 def together(*texts: str, nearness: float = LOOSEST) -> bool:
@@ -47,7 +49,7 @@ def together(*texts: str, nearness: float = LOOSEST) -> bool:
 def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
     """Case, space and marks of sentences do not matter; whoever wrote most often stands for all."""
     texts = {"ada": "No.", "alan": "Yes", "emmy": "yes", "grace": "yes", "kurt": "maybe"}
-    assert near_groups(texts, 0, equal={}) == (
+    assert group_similar_answers(texts, 0, equal={}) == (
         AnswerGroup(Binding.EQUAL, (("emmy", "grace", "alan"),), "emmy"),
         AnswerGroup(Binding.EQUAL, (("kurt",),), "kurt"),
         AnswerGroup(Binding.EQUAL, (("ada",),), "ada"),
@@ -57,7 +59,7 @@ def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
 def test_names_of_equal_answers_count_before_their_texts() -> None:
     """A name says that answers are equal, and different names that they are not."""
     equal = {"a": "k1", "b": "k1", "c": "k2"}
-    found = near_groups(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
+    found = group_similar_answers(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
     assert [("a", "b"), ("d", "e"), ("c",)] == [group.members for group in found]
 
 
@@ -75,12 +77,12 @@ def test_empty_answers_are_equal_and_near_to_nothing() -> None:
 def test_the_slider_has_two_ends(nearness: float) -> None:
     """A number that is not between 0 and 1 is refused by name."""
     with pytest.raises(ValueError, match="nearness: expected a number between 0 and 1"):
-        near_groups({}, nearness, equal={})
+        group_similar_answers({}, nearness, equal={})
 
 
 def test_nobody_is_nobody() -> None:
     """A class without answers has no groups."""
-    assert () == near_groups({}, 1, equal={})
+    assert () == group_similar_answers({}, 1, equal={})
 
 
 # ---------------------------------------------------------------- texts that are similar
@@ -115,7 +117,7 @@ def test_similar_texts_are_kept_apart_inside_their_group() -> None:
     """Similar wording may mean the opposite, so each distinct text is a part of its own."""
     texts = {"a": "The encoder is larger than the decoder.", "b": "The decoder is larger than the encoder."}
     texts["c"] = texts["b"].upper()
-    (group,) = near_groups(texts, LOOSEST, equal={})
+    (group,) = group_similar_answers(texts, LOOSEST, equal={})
     assert (Binding.NEAR, (("c", "b"), ("a",))) == (group.binding, group.parts)
 
 
@@ -143,12 +145,12 @@ def test_a_chain_joins_nothing_that_is_far_apart() -> None:
 def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
     """The nearness of the farthest pair is told, and it is what the library's own vectors give."""
     texts = answers(300)
-    found = near_groups(texts, nearness, equal={})
+    found = group_similar_answers(texts, nearness, equal={})
     assert sorted(texts) == sorted(name for group in found for name in group.members)
     for group in found:
-        assert least_similarity(nearness) <= group.nearness + 1e-6
+        assert get_least_similarity(nearness) <= group.nearness + 1e-6
         assert (group.binding is Binding.NEAR) == (len(group.parts) > 1)
-        forms = [{prose.same_form(texts[name]) for name in part} for part in group.parts]
+        forms = [{prose.to_canonical(texts[name]) for name in part} for part in group.parts]
         assert all(len(one) == 1 for one in forms)
     assert nearness == 0 or any(group.binding is Binding.NEAR for group in found)
 
@@ -158,7 +160,7 @@ def test_nearness_is_the_mean_of_two_cosines() -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = ["the mask hides later tokens", "the mask hides the later token"]
-    one = near_groups(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
+    one = group_similar_answers(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
     cosines = []
     for more in ({}, {"analyzer": "char_wb", "ngram_range": (2, 3)}):
         vectors = TfidfVectorizer(sublinear_tf=True, **more).fit_transform(texts)
@@ -174,14 +176,16 @@ def test_groups_follow_from_the_answers_alone(numbers: random.Random, nearness: 
     names = list(texts)
     numbers.shuffle(names)
     shuffled = {name: texts[name] for name in names}
-    assert near_groups(texts, nearness, equal={}) == near_groups(shuffled, nearness, equal={})
+    assert group_similar_answers(texts, nearness, equal={}) == group_similar_answers(
+        shuffled, nearness, equal={}
+    )
 
 
 def test_ids_decide_nothing_but_ties() -> None:
     """Other students who wrote the same are grouped the same way."""
     texts = answers(120)
     renamed = {f"x{999 - int(name[1:])}": text for name, text in texts.items()}
-    found, again = (near_groups(one, 0.6, equal={}) for one in (texts, renamed))
+    found, again = (group_similar_answers(one, 0.6, equal={}) for one in (texts, renamed))
     assert [sorted(texts[name] for name in group.members) for group in found] == [
         sorted(renamed[name] for name in group.members) for group in again
     ]
@@ -190,7 +194,7 @@ def test_ids_decide_nothing_but_ties() -> None:
 def test_a_looser_slider_gives_fewer_groups() -> None:
     """Each step gathers more of a class."""
     texts = answers(300)
-    counts = [len(near_groups(texts, step, equal={})) for step in STEPS]
+    counts = [len(group_similar_answers(texts, step, equal={})) for step in STEPS]
     assert sorted(counts, reverse=True) == counts
     assert counts[-1] < counts[0] * 2 / 3
 
@@ -224,7 +228,7 @@ def test_hostile_texts_raise_nothing() -> None:
     texts = {f"{name}{copy}": text + " again" * copy for name, text in HOSTILE.items() for copy in range(2)}
     texts |= {f"same {name}": text for name, text in HOSTILE.items()}
     for nearness in (0, 1):
-        found = near_groups(texts, nearness, equal={})
+        found = group_similar_answers(texts, nearness, equal={})
         assert sorted(texts) == sorted(name for group in found for name in group.members)
         for name in HOSTILE:
             assert any({f"{name}0", f"same {name}"} <= set(group.members) for group in found)
@@ -240,14 +244,14 @@ def test_any_texts_are_grouped(texts: list[str], nearness: float) -> None:
 
 def test_a_sign_of_a_formula_makes_another_answer() -> None:
     """``!=`` and factorials are no exclamations."""
-    assert prose.same_form("a != b") != prose.same_form("a = b")
-    assert prose.same_form("(n-1)! orders") != prose.same_form("(n-1) orders")
-    assert prose.same_form("Yes!") == prose.same_form("yes")
+    assert prose.to_canonical("a != b") != prose.to_canonical("a = b")
+    assert prose.to_canonical("(n-1)! orders") != prose.to_canonical("(n-1) orders")
+    assert prose.to_canonical("Yes!") == prose.to_canonical("yes")
 
 
 # ---------------------------------------------------------------- formulas
 
-RUBRIC = parse(b"""
+RUBRIC = parse_rubric(b"""
 version = 1
 [assignment]
 name = "exam"
@@ -278,7 +282,7 @@ answer = "granted"
 accept = ["d_model^2"]
 assume = ["heads"]
 """)
-QUESTION = RUBRIC.question("c")
+QUESTION = RUBRIC.get_question("c")
 SECRET = bytes(32)
 
 
@@ -300,7 +304,7 @@ def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
     named = {
         f"{place:04}": [one] if isinstance(one, ItemResult) else one for place, one in enumerate(several)
     }
-    found = formula_groups(named, QUESTION, RUBRIC, SECRET)
+    found = group_formulas(named, QUESTION, RUBRIC, SECRET)
     assert all((group.binding is Binding.PROVEN) == (len(group.members) > 1) for group in found)
     return [{int(name) for name in group.members} for group in found]
 
@@ -375,10 +379,10 @@ def test_without_a_formula_nothing_is_proven() -> None:
 def test_the_most_frequent_formula_stands_for_its_group() -> None:
     """Equal readings stand together in it."""
     readings = {"a": "2*n", "b": "n + n", "c": "n + n", "d": "n*2"}
-    found = formula_groups({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
+    found = group_formulas({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
     assert (AnswerGroup(Binding.PROVEN, (("b", "c"), ("a",), ("d",)), "b"),) == found
     turned = {name: [said(readings[name])] for name in reversed(readings)}
-    assert found == formula_groups(turned, QUESTION, RUBRIC, SECRET)
+    assert found == group_formulas(turned, QUESTION, RUBRIC, SECRET)
 
 
 def random_formulas(count: int) -> list[str]:
@@ -411,7 +415,7 @@ def test_all_of_two_thousand_formulas_are_in_a_group() -> None:
     readings = random_formulas(20_000)
     for texts in (readings[:2_000], readings[4::10], readings[5::10], readings[9::10]):
         named = {f"{place:04}": [said(text)] for place, text in enumerate(texts)}
-        found = formula_groups(named, QUESTION, RUBRIC, SECRET)
+        found = group_formulas(named, QUESTION, RUBRIC, SECRET)
         assert 2_000 == sum(len(group.members) for group in found)
 
 
@@ -422,8 +426,8 @@ def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
     """In whatever order, with whatever words for staff, and however points are written."""
     first = [said("n"), said("", "granted", points="1.50", staff="one")]
     second = [said("", "granted", points="1.5", staff="other"), said("n")]
-    assert computed_digest(first) == computed_digest(second)
-    assert 64 == len(computed_digest(first))
+    assert hash_results(first) == hash_results(second)
+    assert 64 == len(hash_results(first))
 
 
 @pytest.mark.parametrize(
@@ -443,15 +447,15 @@ def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
 )
 def test_a_digest_tells_everything_apart_that_grading_found(other: ItemResult) -> None:
     """Item, status, points, reading, code, choice, and what the student is told with its values."""
-    assert computed_digest([said("n")]) != computed_digest([other])
+    assert hash_results([said("n")]) != hash_results([other])
 
 
 def test_what_nobody_graded_has_no_digest() -> None:
     """Where a person decides on all of it nothing was found, which binds nobody to anybody."""
     waiting = said("", status=Status.NEEDS_REVIEW, student=Message("review.person"))
-    assert "" == computed_digest([waiting, waiting]) == computed_digest([])
-    assert "" != computed_digest([waiting, said("", "granted", status=Status.PASSED, points="2")])
-    assert "" != computed_digest([said("n", status=Status.NEEDS_REVIEW)])
+    assert "" == hash_results([waiting, waiting]) == hash_results([])
+    assert "" != hash_results([waiting, said("", "granted", status=Status.PASSED, points="2")])
+    assert "" != hash_results([said("n", status=Status.NEEDS_REVIEW)])
 
 
 def test_code_is_grouped_by_what_it_computed() -> None:
@@ -462,4 +466,4 @@ def test_code_is_grouped_by_what_it_computed() -> None:
         AnswerGroup(Binding.COMPUTED, (("b", "c"), ("a",)), "b"),
         AnswerGroup(Binding.EQUAL, (("d",),), "d"),
         AnswerGroup(Binding.EQUAL, (("e",),), "e"),
-    ) == computed_groups(texts, digests)
+    ) == group_by_digest(texts, digests)

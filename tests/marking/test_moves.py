@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autograder.grades import PersonMark, automatic_points
+from autograder.grades import PersonMark, compute_automatic_points
 from autograder.grading import scoring
-from autograder.marking.following import MarkFollower, settled_points
-from autograder.marking.moves import MarkedScore, in_order, rubric_changes, student_move
+from autograder.marking.following import MarkFollower, get_settled_points
+from autograder.marking.moves import MarkedScore, compare_rubrics, compare_student, sort_moves
 from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Item, Rubric
 from tests.support import small_course
@@ -34,7 +34,7 @@ def scored(rubric: Rubric = RUBRIC, **failed: str) -> Score:
         return ItemResult(question, item.id, status, points, possible, Message("passed"), "")
 
     results = {one.id: tuple(verdict(one.id, item) for item in one.items) for one in rubric.questions}
-    return scoring.score("ada", rubric, results)
+    return scoring.compute_score("ada", rubric, results)
 
 
 def worth(**points: str) -> Rubric:
@@ -53,12 +53,14 @@ def test_nobody_moves_by_the_same_result() -> None:
     """Also with marks, and marks that wait."""
     for marks in ({}, {WHY: PersonMark(Decimal(1))}, {WHY: PersonMark(Decimal(1), again=True)}):
         one = MarkedScore(scored(), RUBRIC, marks)
-        assert student_move(one, one) is None
+        assert compare_student(one, one) is None
 
 
 def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
     """What each item was and will be, and points in all as pages count them."""
-    move = student_move(MarkedScore(scored(), RUBRIC), MarkedScore(scored(softmax="batch overflow"), RUBRIC))
+    move = compare_student(
+        MarkedScore(scored(), RUBRIC), MarkedScore(scored(softmax="batch overflow"), RUBRIC)
+    )
     assert move is not None
     assert [("batch", 1, 0), ("overflow", 0, Decimal("-0.5"))] == [
         (one.item, one.before, one.after) for one in move.items
@@ -74,10 +76,10 @@ def test_what_is_told_otherwise_is_told_last() -> None:
     first = replace(told.items[0], student=Message("", text={"en": "Other words."}))
     reworded = replace(told, items=(first, *told.items[1:]))
     moves = [
-        student_move(MarkedScore(scored(), RUBRIC), MarkedScore(score, RUBRIC))
+        compare_student(MarkedScore(scored(), RUBRIC), MarkedScore(score, RUBRIC))
         for score in (reworded, scored(softmax="rows"), scored(softmax="batch"))
     ]
-    found = in_order(one for one in moves if one is not None)
+    found = sort_moves(one for one in moves if one is not None)
     assert [-3, -1, 0] == [one.by for one in found]
     assert [False] == [one.moves for one in found[-1].items]
 
@@ -88,21 +90,21 @@ def test_a_mark_of_a_whole_cell_is_compared_as_one() -> None:
         MarkedScore(scored(), RUBRIC),
         MarkedScore(scored(), RUBRIC, {SOFTMAX: PersonMark(Decimal(1))}),
     )
-    move = student_move(before, after)
+    move = compare_student(before, after)
     assert move is not None
     [item] = move.items
     assert ("rows+batch+overflow", 3, 1, 3, True) == (
         item.item, item.before, item.after, item.possible_after, item.by_person,
     )  # fmt: skip
     other = replace(after, score=scored(softmax="rows"))
-    assert student_move(after, other) is None
+    assert compare_student(after, other) is None
 
 
 def test_questions_that_come_and_go_are_told() -> None:
     """From nothing, and to nothing."""
     shorter = replace(RUBRIC, questions=RUBRIC.questions[:-2])
     long, short = MarkedScore(scored(), RUBRIC), MarkedScore(scored(shorter), shorter)
-    came, went = student_move(short, long), student_move(long, short)
+    came, went = compare_student(short, long), compare_student(long, short)
     assert came is not None
     assert went is not None
     names = {"rows", "batch", "overflow", "any"}
@@ -112,7 +114,7 @@ def test_questions_that_come_and_go_are_told() -> None:
 
 def test_changes_of_a_rubric_are_points_and_texts() -> None:
     """Item by item."""
-    [change] = rubric_changes(RUBRIC, worth(rows="4"))
+    [change] = compare_rubrics(RUBRIC, worth(rows="4"))
     assert ("softmax", "rows", 2, 4) == (
         change.question, change.item, change.worth_before, change.worth_after,
     )  # fmt: skip
@@ -133,12 +135,14 @@ def test_following_twice_is_following_once(quarters: int, batch: int, now: str, 
     )
     before, after = scored(softmax=failed), scored(rubric, softmax=failed)
     follower = MarkFollower(rubric, before, after, False)
-    followed = follower.follow(SOFTMAX, mark, settled_points(automatic_points(before, RUBRIC)[SOFTMAX]))
+    followed = follower.follow_mark(
+        SOFTMAX, mark, get_settled_points(compute_automatic_points(before, RUBRIC)[SOFTMAX])
+    )
     assert followed.points is not None
     assert Decimal(0) <= followed.items["rows"] <= Decimal(now) == followed.worth["rows"]
     assert items["batch"] == followed.items["batch"]
     assert (items["rows"] == 2) <= (followed.items["rows"] == Decimal(now))
     assert not followed.again
     same = MarkFollower(rubric, after, after, False)
-    automatic = settled_points(automatic_points(after, rubric)[SOFTMAX])
-    assert followed == same.follow(SOFTMAX, followed, automatic)
+    automatic = get_settled_points(compute_automatic_points(after, rubric)[SOFTMAX])
+    assert followed == same.follow_mark(SOFTMAX, followed, automatic)

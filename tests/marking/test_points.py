@@ -8,8 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autograder.grades import automatic_points
-from autograder.marking.points import bounded_by, cell_points, items_of, lies_within, rescaled, verdicts_of
+from autograder.grades import compute_automatic_points
+from autograder.marking.points import (
+    collect_verdicts,
+    compute_cell_points,
+    get_bounds,
+    is_within,
+    list_items,
+    scale_points,
+)
 from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric
 
@@ -32,28 +39,28 @@ def test_a_rescaled_mark_lies_between_nothing_and_the_items_points(
     of: Decimal, now: Decimal, share: int
 ) -> None:
     """Whatever an item was worth, the mark is one that can be given now."""
-    assert lies_within(rescaled(of * share / 100, of, now), Item("a", now, {}))
+    assert is_within(scale_points(of * share / 100, of, now), Item("a", now, {}))
 
 
 @given(WORTH.filter(bool), WORTH)
 def test_full_stays_full_and_none_stays_none(of: Decimal, now: Decimal) -> None:
     """Of credits and of deductions; a deduction that became a credit has nothing of it."""
-    assert Decimal(0) == rescaled(Decimal(0), of, now)
-    assert (now if of * now > 0 else Decimal(0)) == rescaled(of, of, now)
+    assert Decimal(0) == scale_points(Decimal(0), of, now)
+    assert (now if of * now > 0 else Decimal(0)) == scale_points(of, of, now)
 
 
 @given(WORTH, SHARE)
 def test_a_mark_stays_where_the_points_stay(of: Decimal, share: int) -> None:
     """Also one with more than two places."""
     points = of * share / 100
-    assert points == rescaled(points, of, of)
+    assert points == scale_points(points, of, of)
 
 
 @given(WORTH.filter(bool), WORTH, SHARE, SHARE)
 def test_the_order_of_marks_stays(of: Decimal, now: Decimal, one: int, other: int) -> None:
     """Whoever had no less than another has no less afterwards."""
     low, high = sorted((one, other))
-    first, second = (rescaled(of * share / 100, of, now) for share in (low, high))
+    first, second = (scale_points(of * share / 100, of, now) for share in (low, high))
     assert abs(first) <= abs(second)
 
 
@@ -61,7 +68,7 @@ def test_the_order_of_marks_stays(of: Decimal, now: Decimal, one: int, other: in
 def test_a_rescaled_mark_is_in_proportion_within_half_a_cent(of: Decimal, now: Decimal, share: int) -> None:
     """Of a hundredth of a point."""
     if of * now > 0:
-        off = rescaled(of * share / 100, of, now) - now * share / 100
+        off = scale_points(of * share / 100, of, now) - now * share / 100
         assert abs(off) <= Decimal("0.005")
 
 
@@ -82,7 +89,7 @@ def test_a_rescaled_mark_is_in_proportion_within_half_a_cent(of: Decimal, now: D
 )
 def test_rescaled_by_example(points: str, of: str, now: str, expected: str) -> None:
     """Halves go away from zero; nothing is more than the item has."""
-    assert Decimal(expected) == rescaled(Decimal(points), Decimal(of), Decimal(now))
+    assert Decimal(expected) == scale_points(Decimal(points), Decimal(of), Decimal(now))
 
 
 @pytest.mark.parametrize(
@@ -92,9 +99,9 @@ def test_rescaled_by_example(points: str, of: str, now: str, expected: str) -> N
 def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
     """From nothing to an item's points, on either side; what is no number is never within."""
     item = Item("a", Decimal(worth), {})
-    assert (min(Decimal(worth), Decimal(0)), max(Decimal(worth), Decimal(0))) == bounded_by(item)
-    assert all(lies_within(Decimal(one), item) for one in inside.split())
-    assert not any(lies_within(Decimal(one), item) for one in outside.split())
+    assert (min(Decimal(worth), Decimal(0)), max(Decimal(worth), Decimal(0))) == get_bounds(item)
+    assert all(is_within(Decimal(one), item) for one in inside.split())
+    assert not any(is_within(Decimal(one), item) for one in outside.split())
 
 
 @given(
@@ -114,8 +121,8 @@ def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
     )
     score = Score("ada", "a", 1, results)
     rubric = Rubric(1, AssignmentSettings("a", asked.points), (asked,), "")
-    automatic = automatic_points(score, rubric)[asked.notebook, "q"]
-    found = cell_points(asked, "q", verdicts_of(asked, "q", score), {})
+    automatic = compute_automatic_points(score, rubric)[asked.notebook, "q"]
+    found = compute_cell_points(asked, "q", collect_verdicts(asked, "q", score), {})
     assert (None if automatic.pending else automatic.points) == found
 
 
@@ -129,16 +136,16 @@ def test_what_people_gave_stands_before_what_grading_found(lines: list[tuple[Dec
     }
     given_marks = {name: points[name] for name, verdict in verdicts.items() if verdict is None}
     expected = min(max(sum(points.values()), Decimal(0)), asked.points)
-    assert expected == cell_points(asked, "q", verdicts, given_marks)
+    assert expected == compute_cell_points(asked, "q", verdicts, given_marks)
 
 
 def test_a_cell_has_no_points_while_one_item_has_none() -> None:
     """An item without a verdict and without a mark keeps its whole cell open; other cells do not."""
     asked = question(Decimal(1), Decimal(2), Decimal(3), cells=("", "", "other"))
-    assert cell_points(asked, "q", {"0": Decimal(1), "1": None}, {}) is None
-    assert cell_points(asked, "q", {}, {"1": Decimal(2)}) is None
-    assert Decimal(3) == cell_points(asked, "q", {"0": Decimal(1), "1": None}, {"1": Decimal(2)})
-    assert Decimal(3) == cell_points(asked, "other", {"2": Decimal(3)}, {"0": Decimal(1)})
-    assert ["0", "1"] == [item.id for item in items_of(asked, "q")]
+    assert compute_cell_points(asked, "q", {"0": Decimal(1), "1": None}, {}) is None
+    assert compute_cell_points(asked, "q", {}, {"1": Decimal(2)}) is None
+    assert Decimal(3) == compute_cell_points(asked, "q", {"0": Decimal(1), "1": None}, {"1": Decimal(2)})
+    assert Decimal(3) == compute_cell_points(asked, "other", {"2": Decimal(3)}, {"0": Decimal(1)})
+    assert ["0", "1"] == [item.id for item in list_items(asked, "q")]
     with pytest.raises(KeyError):
-        cell_points(asked, "nowhere", {}, {})
+        compute_cell_points(asked, "nowhere", {}, {})

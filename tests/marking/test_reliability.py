@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.marking.reliability import FEWEST, correlation, reliability
+from autograder.marking.reliability import FEWEST, compute_correlation, compute_reliability
 
 TABLE = {
     "a": (2, 3, 1, 4, 5, 3, 2, 4, 5, 1, 3, 2),
@@ -57,7 +57,7 @@ def error_by_entries(columns: Sequence[Sequence[float]]) -> float:
 
 def test_alpha_is_that_of_mean_covariances() -> None:
     """Of all parts and without each of them; students and the error of measurement are told."""
-    found = reliability(TABLE)
+    found = compute_reliability(TABLE)
     assert found is not None
     columns = list(TABLE.values())
     assert 12 == found.students
@@ -72,7 +72,7 @@ def test_alpha_is_that_of_mean_covariances() -> None:
 
 def test_the_error_is_that_computed_entry_by_entry() -> None:
     """With plain sums of fractions."""
-    found = reliability(TABLE)
+    found = compute_reliability(TABLE)
     assert found is not None
     assert error_by_entries(list(TABLE.values())) == pytest.approx(found.error, abs=1e-12)
 
@@ -84,7 +84,7 @@ def test_the_error_is_how_alpha_varies_between_classes() -> None:
     found = []
     for _ in range(600):
         class_ = numbers.standard_normal((80, 4)) @ root.T
-        one = reliability({str(at): list(class_[:, at]) for at in range(4)})
+        one = compute_reliability({str(at): list(class_[:, at]) for at in range(4)})
         assert one is not None
         found.append((one.alpha, one.error))
     spread = float(np.std([alpha for alpha, _ in found]))
@@ -94,7 +94,7 @@ def test_the_error_is_how_alpha_varies_between_classes() -> None:
 def test_equal_parts_are_perfectly_reliable() -> None:
     """Alpha is one, and nothing is measured in error."""
     points = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    found = reliability({"a": points, "b": points, "c": points})
+    found = compute_reliability({"a": points, "b": points, "c": points})
     assert found is not None
     assert (1.0, 0.0, 0.0) == pytest.approx((found.alpha, found.error, found.measurement), abs=1e-7)
 
@@ -102,12 +102,12 @@ def test_equal_parts_are_perfectly_reliable() -> None:
 def test_where_nothing_can_be_told() -> None:
     """Few students, one part, sums that never differ; of two parts none can be left out."""
     ten = list(range(FEWEST))
-    assert reliability({}) is None
-    assert reliability({"a": ten}) is None
-    assert reliability({"a": ten[:-1], "b": ten[:-1]}) is None
-    assert reliability({"a": ten, "b": [-one for one in ten]}) is None
-    assert reliability({"a": [1] * 10, "b": [2] * 10}) is None
-    two = reliability({"a": ten, "b": ten})
+    assert compute_reliability({}) is None
+    assert compute_reliability({"a": ten}) is None
+    assert compute_reliability({"a": ten[:-1], "b": ten[:-1]}) is None
+    assert compute_reliability({"a": ten, "b": [-one for one in ten]}) is None
+    assert compute_reliability({"a": [1] * 10, "b": [2] * 10}) is None
+    two = compute_reliability({"a": ten, "b": ten})
     assert two is not None
     assert {"a": None, "b": None} == two.without
 
@@ -116,7 +116,7 @@ def test_where_nothing_can_be_told() -> None:
 def test_alpha_of_any_class(parts: int, students: int, numbers: random.Random) -> None:
     """It is that of the mean covariances, or cannot be told by either."""
     columns = [[numbers.randint(0, 8) / 2 for _ in range(students)] for _ in range(parts)]
-    found = reliability({str(at): column for at, column in enumerate(columns)})
+    found = compute_reliability({str(at): column for at, column in enumerate(columns)})
     sums = [sum(row) for row in zip(*columns, strict=True)]
     if found is None:
         assert 1 == len(set(sums))
@@ -128,6 +128,6 @@ def test_correlation_is_the_cosine_of_what_is_left_of_the_means() -> None:
     """And there is none of few students, or where one side never differs."""
     one, other = TABLE["a"], TABLE["c"]
     wanted = float(covariance(one, other)) / math.sqrt(covariance(one, one) * covariance(other, other))
-    assert wanted == pytest.approx(correlation(one, other))
-    assert correlation(one[:9], other[:9]) is None
-    assert correlation([1] * 12, other) is None
+    assert wanted == pytest.approx(compute_correlation(one, other))
+    assert compute_correlation(one[:9], other[:9]) is None
+    assert compute_correlation([1] * 12, other) is None

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.marking.similarity.beside import beside
-from autograder.marking.similarity.code import MOST_CHARACTERS, blocks, code_form, own_names
-from autograder.marking.similarity.pairs import AlikePair, alike_pairs, to_percent, weights
-from autograder.marking.similarity.prose import shingles
-from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
+from autograder.marking.similarity.beside import arrange_works
+from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, extract_form, parse_blocks
+from autograder.marking.similarity.pairs import AlikePair, compute_weights, find_similar_pairs, to_percent
+from autograder.marking.similarity.prose import make_shingles
+from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
 from autograder.records import Cell, Markdown
 from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden
 
@@ -99,8 +99,8 @@ def attention(query, key, value, mask=None):
 
 def features(source: str) -> frozenset[int]:
     """The digests of a cell by itself."""
-    found = blocks(source)
-    return code_form(found, own_names(one.tree for one in found if one.tree)).features
+    found = parse_blocks(source)
+    return extract_form(found, collect_names(one.tree for one in found if one.tree)).features
 
 
 def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> ComparedWork:
@@ -108,7 +108,7 @@ def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> Compare
     pieces = tuple(
         WorkPiece(f"n/{name}", source, not name.startswith("text"), name) for name, source in cells.items()
     )
-    return Comparing().compared(Work(student, pieces, tuple(given)))
+    return FeatureExtractor().extract_features(Work(student, pieces, tuple(given)))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_locked_cells_are_not_compared() -> None:
         Cell(" "),
     )
     assert [("n/x", "x", True), ("", "cell 3", True), ("n/y", "y", False)] == [
-        (one.place, one.label, one.is_code) for one in pieces_of("n", cells)
+        (one.place, one.label, one.is_code) for one in list_pieces("n", cells)
     ]
 
 
@@ -191,18 +191,18 @@ def test_text_by_shingles() -> None:
     """The order of sentences, case and marks do not matter; a shingle goes over no end of a sentence."""
     one = "The scores grow with the width. So they are divided by the root!"
     other = "so they are divided by the root; THE SCORES grow with the width"
-    assert {one.digest for one in shingles(one)} == {one.digest for one in shingles(other)}
-    assert 4 + 5 == len(shingles(one))
-    assert [] == list(shingles("Only two."))
-    first = shingles("It is $d_k$ wide, as said")[0]
+    assert {one.digest for one in make_shingles(one)} == {one.digest for one in make_shingles(other)}
+    assert 4 + 5 == len(make_shingles(one))
+    assert [] == list(make_shingles("Only two."))
+    first = make_shingles("It is $d_k$ wide, as said")[0]
     assert "It is $d_k$" == "It is $d_k$ wide, as said"[first.start : first.end]
 
 
 def found_in(class_: Mapping[str, Mapping[str, str]], most: int = 200) -> tuple[AlikePair, ...]:
     """The pairs of a class."""
-    comparing = Comparing()
+    comparing = FeatureExtractor()
     works = [
-        comparing.compared(
+        comparing.extract_features(
             Work(
                 student,
                 tuple(
@@ -214,7 +214,7 @@ def found_in(class_: Mapping[str, Mapping[str, str]], most: int = 200) -> tuple[
         )
         for student, cells in class_.items()
     ]
-    return alike_pairs(works, most)
+    return find_similar_pairs(works, most)
 
 
 @pytest.mark.slow
@@ -256,7 +256,7 @@ def test_one_answer_of_many_is_found() -> None:
 
 def test_two_students_and_none() -> None:
     """Small classes have pairs, too; alone nobody has."""
-    assert () == alike_pairs([])
+    assert () == find_similar_pairs([])
     assert () == found_in({"a": {"x": SOURCE}})
     pairs = found_in({"a": {"x": SOURCE}, "b": {"x": RENAMED}})
     assert [("a", "b")] == [one.students for one in pairs]
@@ -336,10 +336,10 @@ def test_hostile_code_stops_nobody(name: str) -> None:
     hostile = work("eve", code=DEEP[name], text=DEEP[name])
     other = work("mallory", code=DEEP[name] + " ", text=DEEP[name])
     honest = [work("ada", code=SOURCE), work("bob", code=RENAMED), work("cem", code=OTHER)]
-    pairs = alike_pairs([hostile, other, *honest])
+    pairs = find_similar_pairs([hostile, other, *honest])
     assert ("ada", "bob") in [pair.students for pair in pairs]
     found = {one.student: one for one in (hostile, other)}
-    beside(found["eve"], found["mallory"], weights([hostile, other, *honest]))
+    arrange_works(found["eve"], found["mallory"], compute_weights([hostile, other, *honest]))
 
 
 def test_what_is_left_out_is_told() -> None:
@@ -367,8 +367,8 @@ def test_code_that_is_no_python_is_compared_by_its_words() -> None:
 def test_any_text_can_be_compared(one: str, other: str) -> None:
     """Whatever it is, as code and as text, beside each other as well."""
     works = [work("a", code=one, text=one), work("b", code=other, text=other)]
-    alike_pairs(works)
-    for row in beside(*works, weights(works)):
+    find_similar_pairs(works)
+    for row in arrange_works(*works, compute_weights(works)):
         for shown in (row.first, row.second):
             assert shown is None or "<script" not in shown.text
 
@@ -376,7 +376,7 @@ def test_any_text_can_be_compared(one: str, other: str) -> None:
 def test_beside_each_other_the_same_number_marks_the_same_statement() -> None:
     """Whole functions first, wherever they stand; nothing inside one is marked again."""
     works = [work("a", x=SOURCE), work("b", x=RENAMED.replace("w = Q.size(-1)", "w = Q.size(1)"))]
-    (row,) = beside(*works, weights(works))
+    (row,) = arrange_works(*works, compute_weights(works))
     assert row.first is not None
     assert row.second is not None
     assert row.first.blocks == row.second.blocks
@@ -390,7 +390,7 @@ def test_what_students_wrote_is_never_markup() -> None:
     """Code, text and labels are escaped."""
     evil = "</pre><script>alert(1)</script> & a b c d e f"
     works = [work(name, x=f"zebra = {evil!r} + lion(1, 2, 3)", text=evil) for name in "ab"]
-    rows = beside(*works, weights(works))
+    rows = arrange_works(*works, compute_weights(works))
     assert 2 == len(rows)
     for row in rows:
         assert row.first is not None

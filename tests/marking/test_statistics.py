@@ -10,21 +10,21 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from autograder.grades import PersonMark, PersonMarks, Standing, standing
-from autograder.marking.boundaries import grade_curve
-from autograder.marking.statistics import ClassFigures, concealed, figures
+from autograder.grades import PersonMark, PersonMarks, Standing, compute_standing
+from autograder.marking.boundaries import compute_grade_curve
+from autograder.marking.statistics import ClassFigures, compute_figures, redact_names
 from autograder.records import (
     Cell,
     CellRun,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Message,
+    ResourceUsage,
     Score,
-    Spent,
     Status,
 )
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 TOML = """
 version = 1
@@ -64,7 +64,7 @@ text = {{ en = "The reason" }}
 
 def rubric(scale: str = '"german"', more: str = "") -> Rubric:
     """Two questions, of four points and of four and two by people."""
-    return parse(TOML.format(scale=scale, more=more).encode(), "exam")
+    return parse_rubric(TOML.format(scale=scale, more=more).encode(), "exam")
 
 
 RUBRIC = rubric()
@@ -76,7 +76,7 @@ POINTS = (
 CODES = {0: "count.other", 2: "count.half"}
 
 
-def graded(student: str, points: int, source: str = "", seconds: float = 0.0) -> Graded:
+def graded(student: str, points: int, source: str = "", seconds: float = 0.0) -> GradingResult:
     """A result: the first item by the grader, the others for a person."""
     status = Status.PASSED if points == 4 else Status.FAILED
     told = Message("x", text={"en": f"It is {points}."})
@@ -87,12 +87,12 @@ def graded(student: str, points: int, source: str = "", seconds: float = 0.0) ->
     )
     cells = (Cell(source, "q1-answer"), Cell("locked", "q1", locked=True))
     runs = (CellRun(seconds=seconds), CellRun(seconds=seconds / 2)) if seconds else (None, None)
-    return Graded(
+    return GradingResult(
         Score(student, "exam", 1, items),
         (ExecutedNotebook("exam", cells, runs),),
         seconds=3 * seconds,
         sandbox_seconds=seconds,
-        spent=Spent(processor_seconds=2 * seconds),
+        spent=ResourceUsage(processor_seconds=2 * seconds),
     )
 
 
@@ -104,11 +104,11 @@ def marks(x: int, y: int) -> PersonMarks:
 
 def class_of(
     points: Sequence[tuple[int, int, int]] = POINTS, of: Rubric = RUBRIC, **more: object
-) -> tuple[Mapping[str, Graded], Mapping[str, Standing]]:
+) -> tuple[Mapping[str, GradingResult], Mapping[str, Standing]]:
     """A class with such points in its items."""
     results = {f"s{at:02}": graded(f"s{at:02}", one[0], **more) for at, one in enumerate(points)}  # type: ignore[arg-type]
     stands = {
-        name: standing(result.score, of, marks(*one[1:]))
+        name: compute_standing(result.score, of, marks(*one[1:]))
         for (name, result), one in zip(results.items(), points, strict=True)
     }
     return results, stands
@@ -116,7 +116,7 @@ def class_of(
 
 def told(points: Sequence[tuple[int, int, int]] = POINTS) -> ClassFigures:
     """The figures of such a class."""
-    return figures(RUBRIC, *class_of(points))
+    return compute_figures(RUBRIC, *class_of(points))
 
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float:
@@ -179,8 +179,8 @@ def test_alpha_of_questions_and_of_items() -> None:
 def test_what_waits_is_no_zero() -> None:
     """Nobody's open item counts in a mean; a question that is open for most is left out of alpha."""
     results, _ = class_of()
-    stands = {name: standing(one.score, RUBRIC) for name, one in results.items()}
-    found = figures(RUBRIC, results, stands)
+    stands = {name: compute_standing(one.score, RUBRIC) for name, one in results.items()}
+    found = compute_figures(RUBRIC, results, stands)
     assert (0, 12, Decimal(0), None, None) == (
         found.items[1].settled,
         found.items[1].waiting,
@@ -203,10 +203,13 @@ def test_what_waits_is_no_zero() -> None:
 def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
     """As if the others had not sat the exam: a mark that is still to be given is no zero."""
     results, whole = class_of()
-    open_, names = {name: standing(one.score, RUBRIC) for name, one in results.items()}, sorted(results)
-    found = figures(RUBRIC, results, {**open_, **{name: whole[name] for name in names[:marked]}})
+    open_, names = (
+        {name: compute_standing(one.score, RUBRIC) for name, one in results.items()},
+        sorted(results),
+    )
+    found = compute_figures(RUBRIC, results, {**open_, **{name: whole[name] for name in names[:marked]}})
     few, stands = class_of(POINTS[:marked])
-    alone = figures(RUBRIC, few, stands)
+    alone = compute_figures(RUBRIC, few, stands)
     assert (12, marked) == (found.students, found.settled)
     for name in ("mean", "median", "deviation", "totals", "bars", "curve"):
         assert getattr(alone, name) == getattr(found, name), name
@@ -216,12 +219,12 @@ def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
 def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:
     """The question has its points; of several items none is known, of a single one all is."""
     results, stands = class_of()
-    one = standing(
+    one = compute_standing(
         results["s00"].score,
         RUBRIC,
         {("exam", "q2"): PersonMark(Decimal(6)), ("exam", "q1"): PersonMark(Decimal(1))},
     )
-    found = figures(RUBRIC, results, {**stands, "s00": one})
+    found = compute_figures(RUBRIC, results, {**stands, "s00": one})
     assert [12, 11, 11] == [item.settled for item in found.items]
     assert [12, 12] == [question.settled for question in found.questions]
     assert Decimal(sum(points[0] for points in POINTS) - 3) / 12 == pytest.approx(
@@ -235,10 +238,10 @@ def test_mistakes_with_answers_of_nobody() -> None:
     results, stands = {}, {}
     for at, source in enumerate(answers):
         one = replace(graded(f"s{at:02}", 2, source), stated={"first_name": "Ada"})
-        results[f"s{at:02}"], stands[f"s{at:02}"] = one, standing(one.score, RUBRIC)
+        results[f"s{at:02}"], stands[f"s{at:02}"] = one, compute_standing(one.score, RUBRIC)
     results["s09"] = graded("s09", 0, "width = 0")
-    stands["s09"] = standing(results["s09"].score, RUBRIC)
-    found = figures(RUBRIC, results, stands, {"s00": ("Lovelace",)}).items[0].mistakes
+    stands["s09"] = compute_standing(results["s09"].score, RUBRIC)
+    found = compute_figures(RUBRIC, results, stands, {"s00": ("Lovelace",)}).items[0].mistakes
     assert [("count.half", 4), ("count.other", 1)] == [(one.code, one.students) for one in found]
     assert ["width = 3", "width = 5", "width = 3  # … …, s02"] == [one.text for one in found[0].examples]
     assert {"en": "It is 2."} == found[0].said.text
@@ -256,14 +259,14 @@ def test_mistakes_with_answers_of_nobody() -> None:
 )
 def test_names_in_answers(text: str, names: tuple[str, ...], wanted: str) -> None:
     """Whole names and their words, of three letters and more; nothing of a name is a pattern."""
-    assert wanted == concealed(text, names)
+    assert wanted == redact_names(text, names)
 
 
 def test_times_are_of_those_who_were_measured() -> None:
     """By the clock and of the processor; of a question, its own cells together."""
     results, stands = class_of(seconds=2.0)
     results = {**results, "s00": graded("s00", 4)}
-    found = figures(RUBRIC, results, stands)
+    found = compute_figures(RUBRIC, results, stands)
     assert {"grading": 6.0, "sandbox": 2.0, "processor": 4.0} == {
         name: one.median for name, one in found.times.items()
     }
@@ -275,7 +278,7 @@ def test_times_are_of_those_who_were_measured() -> None:
 
 def test_nobody_and_one_student() -> None:
     """There are figures, and what cannot be told is not."""
-    empty = figures(RUBRIC, {}, {})
+    empty = compute_figures(RUBRIC, {}, {})
     assert (0, Decimal(0), Decimal(0), None, ()) == (
         empty.students,
         empty.mean,
@@ -303,16 +306,16 @@ def test_grades_if_all_boundaries_lay_elsewhere(name: str) -> None:
     scale = of.assignment.grading
     assert scale is not None
     _, stands = class_of(of=of)
-    found = grade_curve(stands.values(), scale)
+    found = compute_grade_curve(stands.values(), scale)
     assert len(found.moves) == 11
     for by, moved in zip(found.moves, found.together, strict=True):
         names = []
         for points in POINTS:
-            here = scale.rounded(Decimal(sum(points)))
+            here = scale.round_points(Decimal(sum(points)))
             grades = [step.grade for step in scale.steps[:-1] if here - by >= step.least]
             names.append(grades[0] if grades else scale.steps[-1].grade)
         assert [names.count(step.grade) for step in scale.steps] == list(moved.counts)
-        passed = sum(scale.rounded(Decimal(sum(one))) - by >= scale.passing for one in POINTS)
+        passed = sum(scale.round_points(Decimal(sum(one))) - by >= scale.passing for one in POINTS)
         assert (by, passed) == (moved.by, moved.passed)
 
 
@@ -322,13 +325,13 @@ def test_grades_if_one_boundary_lay_elsewhere(name: str) -> None:
     of = rubric(*SCALES[name])
     scale = of.assignment.grading
     assert scale is not None
-    found = grade_curve(class_of(of=of)[1].values(), scale)
+    found = compute_grade_curve(class_of(of=of)[1].values(), scale)
     assert [step.grade for step in scale.steps[:-1]] == [one.grade for one in found.alone]
     for at, one in enumerate(found.alone):
         better = [step.least for step in scale.steps[:at]]
         for by, reached in zip(found.moves, one.reached, strict=True):
             least = min([*better, one.least + by])
-            assert sum(scale.rounded(Decimal(sum(points))) >= least for points in POINTS) == reached
+            assert sum(scale.round_points(Decimal(sum(points))) >= least for points in POINTS) == reached
 
 
 def test_the_percent_scale_has_a_pass_alone() -> None:
@@ -336,7 +339,7 @@ def test_the_percent_scale_has_a_pass_alone() -> None:
     of = rubric('"percent"')
     scale = of.assignment.grading
     assert scale is not None
-    found = grade_curve(class_of(of=of)[1].values(), scale)
+    found = compute_grade_curve(class_of(of=of)[1].values(), scale)
     assert ((), 1, "") == (found.grades, len(found.alone), found.alone[0].grade)
     wanted = tuple(sum(sum(one) >= scale.passing + by for one in POINTS) for by in found.moves)
     assert wanted == tuple(one.passed for one in found.together) == found.alone[0].reached
@@ -348,8 +351,8 @@ def test_bonus_points_count_as_the_scale_says_where_the_pass_lies_then() -> None
     scale = of.assignment.grading
     assert scale is not None
     one = graded("ada", 4)
-    stand = standing(one.score, of, marks(0, 0), Decimal(3))
-    found = grade_curve([stand], scale)
+    stand = compute_standing(one.score, of, marks(0, 0), Decimal(3))
+    found = compute_grade_curve([stand], scale)
     at = dict(zip(found.moves, found.together, strict=True))
     assert (0, 1) == (at[Decimal(0)].passed, at[Decimal("-1.0")].passed)
     grade = scale.steps[next(place for place, number in enumerate(at[Decimal("-1.0")].counts) if number)]
@@ -362,8 +365,8 @@ def test_figures_do_not_follow_from_the_order_of_students() -> None:
     results, stands = class_of()
     order = list(results)
     random.Random(3).shuffle(order)
-    again = figures(RUBRIC, {one: results[one] for one in order}, stands)
-    first = figures(RUBRIC, results, stands)
+    again = compute_figures(RUBRIC, {one: results[one] for one in order}, stands)
+    first = compute_figures(RUBRIC, results, stands)
     assert (first.mean, first.totals, first.curve) == (again.mean, again.totals, again.curve)
     for one, other in zip(first.items, again.items, strict=True):
         assert (one.mean, one.full) == (other.mean, other.full)

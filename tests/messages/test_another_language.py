@@ -19,22 +19,22 @@ import numpy as np
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.feedback.render import render
-from autograder.gradebook.book import comment_texts
-from autograder.messages import catalogue, languages, sentence, sentences, template
-from autograder.messages.translating import names
+from autograder.feedback.render import render_page
+from autograder.gradebook.book import format_comments
+from autograder.messages import catalogue, format_sentence, get_template, list_languages, load_sentences
+from autograder.messages.translating import get_placeholders
 from autograder.notebook.build import fill_title_page
-from autograder.notebook.document import parse
+from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
 from autograder.paper import make_sheet
-from autograder.paper import render as printed
-from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, Graded, LimitEvent, LimitKind
+from autograder.paper import render_sheet as printed
+from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, GradingResult, LimitEvent, LimitKind
 from autograder.rubric import Rubric
 from autograder.student.rendering import as_text
 from autograder.student.saved_notebook import report_on
 from autograder.timestamps import Timing, Window
-from autograder.wording import written_number
+from autograder.wording import format_number
 from tests.feedback import examples
 from tests.notebook.test_student_check import KINDS, TEXT, question
 from tests.rubric.test_exam import GOOD
@@ -69,7 +69,7 @@ def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def another_language(locale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The catalogue has English and the invented language."""
     monkeypatch.setattr(catalogue, "LOCALE", locale)
-    assert ("en", LANGUAGE) == languages()
+    assert ("en", LANGUAGE) == list_languages()
 
 
 def spoken(toml: str, reference: Path | None = None) -> Rubric:
@@ -78,13 +78,13 @@ def spoken(toml: str, reference: Path | None = None) -> Rubric:
         r'\ben = ("[^"]*")', lambda found: f"en = {found[1]}, {LANGUAGE} = {accented(found[1])}", toml
     )
     said = re.sub(r', de = "[^"]*"', "", said).replace('"en", "de"]', f'"en", "{LANGUAGE}"]')
-    return rubrics.parse(said.encode(), "examples", reference=reference)
+    return rubrics.parse_rubric(said.encode(), "examples", reference=reference)
 
 
 RUBRIC = spoken(examples.TOML)
 
 
-def told(graded: Graded) -> Graded:
+def told(graded: GradingResult) -> GradingResult:
     """A result whose own sentences are in the invented language, too."""
     items = []
     for one in graded.score.items:
@@ -124,7 +124,7 @@ def read(page: str) -> str:
     return " ".join(Words(page).found)
 
 
-def every_ending() -> Graded:
+def every_ending() -> GradingResult:
     """A notebook in which cells ended in every way, and met every limit."""
     runs = [CellRun(ending=one) for one in Ending]
     runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
@@ -133,10 +133,10 @@ def every_ending() -> Graded:
 
 
 @pytest.mark.parametrize("made", [examples.good, examples.middling, every_ending])
-def test_the_feedback_page_speaks_it(made: Callable[[], Graded]) -> None:
+def test_the_feedback_page_speaks_it(made: Callable[[], GradingResult]) -> None:
     """Headings, verdicts, sums, limits that were met, and when it was handed in."""
     late = datetime.timedelta(minutes=5)
-    page = render(
+    page = render_page(
         told(made()),
         RUBRIC,
         language=LANGUAGE,
@@ -155,16 +155,18 @@ def test_comments_in_formgrader_speak_it() -> None:
         ("exam", name) for question in RUBRIC.questions for name in (question.answer_cell, question.id)
     }
     for graded in (told(examples.good()), told(examples.middling())):
-        texts = comment_texts(graded.score, RUBRIC, commented, LANGUAGE)
+        texts = format_comments(graded.score, RUBRIC, commented, LANGUAGE)
         assert texts
         assert [] == english(" ".join(texts.values()), NAMES)
 
 
 def test_every_sentence_is_said_in_it() -> None:
     """No code is looked up anywhere else than in the catalogue."""
-    for code in sentences():
-        given = dict.fromkeys(names(template(code, "en")), END if "%" in template(code, "en") else "7")
-        assert [] == english(sentence(code, LANGUAGE, **given)), code
+    for code in load_sentences():
+        given = dict.fromkeys(
+            get_placeholders(get_template(code, "en")), END if "%" in get_template(code, "en") else "7"
+        )
+        assert [] == english(format_sentence(code, LANGUAGE, **given)), code
 
 
 @pytest.mark.parametrize("solutions", [False, True])
@@ -245,7 +247,7 @@ def test_the_command_that_checks_a_file_speaks_it() -> None:
                 number % 4
             ]
     del tree["cells"][0]
-    paper = report_on(parse(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
+    paper = report_on(parse_notebook(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
     said = as_text(paper.reports, [line.text for line in paper.cells])
     assert [] == english(said, NAMES)
 
@@ -253,6 +255,6 @@ def test_the_command_that_checks_a_file_speaks_it() -> None:
 def test_a_language_that_the_library_knows_brings_its_numbers() -> None:
     """Decimal signs are those of the language; English ones where nothing is known of it."""
     assert ["2.5", "2,5", "2,5", "2.5"] == [
-        written_number(Decimal("2.50"), language) for language in ("en", "de", "fr", LANGUAGE)
+        format_number(Decimal("2.50"), language) for language in ("en", "de", "fr", LANGUAGE)
     ]
-    assert "−1000" == written_number(Decimal("-1E+3"), "de")
+    assert "−1000" == format_number(Decimal("-1E+3"), "de")

@@ -13,9 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder.messages import catalogue, counted, languages, localised, render, sentence, sentences
+from autograder.messages import (
+    build_localised_text,
+    catalogue,
+    format_counted,
+    format_sentence,
+    list_languages,
+    load_sentences,
+    render_message,
+)
 from autograder.messages.catalogue import LOCALE
-from autograder.messages.translating import Book, faults
+from autograder.messages.translating import TranslationFiles, find_faults
 from autograder.records import Message, Status
 
 ROOT = Path(__file__).parents[2]
@@ -25,12 +33,12 @@ OWN_USE = {"checks/values/prose.py", "authoring/starting.py"}
 example in a comment."""
 
 
-@pytest.mark.parametrize("language", [language for language in languages() if language != "en"])
+@pytest.mark.parametrize("language", [language for language in list_languages() if language != "en"])
 def test_every_sentence_is_translated(language: str) -> None:
     """No sentence lacks its translation, or a placeholder, or waits for somebody to look at it."""
-    book = Book()
-    assert [] == list(faults(book.updated(language)))
-    assert () == book.unused(language)
+    book = TranslationFiles()
+    assert [] == list(find_faults(book.update_catalogue(language)))
+    assert () == book.find_unused(language)
 
 
 def test_the_files_are_as_the_command_writes_them() -> None:
@@ -48,9 +56,9 @@ def test_the_files_are_as_the_command_writes_them() -> None:
 
 def test_english_and_german_are_there() -> None:
     """The files are found, whatever else somebody adds."""
-    assert {"en", "de"} <= set(languages())
-    assert "Note" == sentence("page.grade", "de")
-    assert "Grade" == sentence("page.grade", "en") == sentence("page.grade", "no-such-language")
+    assert {"en", "de"} <= set(list_languages())
+    assert "Note" == format_sentence("page.grade", "de")
+    assert "Grade" == format_sentence("page.grade", "en") == format_sentence("page.grade", "no-such-language")
     assert "de" == LOCALE.joinpath("de").name
 
 
@@ -67,27 +75,27 @@ def test_english_and_german_are_there() -> None:
 def test_a_sentence_changes_with_its_number(number: str, english: str, german: str) -> None:
     """One point, and everything else in the plural, parts of a point as well."""
     points = Decimal(number)
-    assert english in counted("page.pending", "en", points, points=number)
-    assert german in counted("page.pending", "de", points, points=number.replace(".", ","))
+    assert english in format_counted("page.pending", "en", points, points=number)
+    assert german in format_counted("page.pending", "de", points, points=number.replace(".", ","))
 
 
 def test_words_inside_of_a_sentence_follow_its_language() -> None:
     """A phrase that stands in a placeholder is said in the language around it."""
-    message = Message("raised", {"what": "f", "error": localised("phrase.exception"), "text": "x"})
+    message = Message("raised", {"what": "f", "error": build_localised_text("phrase.exception"), "text": "x"})
     assert ("f stopped with an exception: x", "f brach ab mit einer Exception: x") == (
-        render(message, "en"),
-        render(message, "de"),
+        render_message(message, "en"),
+        render_message(message, "de"),
     )
 
 
 def test_what_is_filled_in_is_not_filled_again() -> None:
     """Braces in a student's text stay, and nothing of the program can be reached through them."""
     text = "{0} {what} {what.__class__}"
-    assert f"f stopped with E: {text}" == sentence("raised", "en", what="f", error="E", text=text)
+    assert f"f stopped with E: {text}" == format_sentence("raised", "en", what="f", error="E", text=text)
     with pytest.raises(KeyError):
-        sentence("raised", "en", what="f")
+        format_sentence("raised", "en", what="f")
     with pytest.raises(KeyError):
-        sentence("no-such-code", "en")
+        format_sentence("no-such-code", "en")
 
 
 def test_an_installation_has_the_files() -> None:
@@ -101,7 +109,7 @@ def test_an_installation_has_the_files() -> None:
 def test_no_code_stands_in_two_tables() -> None:
     """Tables are joined, none covers another."""
     with pytest.raises(ValueError, match="page: another table has these codes, too: attempt"):
-        catalogue.joined(("autograder.messages.page", "autograder.messages.page"))
+        catalogue.merge_tables(("autograder.messages.page", "autograder.messages.page"))
 
 
 @pytest.mark.parametrize("path", sorted((PROGRAM / "messages").glob("*.py")), ids=lambda path: path.stem)
@@ -125,7 +133,7 @@ def test_every_table_is_registered() -> None:
         if re.search(r"^SENTENCES\b.*= \{", path.read_text("utf-8"), re.MULTILINE)
         and "demo" not in path.parts
     }
-    assert holding == set(filter(catalogue.is_ours, catalogue.areas()))
+    assert holding == set(filter(catalogue.is_ours, catalogue.list_areas()))
 
 
 def test_no_german_stands_in_the_program() -> None:
@@ -152,7 +160,7 @@ def test_every_code_of_the_program_is_in_the_catalogue() -> None:
                 whole = [code.body, code.orelse] if isinstance(code, ast.IfExp) else [code]
                 codes += [one.value for one in whole if isinstance(one, ast.Constant)]
     assert len(codes) > 40
-    assert set() == set(codes) - set(sentences())
+    assert set() == set(codes) - set(load_sentences())
 
 
 @pytest.mark.parametrize("area", ["student", "time-left", "title", "comment", "phrase"])
@@ -162,7 +170,7 @@ def test_every_sentence_of_an_area_is_said(area: str) -> None:
         path.read_text("utf-8") for path in PROGRAM.rglob("*.py") if path.parent.name != "messages"
     )
     quoted = {*re.findall(r'"[a-z.-]+"', sources), *(f'"{status.value}"' for status in Status)}
-    said = {code for code in sentences() if code.startswith(f"{area}.")}
+    said = {code for code in load_sentences() if code.startswith(f"{area}.")}
     named = {code: code.partition(".")[2].removesuffix("-own") for code in said}
     assert set() == {code for code in said if not {f'"{code}"', f'"{named[code]}"'} & quoted}
 
@@ -175,7 +183,7 @@ def test_every_label_of_a_template_is_there(area: str) -> None:
         path.read_text("utf-8") for path in (PROGRAM / folder).rglob("*.*") if path.suffix in {".py", ".html"}
     )
     called = set(re.findall(rf"\b{call}s?\(\s*['\"]([a-z-]+(?:\.[a-z-]+)*)['\"]\s*[,)]", sources))
-    codes = {code.partition(".")[2] for code in sentences() if code.startswith(f"{area}.")}
+    codes = {code.partition(".")[2] for code in load_sentences() if code.startswith(f"{area}.")}
     assert called
     assert set() == called - codes
     begun = re.findall(r"['\"]([a-z-]+[.-])(?:\{|['\"] ~)", sources)
@@ -195,19 +203,19 @@ def test_another_packages_kind_brings_its_sentences(tmp_path: Path, monkeypatch:
     monkeypatch.syspath_prepend(str(tmp_path))
     point = importlib.metadata.EntryPoint("toy", f"{kind.name}:ToyCheck", catalogue.KINDS)
     monkeypatch.setattr(catalogue, "entry_points", lambda *, group: [point] if group == point.group else [])
-    caches = (catalogue.sentences, catalogue.areas, catalogue._translations)
+    caches = (catalogue.load_sentences, catalogue.list_areas, catalogue._load_translations)
     for one in caches:
         one.cache_clear()
     try:
-        assert "It squeaks." == sentence("toy.wrong", "de", what="It")
-        book = Book(f"{kind.name}.sentences")
-        german = book.updated("de")
-        assert ["toy.wrong: not translated"] == list(faults(german))
+        assert "It squeaks." == format_sentence("toy.wrong", "de", what="It")
+        book = TranslationFiles(f"{kind.name}.sentences")
+        german = book.update_catalogue("de")
+        assert ["toy.wrong: not translated"] == list(find_faults(german))
         german.get("{what} squeaks.", context="toy.wrong").string = "{what} quietscht."
-        book.write(german, "de")
-        catalogue._translations.cache_clear()
-        assert "It quietscht." == sentence("toy.wrong", "de", what="It")
-        assert "Note" == sentence("page.grade", "de")
+        book.write_catalogue(german, "de")
+        catalogue._load_translations.cache_clear()
+        assert "It quietscht." == format_sentence("toy.wrong", "de", what="It")
+        assert "Note" == format_sentence("page.grade", "de")
     finally:
         for one in caches:
             one.cache_clear()
@@ -220,5 +228,5 @@ ALWAYS_SEVERAL = {"student.cell-copied", "table.width"}
 def test_no_sentence_counts_one_thing_in_the_plural() -> None:
     """``keeps 1 tokens``: a number that may be 1 stands behind a colon, or the sentence has two forms."""
     plural = re.compile(r"\{(count|person|missing)\} (?!was\b)(more )?[a-z]+s\b")
-    known = {code for code, text in sentences().items() if isinstance(text, str) and plural.search(text)}
+    known = {code for code, text in load_sentences().items() if isinstance(text, str) and plural.search(text)}
     assert known == ALWAYS_SEVERAL

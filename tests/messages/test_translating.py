@@ -8,7 +8,7 @@ import pytest
 
 from autograder.messages import __main__ as command
 from autograder.messages import catalogue
-from autograder.messages.translating import Book, faults
+from autograder.messages.translating import TranslationFiles, find_faults
 
 ENGLISH = {
     "a.one": "{count} of {total} are right.",
@@ -24,80 +24,86 @@ GERMAN = {
 }
 
 
-def table(folder: Path, monkeypatch: pytest.MonkeyPatch, english: dict[str, object]) -> Book:
+def table(folder: Path, monkeypatch: pytest.MonkeyPatch, english: dict[str, object]) -> TranslationFiles:
     """A book of one table, with its files in a folder."""
-    book = Book(locale=folder)
+    book = TranslationFiles(locale=folder)
     monkeypatch.setattr(book, "sentences", english)
     return book
 
 
-def translated(book: Book, texts: dict[str, object]) -> list[str]:
+def translated(book: TranslationFiles, texts: dict[str, object]) -> list[str]:
     """Write these translations as German; what the check then says of them."""
-    german = book.updated("de")
+    german = book.update_catalogue("de")
     for message in german:
         if message.context:
             message.string = texts.get(message.context, "")
-    book.write(german, "de")
-    return list(faults(book.updated("de")))
+    book.write_catalogue(german, "de")
+    return list(find_faults(book.update_catalogue("de")))
 
 
 @pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TranslationFiles:
     """Four sentences, in English and German."""
     made = table(tmp_path, monkeypatch, ENGLISH)
     assert [] == translated(made, GERMAN)
     return made
 
 
-def test_what_is_written_is_read_again(book: Book) -> None:
+def test_what_is_written_is_read_again(book: TranslationFiles) -> None:
     """A second update changes no byte."""
-    path = catalogue.translation_file(book.locale, "de")
+    path = catalogue.get_translation_file(book.locale, "de")
     before = path.read_bytes()
-    book.write(book.updated("de"), "de")
+    book.write_catalogue(book.update_catalogue("de"), "de")
     assert before == path.read_bytes()
-    assert ("de",) == book.languages()
+    assert ("de",) == book.list_languages()
     assert b"EMAIL@ADDRESS" not in before
 
 
-def test_equal_english_may_differ_in_german(book: Book) -> None:
+def test_equal_english_may_differ_in_german(book: TranslationFiles) -> None:
     """A translation belongs to a code, not to the English words."""
-    known = catalogue._compiled(catalogue.translation_file(book.locale, "de"))
+    known = catalogue._compile_translation(catalogue.get_translation_file(book.locale, "de"))
     assert ["Richtig.", "Rechts."] == [known.pgettext(code, "Right.") for code in ("a.three", "a.four")]
 
 
-def test_a_new_sentence_waits_for_its_translation(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_sentence_waits_for_its_translation(
+    book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is told, and stands in the file to be filled in."""
     more = table(book.locale, monkeypatch, {**ENGLISH, "b.new": "New."})
-    assert ["b.new: not translated"] == list(faults(more.updated("de")))
+    assert ["b.new: not translated"] == list(find_faults(more.update_catalogue("de")))
 
 
-def test_a_translation_of_other_english_is_fuzzy(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_translation_of_other_english_is_fuzzy(
+    book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It stays beside the new English, marked, and what was English before is noted; nobody is shown it."""
     changed = table(book.locale, monkeypatch, {**ENGLISH, "a.three": "Correct."})
-    german = changed.updated("de")
-    assert ["a.three: marked as fuzzy: the English has changed"] == list(faults(german))
-    changed.write(german, "de")
-    text = catalogue.translation_file(book.locale, "de").read_text("utf-8")
+    german = changed.update_catalogue("de")
+    assert ["a.three: marked as fuzzy: the English has changed"] == list(find_faults(german))
+    changed.write_catalogue(german, "de")
+    text = catalogue.get_translation_file(book.locale, "de").read_text("utf-8")
     assert '#, fuzzy\n#| msgid "Right."\nmsgctxt "a.three"\nmsgid "Correct."\nmsgstr "Richtig."' in text
-    known = catalogue._compiled(catalogue.translation_file(book.locale, "de"))
+    known = catalogue._compile_translation(catalogue.get_translation_file(book.locale, "de"))
     assert "Correct." == known.pgettext("a.three", "Correct.")
-    assert ["a.three: marked as fuzzy: the English has changed"] == list(faults(changed.updated("de")))
+    assert ["a.three: marked as fuzzy: the English has changed"] == list(
+        find_faults(changed.update_catalogue("de"))
+    )
 
 
 def test_a_sentence_that_gets_a_plural_is_translated_anew(
-    book: Book, monkeypatch: pytest.MonkeyPatch
+    book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One text cannot stand for two."""
     changed = table(book.locale, monkeypatch, {**ENGLISH, "a.three": ("{n} is right.", "{n} are right.")})
-    assert ["a.three: not translated"] == list(faults(changed.updated("de")))
+    assert ["a.three: not translated"] == list(find_faults(changed.update_catalogue("de")))
 
 
-def test_a_sentence_that_is_gone_is_told(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_is_gone_is_told(book: TranslationFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """No table has it any more."""
     fewer = table(book.locale, monkeypatch, {"a.three": "Right."})
-    assert ("a.four", "a.one", "a.two") == fewer.unused("de")
-    fewer.write(fewer.updated("de"), "de")
-    assert () == fewer.unused("de")
+    assert ("a.four", "a.one", "a.two") == fewer.find_unused("de")
+    fewer.write_catalogue(fewer.update_catalogue("de"), "de")
+    assert () == fewer.find_unused("de")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +118,7 @@ def test_a_sentence_that_is_gone_is_told(book: Book, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_translation_that_cannot_be_filled_is_told(
-    book: Book, code: str, text: str | tuple[str, ...], fault: str
+    book: TranslationFiles, code: str, text: str | tuple[str, ...], fault: str
 ) -> None:
     """A placeholder that is missing or misspelt, one form of two, and nothing at all."""
     assert fault in translated(book, {**GERMAN, code: text})
@@ -127,7 +133,7 @@ def test_the_command_begins_a_language(
     assert [] == list(tmp_path.iterdir())
     capsys.readouterr()
     assert 1 == command.main(["fr"])
-    assert len(catalogue.sentences()) == capsys.readouterr().out.count("fr: ")
-    text = catalogue.translation_file(tmp_path, "fr").read_text("utf-8")
+    assert len(catalogue.load_sentences()) == capsys.readouterr().out.count("fr: ")
+    text = catalogue.get_translation_file(tmp_path, "fr").read_text("utf-8")
     assert "Plural-Forms: nplurals=2; plural=(n > 1);" in text
-    assert len(catalogue.sentences()) == text.count('msgctxt "')
+    assert len(catalogue.load_sentences()) == text.count('msgctxt "')

@@ -16,7 +16,7 @@ COURSE = Path(__file__).parents[1] / "submissions" / "notebooks" / "_course"
 @pytest.fixture(scope="session")
 def rubric() -> Rubric:
     """The small exam's rubric."""
-    return rubrics.load(COURSE / "rubric.toml")
+    return rubrics.load_rubric(COURSE / "rubric.toml")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.records import Cell
 from tests.notebook.test_displaced import (
@@ -122,7 +122,9 @@ def test_read_keeps_what_was_written_on_the_title_page_from_markers(is_answered:
     cells = [title | {"source": "# Exam of Ada Lovelace, who sat in the front"}, *make_release()]
     answer_all(cells, without=() if is_answered else ("why", "how"))
     release = load_release(make_notebook(given), "exam")
-    submission = read(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
+    submission = read_notebook(
+        make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES
+    )
     assert not lost(submission)
     assert not submission.further
     assert not any("Lovelace" in cell.source for cell in submission.cells)

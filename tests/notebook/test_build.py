@@ -17,9 +17,9 @@ from nbgrader.utils import compute_checksum
 
 from autograder import rubric as rubrics
 from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.kinds import forms
+from autograder.kinds import list_forms
 from autograder.notebook.build import build_release
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.rubric import Rubric
@@ -126,7 +126,7 @@ def test_the_release_is_valid_and_says_only_what_it_must(release_bytes: bytes) -
 def test_the_untouched_release_is_unanswered(release_bytes: bytes) -> None:
     """Handed in as it is, the release answers nothing and leaves no note."""
     release = load_release(release_bytes, NAME)
-    submission = read(release_bytes, release, student="s", assignment=NAME)
+    submission = read_notebook(release_bytes, release, student="s", assignment=NAME)
     assert [answer.changed for answer in submission.answers.values()] == [False] * 5
     assert submission.notes == ()
 
@@ -299,7 +299,7 @@ def test_several_notebooks_share_a_rubric(source_bytes: bytes) -> None:
         points = 1
         item = [{ id = "i", points = 1, text = { en = "B" }, manual = true }]
     """
-    rubric = rubrics.parse(text.encode())
+    rubric = rubrics.parse_rubric(text.encode())
     tree = json.loads(source_bytes)
     essay = tree["cells"][-1]
     for name, grade_id in (("first", "a"), ("second", "b")):
@@ -320,7 +320,7 @@ def nbgrader_course(tmp_path_factory: pytest.TempPathFactory, source_bytes: byte
     folder = course / "source" / NAME
     folder.mkdir(parents=True)
     (folder / f"{NAME}.ipynb").write_bytes(source_bytes)
-    (folder / FILE_NAME).write_bytes(build_student_check(rubric, NAME, forms=forms()))
+    (folder / FILE_NAME).write_bytes(build_student_check(rubric, NAME, forms=list_forms()))
     return course
 
 

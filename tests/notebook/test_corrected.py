@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.values.literal import answer_literal
+from autograder.checks.values.literal import find_answer_literal
 from autograder.notebook.copies import is_unwritten
 from autograder.notebook.release import ReleaseCell
 from tests.notebook.test_displaced import (
@@ -37,7 +37,7 @@ def test_read_counts_the_last_assignment_of_an_answer(place: str) -> None:
             write(cells, "depth", 'depth = 3\nwidth = "8*d"')
 
     submission = hand_in(change)
-    literal = answer_literal(text_of(submission, "width"), "width")
+    literal = find_answer_literal(text_of(submission, "width"), "width")
     assert literal is not None
     assert literal.value == "8*d"
     assert "4*d" in text_of(submission, "width")

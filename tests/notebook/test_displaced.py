@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
-from autograder.notebook.placeholders import without_skipped_lines
-from autograder.notebook.read import read
+from autograder.notebook.placeholders import mask_skipped_lines
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.records import Cell, Submission
 
@@ -62,7 +62,7 @@ def hand_in(change: Callable[[Cells], object]) -> Submission:
     cells[1]["source"] = DETAILS.format(name="Lovelace", number="1815")
     change(cells)
     release = load_release(make_notebook(make_release()), "exam")
-    return read(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
+    return read_notebook(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
 
 
 def position(cells: Cells, grade_id: str) -> int:
@@ -287,7 +287,9 @@ def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> No
     cells = [release[0], between, {**release[1], "source": "x = 1"}]
     loaded = load_release(make_notebook([release[0], between, release[1]]), "exam")
     asked = {"first": {"x"}, "second": {"x"}}
-    submission = read(make_notebook(cells), loaded, student="s", assignment="exam", names_asked=asked)
+    submission = read_notebook(
+        make_notebook(cells), loaded, student="s", assignment="exam", names_asked=asked
+    )
     assert not submission.answers["first"].changed
 
 
@@ -323,7 +325,7 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
 
     submission = hand_in(change)
     release = load_release(make_notebook(make_release()), "exam")
-    ran = without_skipped_lines(submission.cells, release)
+    ran = mask_skipped_lines(submission.cells, release)
     index = next(index for index, cell in enumerate(submission.cells) if cell.grade_id == "width")
     assert submission.cells[index].source == source
     assert (ran[index].source != source) == is_skipped
@@ -370,8 +372,8 @@ def test_read_notes_a_placeholder_below_the_answer(
     released = [*make_release(), make_cell(given, "area", answer=True)]
     release = load_release(make_notebook(released), "exam")
     write(released, grade_id, f"{answer}\n{stub}\n# end")
-    submission = read(make_notebook(released), release, student="s", assignment="exam")
-    ran = without_skipped_lines(submission.cells, release)
+    submission = read_notebook(make_notebook(released), release, student="s", assignment="exam")
+    ran = mask_skipped_lines(submission.cells, release)
     source = next(cell.source for cell in ran if cell.grade_id == grade_id)
     expected = "pass" + "\n" * stub.count("\n") if is_skipped else stub
     assert source == f"{answer}\n{expected}\n# end"
@@ -390,7 +392,7 @@ def test_read_does_not_run_a_copy_of_the_placeholder_below_the_answer() -> None:
 
     submission = hand_in(change)
     release = load_release(make_notebook(make_release()), "exam")
-    last = without_skipped_lines(submission.cells, release)[-1].source
+    last = mask_skipped_lines(submission.cells, release)[-1].source
     assert last == "pass\nraise NotImplementedError()"
     assert text_of(submission, "parts") == "parts = 3"
     assert {note.code for note in submission.notes} == {"placeholder-skipped"}
@@ -416,7 +418,9 @@ def test_read_leaves_a_blank_function_to_manual_review_if_another_has_its_parame
     release = load_release(make_notebook([make_cell(stub, "area", answer=True)]), "exam")
     cells = [make_cell(stub, "area", answer=True), make_cell(own)]
     asked = {"area": {"area"}}
-    submission = read(make_notebook(cells), release, student="s", assignment="exam", names_asked=asked)
+    submission = read_notebook(
+        make_notebook(cells), release, student="s", assignment="exam", names_asked=asked
+    )
     assert lost(submission) == ({"area"} if is_lost else set())
 
 
@@ -439,7 +443,7 @@ def test_read_does_not_run_a_reset(source: str, ran: str) -> None:
 
     submission = hand_in(change)
     release = load_release(make_notebook(make_release()), "exam")
-    assert without_skipped_lines(submission.cells, release)[-1].source == (ran or source)
+    assert mask_skipped_lines(submission.cells, release)[-1].source == (ran or source)
     assert bool(ran) == ("reset-skipped" in {note.code for note in submission.notes})
     assert bool(ran) == ("notebook.reset" in remarks(submission))
 
@@ -448,8 +452,8 @@ def test_read_leaves_an_untouched_cell_as_it_is() -> None:
     """Code that the release has below its own placeholder is not run either."""
     stub = make_cell("raise NotImplementedError()\nprint(width)", "width", answer=True)
     release = load_release(make_notebook([stub]), "exam")
-    submission = read(make_notebook([stub]), release, student="s", assignment="exam")
-    assert list(submission.cells) == without_skipped_lines(submission.cells, release)
+    submission = read_notebook(make_notebook([stub]), release, student="s", assignment="exam")
+    assert list(submission.cells) == mask_skipped_lines(submission.cells, release)
 
 
 def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.errors import NotebookError
-from autograder.notebook.document import parse
+from autograder.notebook.document import parse_notebook
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 LOGIN_PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body></body></html>"
@@ -45,7 +45,7 @@ CONFLICT = b"""{
 def test_parse_names_what_is_no_notebook(data: bytes, code: str) -> None:
     """The cause decides what the student has to do about it."""
     with pytest.raises(NotebookError) as caught:
-        parse(data)
+        parse_notebook(data)
     assert code == caught.value.code
 
 
@@ -53,7 +53,7 @@ def test_parse_keeps_notebooks_that_speak_of_conflicts_and_pages() -> None:
     """The text of a cell is the student's, whatever it shows."""
     source = "<html>\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\nversion https://git-lfs.github.com/spec/v1"
     tree = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": source}], "nbformat": 4}
-    (cell,) = parse(json.dumps(tree).encode()).cells
+    (cell,) = parse_notebook(json.dumps(tree).encode()).cells
     assert source == cell.source
 
 
@@ -61,4 +61,4 @@ def test_parse_keeps_notebooks_that_speak_of_conflicts_and_pages() -> None:
 def test_parse_takes_linear_time_to_name_the_cause(text: bytes) -> None:
     """Eight megabytes of markers; a pattern that begins anew at each of them would take days."""
     with pytest.raises(NotebookError):
-        parse(text * (8_000_000 // len(text)))
+        parse_notebook(text * (8_000_000 // len(text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.notebook.document import RawCell, name_cells
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.records import Submission
 from tests.notebook.test_displaced import BLANK_TEXT, TEXT, Cells, lost, make_cell, make_notebook, position
@@ -52,7 +52,7 @@ def hand_in(scheme: str, *further: str, blank: str = "", kind: str = "markdown")
         if marks.get("solution") and marks["grade_id"] != blank:
             cell["source"] = "x = 3" if cell["cell_type"] == "code" else f"{TEXT} ({marks['grade_id']})"
     cells += [make_cell(source, kind=kind) for source in further]
-    return read(make_notebook(cells), release, student="s", assignment="exam")
+    return read_notebook(make_notebook(cells), release, student="s", assignment="exam")
 
 
 def shown_with(submission: Submission, text: str = MORE) -> set[str]:
@@ -141,7 +141,7 @@ def test_read_finds_a_blank_answer_in_the_cell_of_another_by_its_label(label: st
     cells = make_exam("lettered")
     release = load_release(make_notebook(cells), "exam")
     cells[position(cells, "3-a")]["source"] = f"3a) {TEXT}\n\n{label.format(MORE)}"
-    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert "4-c" in lost(submission)
     assert "4-c" in shown_with(submission)
 
@@ -151,7 +151,7 @@ def test_read_takes_a_letter_alone_for_a_question_of_the_same_task(place: str, i
     cells = make_exam("lettered")
     release = load_release(make_notebook(cells), "exam")
     cells[position(cells, place)]["source"] = f"{TEXT}\n\n- (c) {MORE}"
-    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert ("4-c" in lost(submission)) == is_found
 
 
@@ -181,7 +181,7 @@ def test_read_leaves_all_blank_answers_to_review_that_one_cell_names(
         cells[position(cells, name)]["source"] = f"{TEXT} ({name})"
     text = "\n\n".join(f"{label.format(name)}\n\n{TEXT} About {name}." for name in names)
     cells.append(make_cell(text, kind="markdown"))
-    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert shown_with(submission, "About 4-c.") == set(names)
     assert lost(submission) >= {*names} - {*written, "4-b-why"}  # the last cell was left blank above the text
 
@@ -192,7 +192,7 @@ def test_read_shows_a_named_text_in_the_middle_of_the_notebook_with_its_answer()
     for name in ("3-a", "3-b", "4-a", "4-c", "4-b-why"):
         cells[position(cells, name)]["source"] = f"{TEXT} ({name})"
     cells.insert(position(cells, "4-a") + 1, make_cell(f"## 3a continued\n\n{MORE}", kind="markdown"))
-    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert shown_with(submission) == {"3-a"}
 
 

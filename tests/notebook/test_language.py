@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.errors import NotebookError
-from autograder.notebook.language import in_language
+from autograder.notebook.language import select_language
 
 LANGUAGES = ("en", "de")
 CELL = """### (a) One matrix
@@ -31,7 +31,7 @@ $$W_q$$"""
 )
 def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
     """Of a translated passage one language stays, or all; the marks cannot be seen in Jupyter."""
-    assert shown == in_language(CELL, LANGUAGES, wanted, "here")
+    assert shown == select_language(CELL, LANGUAGES, wanted, "here")
 
 
 @pytest.mark.parametrize("wanted", ["", "en", "de"])
@@ -48,14 +48,14 @@ def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
 )
 def test_what_has_no_marks_stays_as_it_is(cell: str, wanted: str) -> None:
     """Other comments, and marks inside a line or a listing, are text."""
-    assert cell == in_language(cell, LANGUAGES, wanted, "here")
+    assert cell == select_language(cell, LANGUAGES, wanted, "here")
 
 
 def test_text_before_a_mark_of_the_first_language_is_for_all() -> None:
     """So a title in both languages can stand above two translations."""
     cell = "# Exam\n<!-- en -->\nRead\n<!-- de -->\nLesen\n<!-- en -->\nWrite\n<!-- de -->\nSchreiben"
-    assert "# Exam\n\nLesen\n\nSchreiben" == in_language(cell, LANGUAGES, "de", "here")
-    assert "# Exam\n\nRead\n\nWrite" == in_language(cell, LANGUAGES, "en", "here")
+    assert "# Exam\n\nLesen\n\nSchreiben" == select_language(cell, LANGUAGES, "de", "here")
+    assert "# Exam\n\nRead\n\nWrite" == select_language(cell, LANGUAGES, "en", "here")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_text_before_a_mark_of_the_first_language_is_for_all() -> None:
 def test_a_passage_that_is_not_translated_is_named(cell: str, said: str) -> None:
     """Nobody gets a release that lacks a question in their language."""
     with pytest.raises(NotebookError) as caught:
-        in_language(cell, LANGUAGES, "de", "notebook 'x', cell 3")
+        select_language(cell, LANGUAGES, "de", "notebook 'x', cell 3")
     assert "language" == caught.value.code
     assert str(caught.value).startswith("notebook 'x', cell 3: ")
     assert said in str(caught.value)

@@ -16,7 +16,7 @@ from autograder import generate
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.equal_formulas import read_vocabularies
-from autograder.notebook.leaks import check_leaks, given_texts, withheld_answers
+from autograder.notebook.leaks import check_leaks, list_given_texts, list_withheld_answers
 from autograder.rubric import Rubric
 from tests.support import files_course
 
@@ -71,8 +71,8 @@ def refuse(tree: dict[str, Any], rubric: Rubric) -> str:
     source = json.dumps(tree).encode()
     try:
         released = build_release(source, rubric, NAME)
-        withheld = list(withheld_answers(source, NAME, read_vocabularies(rubric)))
-        check_leaks(withheld, list(given_texts(released, NAME)))
+        withheld = list(list_withheld_answers(source, NAME, read_vocabularies(rubric)))
+        check_leaks(withheld, list(list_given_texts(released, NAME)))
     except NotebookError as error:
         return str(error)
     return ""
@@ -243,7 +243,7 @@ def test_leaks_pass_the_formula_that_a_prompt_asks_to_rewrite(
     source_bytes: bytes, rubric: Rubric, options: dict[str, Any]
 ) -> None:
     """Where the form is asked for, a copy of an equal formula does not earn the points."""
-    question = rubric.question("formula")
+    question = rubric.get_question("formula")
     item = replace(question.items[0], options={**question.items[0].options, **options})
     changed = replace(question, items=(item, *question.items[1:]))
     rubric = replace(rubric, questions=tuple(changed if one is question else one for one in rubric.questions))
@@ -453,9 +453,9 @@ def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rub
         cell = cell_of(released, "setup")
         cell["metadata"] |= fields.pop("metadata", {})
         cell |= fields
-        given = list(given_texts(json.dumps(released).encode(), NAME))
+        given = list(list_given_texts(json.dumps(released).encode(), NAME))
         with pytest.raises(NotebookError) as caught:
-            check_leaks(list(withheld_answers(source, NAME)), given)
+            check_leaks(list(list_withheld_answers(source, NAME)), given)
         assert place in str(caught.value)
 
 
@@ -470,8 +470,8 @@ def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rub
 def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: str) -> None:
     """Starter files and data files are searched too, and the last release stays as it was."""
     course = files_course.written(tmp_path)
-    generate.generate(course, "model")
-    before = contents(course.release("model"))
+    generate.generate_release(course, "model")
+    before = contents(course.locate_release("model"))
     folder = tmp_path / "assignments"
     key = "def count(word):\n    ### BEGIN SOLUTION\n    # the key\n    return 1\n    ### END SOLUTION\n"
     (folder / "model/lm.py").write_text(key, encoding="utf-8")
@@ -481,10 +481,10 @@ def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: st
         text = f"{report}{ESSAY}\n"
     (folder / path).write_text(text, encoding="utf-8")
     with pytest.raises(NotebookError) as caught:
-        generate.generate(course, "model")
+        generate.generate_release(course, "model")
     assert str(caught.value).startswith(f"{Path(path).name}: gives away the solution of report.md: '")
     assert before == {
-        file: file.read_bytes() for file in course.release("model").rglob("*") if file.is_file()
+        file: file.read_bytes() for file in course.locate_release("model").rglob("*") if file.is_file()
     }
 
 
@@ -521,7 +521,7 @@ def test_build_drops_pictures_of_withheld_parts(source_bytes: bytes, rubric: Rub
         attachments={name: {"image/png": "AAAA"} for name in ("a.png", "b.png")},
         metadata={"nbgrader": flags},
     )
-    text = rubric.question("essay")
+    text = rubric.get_question("essay")
     item = replace(text.items[0], id="drawing", points=Decimal(0), manual=True, cell="drawing")
     question = replace(text, items=(*text.items, item))
     rubric = replace(rubric, questions=(*rubric.questions[:-1], question))

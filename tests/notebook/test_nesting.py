@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from autograder.notebook.document import parse
-from autograder.notebook.nesting import MAX_LEVELS, pruned
-from autograder.notebook.read import read
+from autograder.notebook.document import parse_notebook
+from autograder.notebook.nesting import MAX_LEVELS, prune_json
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from tests.notebook.test_submissions import CONTROL, FAULTS
 
@@ -69,10 +69,10 @@ def test_deep_json_costs_nobody_an_answer(
 ) -> None:
     """Every answer is read as from the same notebook without it: metadata decide about nothing."""
     data = (FAULTS / CONTROL / "submission.ipynb").read_bytes()
-    honest = read(data, release, student="ada", assignment="small-exam")
+    honest = read_notebook(data, release, student="ada", assignment="small-exam")
     tree = json.loads(data)
     planted(tree, nested(levels, kind))
-    found = read(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
+    found = read_notebook(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
     assert honest.answers == found.answers
     assert honest.cells == found.cells
 
@@ -83,7 +83,9 @@ def test_what_is_cut_is_noted() -> None:
     def notes(levels: int) -> list[str]:
         marks = {"grade_id": "a", "schema_version": 3, "deep": nested(levels, "lists")}
         cell = {"cell_type": "code", "source": "", "metadata": {"nbgrader": marks}}
-        return [note.code for note in parse(json.dumps({"nbformat": 4, "cells": [cell]}).encode()).notes]
+        return [
+            note.code for note in parse_notebook(json.dumps({"nbformat": 4, "cells": [cell]}).encode()).notes
+        ]
 
     assert [] == notes(MAX_LEVELS - 1)
     assert ["metadata-garbage"] == notes(MAX_LEVELS)
@@ -91,6 +93,6 @@ def test_what_is_cut_is_noted() -> None:
 
 def test_pruning_keeps_all_above_the_cut() -> None:
     """Scalars stay as they are, and what lies too deep leaves an empty list or object."""
-    assert {"a": [1, {"b": None}], "c": "text"} == pruned({"a": [1, {"b": None}], "c": "text"})
-    assert {"a": [1, {}]} == pruned({"a": [1, {"b": 2}]}, 2)
-    assert {"a": []} == pruned({"a": [1]}, 1)
+    assert {"a": [1, {"b": None}], "c": "text"} == prune_json({"a": [1, {"b": None}], "c": "text"})
+    assert {"a": [1, {}]} == prune_json({"a": [1, {"b": 2}]}, 2)
+    assert {"a": []} == prune_json({"a": [1]}, 1)

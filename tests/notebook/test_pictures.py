@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import pytest
 
-from autograder.checks.judging.manual import unwritten
+from autograder.checks.judging.manual import is_unwritten
 from autograder.notebook.document import MAX_SOURCE
-from autograder.notebook.pictures import attach_files, take_out_pictures
-from autograder.notebook.read import read
+from autograder.notebook.pictures import attach_files, extract_pictures
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.records import Markdown, PastedPicture, Submission
 
@@ -30,7 +30,7 @@ def handed_in(release_bytes: bytes, release: Release, source: str, attachments: 
             cell["source"] = source
             if attachments is not None:
                 cell["attachments"] = attachments
-    return read(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
+    return read_notebook(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
 
 
 def essay(submission: Submission) -> Markdown:
@@ -62,7 +62,7 @@ def test_an_answer_that_is_only_a_picture_is_an_answer(
     assert cell.source == answer.source
     assert "data:" not in answer.source
     assert answer.changed
-    assert not unwritten(answer)
+    assert not is_unwritten(answer)
     assert () == submission.notes
 
 
@@ -82,7 +82,7 @@ def test_pictures_of_a_text_without_a_word_are_the_answer(
 def test_pictures_pasted_beside_attached_ones_get_names_of_their_own() -> None:
     """What a student called pasted-1.png stays what it is."""
     attached = PastedPicture("pasted-1.png", "image/png", "x")
-    source, pictures = take_out_pictures(f"![](attachment:pasted-1.png) ![]({URI}) ![]({URI})", [attached])
+    source, pictures = extract_pictures(f"![](attachment:pasted-1.png) ![]({URI}) ![]({URI})", [attached])
     assert source == "![](attachment:pasted-1.png) ![](attachment:pasted-2.png) ![](attachment:pasted-3.png)"
     assert ["x", DATA, DATA] == [picture.data for picture in pictures]
 
@@ -158,7 +158,7 @@ def test_texts_show_pictures_that_were_handed_in_beside_the_notebook(
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "essay":
             cell["source"] = source
     data = json.dumps(tree).encode()
-    found = read(data, release, student="ada", assignment="small-exam", pictures=beside)
+    found = read_notebook(data, release, student="ada", assignment="small-exam", pictures=beside)
     ((picture),) = essay(found).pictures
     assert (picture.name, picture.mime) == (name, mime)
     assert picture.data == (base64.b64encode(beside[name]).decode() if mime else "")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.errors import NotebookError
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.records import Submission
 
@@ -41,7 +41,7 @@ ODD: tuple[Any, ...] = (
 def outcome(data: bytes, release: Release) -> Submission | str:
     """The submission, or the error's code; every other exception fails the test."""
     try:
-        result = read(data, release, student="s", assignment="a")
+        result = read_notebook(data, release, student="s", assignment="a")
     except NotebookError as error:
         return error.code
     assert sound(result, release)
@@ -162,7 +162,7 @@ def cells_of(release_bytes: bytes) -> tuple[dict[str, Any], dict[str, dict[str, 
 
 def reread(tree: dict[str, Any], release: Release) -> Submission:
     """What reading a tree gives."""
-    return read(json.dumps(tree).encode(), release, student="s", assignment="a")
+    return read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
 
 
 def test_the_stub_is_unanswered_up_to_trailing_white_space(release: Release, release_bytes: bytes) -> None:
@@ -227,7 +227,7 @@ def test_a_locked_id_on_own_code_gives_no_locked_standing(release: Release, rele
 def test_the_digest_is_of_the_bytes_handed_in(release: Release, release_bytes: bytes) -> None:
     """Two files with the same content have the same digest; one more space gives another."""
     first, second, third = (
-        read(data, release, student="s", assignment="a").digest
+        read_notebook(data, release, student="s", assignment="a").digest
         for data in (release_bytes, bytes(release_bytes), release_bytes + b" ")
     )
     assert first == second
@@ -236,7 +236,7 @@ def test_the_digest_is_of_the_bytes_handed_in(release: Release, release_bytes: b
 
 def test_reading_is_deterministic(release: Release, release_bytes: bytes) -> None:
     """The same bytes give the same record."""
-    assert read(release_bytes, release, student="s", assignment="a") == read(
+    assert read_notebook(release_bytes, release, student="s", assignment="a") == read_notebook(
         release_bytes, release, student="s", assignment="a"
     )
 
@@ -252,7 +252,7 @@ def test_a_file_in_another_encoding_is_told_so_and_not_that_given_cells_changed(
             cell["source"] = "".join(cell["source"]).replace("e", "é")
     for encoding in ("utf-8", "latin-1"):
         data = json.dumps(tree, ensure_ascii=False).encode(encoding)
-        found = read(data, release, student="ada", assignment="small-exam").remarks
+        found = read_notebook(data, release, student="ada", assignment="small-exam").remarks
         codes = {remark.message.code for remark in found}
         assert (encoding == "latin-1") == ("notebook.encoding" in codes)
         assert (encoding == "utf-8") == ("notebook.given-changed" in codes)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.records import Submission
 
@@ -40,7 +40,7 @@ def hand_in(released: tuple[str, ...], written: tuple[str, ...]) -> Submission:
     first, last = cell("import math", "first"), cell("double(2)", "last")
     answers = [cell(STUB + f"  # {name}", name, answer=True) for name in released]
     release = load_release(notebook(first, *answers, last), "nb")
-    return read(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
+    return read_notebook(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
 
 
 def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -45,7 +45,7 @@ def test_flags_and_points_are_read(release: Release) -> None:
 
 def test_a_questions_answer_cell_is_its_own_or_the_grade_cell(release: Release, rubric: Rubric) -> None:
     """The default name comes first; a written question's answer cell is the cell named as the question."""
-    found = {question.id: release.answer_cell(question) for question in rubric.questions}
+    found = {question.id: release.find_answer_cell(question) for question in rubric.questions}
     assert found == {
         "formula": "formula-answer",
         "double": "double-answer",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.records import Cell, Submission
 
@@ -39,7 +39,7 @@ def hand_in(release: Release, release_bytes: bytes, has_ids: bool) -> Callable[.
             tree["nbformat_minor"] = 4
             for cell in tree["cells"]:
                 cell.pop("id", None)
-        return read(json.dumps(tree).encode(), release, student="s", assignment="a")
+        return read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
 
     return read_changed
 

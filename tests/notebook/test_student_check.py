@@ -24,8 +24,8 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.reading import read_formula
-from autograder.kinds import forms
-from autograder.notebook.student_check import SILENT, build_student_check, sources
+from autograder.kinds import list_forms
+from autograder.notebook.student_check import SILENT, build_student_check, collect_sources
 from autograder.rubric import Rubric, RubricSymbol
 from autograder.student.report import examine
 from tests.support.code_course import write_empty_checks
@@ -74,14 +74,14 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
     """A rubric with a question of every kind that the check tells apart."""
     text = TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())
     folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "code")
-    return rubrics.parse(text.encode(), reference=folder)
+    return rubrics.parse_rubric(text.encode(), reference=folder)
 
 
 @pytest.fixture(scope="module")
 def module(exam: Rubric) -> dict[str, Any]:
     """The released coursecheck.py, run as a student's notebook imports it."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam", forms=forms()), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam, "exam", forms=list_forms()), "coursecheck.py", "exec"), namespace)
     return namespace
 
 
@@ -101,8 +101,8 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
     """All that it and the modules in it import is part of Python, in it, or stood in for."""
-    template = build_student_check(exam, "exam", forms=forms()).decode()
-    texts = [template, *sources().values()]
+    template = build_student_check(exam, "exam", forms=list_forms()).decode()
+    texts = [template, *collect_sources().values()]
     names = {
         alias.name
         for text in texts
@@ -110,7 +110,9 @@ def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
     }
-    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} - set(sources())
+    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} - set(
+        collect_sources()
+    )
     ours = {"autograder.messages.catalogue", "autograder.records", "autograder.wording"}
     assert {"msgspec", "flint"} | ours == foreign
 
@@ -127,7 +129,7 @@ def test_the_modules_are_the_programs_own(module: dict[str, Any]) -> None:
 def test_python_3_9_can_read_every_module() -> None:
     """No syntax in what travels to students is newer than Python 3.9."""
     template = (ROOT / "autograder/notebook/coursecheck.py").read_text("utf-8")
-    for name, text in {"the file itself": template, **sources()}.items():
+    for name, text in {"the file itself": template, **collect_sources()}.items():
         ast.parse(text, name, feature_version=(3, 9))
 
 
@@ -145,22 +147,24 @@ def test_expected_values_stay_out_of_the_file() -> None:
         mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
     """
     text = TEXT.replace("points = 11", "points = 1") + question("q", "formula", "size", {}) + options
-    source = build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()).decode()
+    source = build_student_check(rubrics.parse_rubric(text.encode()), "exam", forms=list_forms()).decode()
     assert "7531" not in source
     assert "8642" not in source
 
 
 def test_two_builds_are_equal(exam: Rubric) -> None:
     """The same rubric gives the same bytes."""
-    assert build_student_check(exam, "exam", forms=forms()) == build_student_check(
-        exam, "exam", forms=forms()
+    assert build_student_check(exam, "exam", forms=list_forms()) == build_student_check(
+        exam, "exam", forms=list_forms()
     )
 
 
 def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
     """Without a notebook's name all questions are listed; another notebook's check knows none of these."""
-    assert build_student_check(exam, forms=forms()) == build_student_check(exam, "exam", forms=forms())
-    assert '\\"questions\\": {}' in build_student_check(exam, "other", forms=forms()).decode()
+    assert build_student_check(exam, forms=list_forms()) == build_student_check(
+        exam, "exam", forms=list_forms()
+    )
+    assert '\\"questions\\": {}' in build_student_check(exam, "other", forms=list_forms()).decode()
 
 
 FINE = "✓ "
@@ -299,7 +303,7 @@ def test_all_questions_are_counted(left: list[str], said: str) -> None:
         question(name, *KINDS[name]) for name in left
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    source = build_student_check(rubrics.parse(rubric.encode()), "exam")
+    source = build_student_check(rubrics.parse_rubric(rubric.encode()), "exam")
     exec(compile(source, "coursecheck.py", "exec"), namespace)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -453,7 +457,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()), namespace)
+    exec(build_student_check(rubrics.parse_rubric(text.encode()), "exam", forms=list_forms()), namespace)
     specification = json.loads(namespace["SPECIFICATION"])
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 
@@ -466,9 +470,9 @@ def test_answers_to_code_questions_have_the_form_of_the_solution(
     question: str, value: Any, state: str
 ) -> None:
     """A list is no function, but some checks in Python judge lists."""
-    rubric = rubrics.load(ROOT / "rubrics" / "gpt2.toml")
+    rubric = rubrics.load_rubric(ROOT / "rubrics" / "gpt2.toml")
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubric, "gpt2", forms=forms()), namespace)
+    exec(build_student_check(rubric, "gpt2", forms=list_forms()), namespace)
     entry = json.loads(namespace["SPECIFICATION"])["questions"][question]
     assert state == examine(question, entry, {entry["answer"]: value}, "en").state
 

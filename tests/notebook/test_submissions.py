@@ -13,7 +13,7 @@ from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES, MAX_CELLS, MAX_SOURCE
 from autograder.notebook.files import read_file
 from autograder.notebook.match import LOST
-from autograder.notebook.read import read
+from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.records import Submission
 
@@ -25,7 +25,7 @@ CONTROL = "control-answered"
 def submission(folder: str, release: Release) -> Submission:
     """What reading a fault's notebook gives."""
     data = read_file(FAULTS / folder / "submission.ipynb")
-    return read(data, release, student="student", assignment="small-exam")
+    return read_notebook(data, release, student="student", assignment="small-exam")
 
 
 def expectation(folder: str) -> dict[str, object]:
@@ -115,7 +115,7 @@ def test_fifty_megabytes_of_outputs_are_read(release: Release, release_bytes: by
     ]
     data = json.dumps(tree).encode()
     assert 45_000_000 < len(data) < MAX_BYTES
-    result = read(data, release, student="s", assignment="a")
+    result = read_notebook(data, release, student="s", assignment="a")
     assert result.notes == ()
 
 
@@ -125,7 +125,7 @@ def test_memory_bombs_are_refused(filler: str, times: int, code: str, release: R
     """Small JSON that unfolds to gigabytes is refused before it is parsed."""
     data = ('{"cells": [' + filler * times + "0]}").encode()
     with pytest.raises(NotebookError) as caught:
-        read(data, release, student="s", assignment="a")
+        read_notebook(data, release, student="s", assignment="a")
     assert caught.value.code == code
 
 
@@ -134,7 +134,7 @@ def test_hostile_quotes_are_read_or_refused(filler: str, release: Release) -> No
     """Unclosed strings and runs of quotes are refused, whatever their length."""
     data = ('{"cells": [' + "{" * 2_100_000 + '"' + filler * (8_000_000 // len(filler))).encode()
     with pytest.raises(NotebookError):
-        read(data, release, student="s", assignment="a")
+        read_notebook(data, release, student="s", assignment="a")
 
 
 @pytest.mark.parametrize("filler", ["\n", " \n", "$", "$a", "a ", "a = ", "def ", "\r", "\t"])
@@ -145,14 +145,14 @@ def test_hostile_sources_are_read_or_refused(filler: str, release: Release, rele
         if cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["cell_type"] = "markdown"
             cell["source"] = "$a$" + filler * (900_000 // len(filler))
-    result = read(json.dumps(tree).encode(), release, student="s", assignment="a")
+    result = read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
     assert all(answer.changed for answer in result.answers.values())
 
 
 def test_a_file_over_the_cap_is_refused(release: Release) -> None:
     """One byte more than the largest size is refused without reading it as JSON."""
     with pytest.raises(NotebookError) as caught:
-        read(b" " * (MAX_BYTES + 1), release, student="s", assignment="a")
+        read_notebook(b" " * (MAX_BYTES + 1), release, student="s", assignment="a")
     assert caught.value.code == "too-large"
 
 
@@ -163,7 +163,7 @@ def test_too_many_cells_are_refused(release: Release, release_bytes: bytes) -> N
     old = {"nbformat": 3, "worksheets": [{"cells": tree["cells"]}]}
     for notebook in (tree, old):
         with pytest.raises(NotebookError) as caught:
-            read(json.dumps(notebook).encode(), release, student="s", assignment="a")
+            read_notebook(json.dumps(notebook).encode(), release, student="s", assignment="a")
         assert caught.value.code == "too-many-cells"
 
 
@@ -173,12 +173,12 @@ def test_a_huge_code_cell_is_refused_and_a_huge_text_is_cut(release: Release, re
     text = "a" * (MAX_SOURCE + 1)
     cell = {"cell_type": "markdown", "source": text, "metadata": {}}
     tree["cells"].insert(0, cell)
-    result = read(json.dumps(tree).encode(), release, student="s", assignment="a")
+    result = read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
     assert [note.code for note in result.notes].count("cell-cut") == 1
     assert len(result.cells[0].source) == MAX_SOURCE
     cell["cell_type"] = "code"
     with pytest.raises(NotebookError, match="Cell 1 has 1,000,001 characters") as caught:
-        read(json.dumps(tree).encode(), release, student="s", assignment="a")
+        read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
     assert caught.value.code == "cell-too-large"
 
 
@@ -188,7 +188,9 @@ def test_a_thousand_oddities_keep_the_notes_that_ask_for_a_human(release: Releas
     cells = [
         {"cell_type": "code", "source": f"x{n} = 1", "metadata": {"nbgrader": flags}} for n in range(1000)
     ]
-    result = read(json.dumps({"nbformat": 4, "cells": cells}).encode(), release, student="s", assignment="a")
+    result = read_notebook(
+        json.dumps({"nbformat": 4, "cells": cells}).encode(), release, student="s", assignment="a"
+    )
     assert len(result.notes) == 200
     lost = {note.place for note in result.notes if note.code == LOST}
     assert {answer.grade_id for answer in result.answers.values() if answer.cell_type == "code"} == lost

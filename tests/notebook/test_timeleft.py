@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.kinds import forms
+from autograder.kinds import list_forms
 from autograder.lateness import Penalty, Terms
-from autograder.messages import template
+from autograder.messages import get_template
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.notebook.timeleft import time_left
 from autograder.timestamps import Window
@@ -50,7 +50,9 @@ def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None
 def test_extra_time_is_never_denied(language: str) -> None:
     """The common end is not everybody's: each sentence says so."""
     for key in ("left", "over"):
-        assert {"en": "extra time", "de": "erlängerung"}[language] in template(f"time-left.{key}", language)
+        assert {"en": "extra time", "de": "erlängerung"}[language] in get_template(
+            f"time-left.{key}", language
+        )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_without_a_schedule_nothing_is_said() -> None:
 def _released(window: Window | None) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(
-        compile(build_student_check(exam(), window=window, forms=forms()), "coursecheck.py", "exec"),
+        compile(build_student_check(exam(), window=window, forms=list_forms()), "coursecheck.py", "exec"),
         namespace,
     )
     return namespace
@@ -84,7 +86,7 @@ def _released(window: Window | None) -> dict[str, Any]:
 
 def test_the_released_file_needs_nothing_but_python() -> None:
     """It imports the standard library alone: the program is not on students' machines."""
-    tree = ast.parse(build_student_check(exam(), window=WINDOW, forms=forms()))
+    tree = ast.parse(build_student_check(exam(), window=WINDOW, forms=list_forms()))
     imported = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
         for node in ast.walk(tree)
@@ -111,7 +113,7 @@ def test_a_check_during_the_exam_ends_with_the_time_left() -> None:
 def test_a_deadline_alone_counts_down_at_any_time() -> None:
     """Without a start there is no too early; what the check says of the window is read back as it was."""
     deadline = Window(None, END, "Europe/Berlin")
-    check = build_student_check(exam(), window=deadline, forms=forms()).decode()
+    check = build_student_check(exam(), window=deadline, forms=list_forms()).decode()
     stated = read_specification(check, "coursecheck.py")
     assert {"end": END.isoformat(), "zone": "Europe/Berlin"} == stated["times"]
     told = time_left(stated, "en", END.astimezone(UTC) - timedelta(days=2))
@@ -121,7 +123,9 @@ def test_a_deadline_alone_counts_down_at_any_time() -> None:
 def test_the_check_says_what_being_late_costs() -> None:
     """Before the end and for two weeks after it, in the reader's language."""
     terms = Terms("penalty", penalty=Penalty(per_day=Decimal(10)))
-    check = build_student_check(exam(), window=Window(None, END, "UTC", terms=terms), forms=forms()).decode()
+    check = build_student_check(
+        exam(), window=Window(None, END, "UTC", terms=terms), forms=list_forms()
+    ).decode()
     stated = read_specification(check, "coursecheck.py")
     rule = "costs 10 percent of the possible points for each day that has begun."
     for since, said in ((-2, True), (1, True), (13, True), (15, False)):

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from autograder.errors import NotebookError
 from autograder.lateness import Penalty, Terms
 from autograder.notebook.build import build_release, fill_title_page
-from autograder.notebook.read import details
+from autograder.notebook.read import read_details
 from autograder.records import Cell, Markdown
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 from autograder.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
@@ -26,7 +26,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(
     datetime(2026, 2, 12, 10, 0, tzinfo=BERLIN), datetime(2026, 2, 12, 11, 30, tzinfo=BERLIN), "Europe/Berlin"
 )
-RUBRIC = parse(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())
+RUBRIC = parse_rubric(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())
 
 
 def filled(text: str, rubric: Rubric = RUBRIC, window: Window | None = None) -> str:
@@ -105,7 +105,7 @@ def test_points_and_reading_time_are_written_as_in_the_language() -> None:
     half = half.replace(
         'id = "i"\npoints = 1.5\ntext = { en = "x" }', 'id = "i"\npoints = 2\ntext = { en = "x" }', 1
     )
-    rubric = parse(half.encode())
+    rubric = parse_rubric(half.encode())
     assert "| **1,5** |" not in filled("<!-- exam tasks de -->", rubric)
     assert "| 2 | Code | 1,5 | |" in filled("<!-- exam tasks de -->", rubric)
     assert "| 2 | Code | 1.5 | |" in filled("<!-- exam tasks en -->", rubric)
@@ -128,7 +128,7 @@ def test_a_misspelt_place_is_refused(comment: str) -> None:
 )
 def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> None:
     """A place for it in a rubric that has none is an error."""
-    plain = parse(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
+    plain = parse_rubric(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
     with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
         filled(f"<!-- exam {wanted} en -->", plain)
 
@@ -153,8 +153,8 @@ def test_details_are_read_without_running_anything() -> None:
         "student_number": "123456",
         "programme": "Zoe",
     }
-    assert expected == details(cells)
-    assert list(expected) == list(details(cells))
+    assert expected == read_details(cells)
+    assert list(expected) == list(read_details(cells))
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,12 @@ def test_details_are_read_without_running_anything() -> None:
 )
 def test_whatever_else_stands_there_is_nothing(source: str) -> None:
     """Code is not run, and what is no short text or number is not kept."""
-    assert {} == details([Cell(source)])
+    assert {} == read_details([Cell(source)])
 
 
 def test_a_long_name_is_cut() -> None:
     """A hundred characters are kept."""
-    assert {"programme": "x" * 100} == details([Cell(f'programme = "{"x" * 300}"')])
+    assert {"programme": "x" * 100} == read_details([Cell(f'programme = "{"x" * 300}"')])
 
 
 def test_the_exams_source_is_what_its_authors_write() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from autograder.formulas.errors import Unreadable
 from autograder.numbers.answers import read_number
-from autograder.numbers.quantities import Quantity, of_number, read_quantity, write_quantity
-from autograder.numbers.units import PREFIXES, only_unit
+from autograder.numbers.quantities import Quantity, from_number, read_quantity, write_quantity
+from autograder.numbers.units import PREFIXES, read_single_unit
 
 UNITS = (
     "", "%", "parameters", "M parameters", "tokens", "B", "bit", "kB", "KiB", "MB", "MiB", "GB",
@@ -29,7 +29,7 @@ FRACTIONS = st.builds(
 
 def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
     """Every amount that a text may stand for."""
-    return [one.amount for one in read_quantity(text, only_unit(unit), mark).readings]  # type: ignore[arg-type]
+    return [one.amount for one in read_quantity(text, read_single_unit(unit), mark).readings]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None
 )
 def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
     """A point before a prefix or an exponent stands before decimals; everything else stays open."""
-    assert settled == read_quantity(text, only_unit(unit)).settled
+    assert settled == read_quantity(text, read_single_unit(unit)).settled
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_a_question_may_state_its_convention(mark: str, text: str, amount: str) 
 )
 def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_unit: bool) -> None:
     """A number alone counts in the unit asked for; B is a byte, or a billion of what has no bytes."""
-    (reading,) = read_quantity(text, only_unit(asked)).readings
-    assert (amount, has_unit, only_unit(asked).dimension) == (
+    (reading,) = read_quantity(text, read_single_unit(asked)).readings
+    assert (amount, has_unit, read_single_unit(asked).dimension) == (
         reading.amount,
         reading.has_unit,
         reading.dimension,
@@ -160,7 +160,7 @@ def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_un
 
 def test_a_dimension_that_was_not_asked_for_is_kept() -> None:
     """Seconds for bytes are read as seconds."""
-    (reading,) = read_quantity("4 s", only_unit("MB")).readings
+    (reading,) = read_quantity("4 s", read_single_unit("MB")).readings
     assert (("second", 1),) == reading.dimension
 
 
@@ -195,14 +195,14 @@ def test_a_dimension_that_was_not_asked_for_is_kept() -> None:
 def test_what_is_no_quantity_is_refused(text: str, code: str) -> None:
     """Each with a code of its own, whatever its size."""
     with pytest.raises(Unreadable) as caught:
-        read_quantity(text, only_unit("s"))
+        read_quantity(text, read_single_unit("s"))
     assert code == caught.value.code
 
 
 @pytest.mark.parametrize("text", ["4-5 GB", "4–5 GB", "10 - 4 s", "768*3-3"])
 def test_a_difference_may_be_a_range(text: str) -> None:
     """It is read as a difference, in doubt."""
-    assert "not-a-number" == read_quantity(text, only_unit("")).doubt
+    assert "not-a-number" == read_quantity(text, read_single_unit("")).doubt
 
 
 @given(
@@ -217,7 +217,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     for read in (read_quantity, read_number):
         for unit in ("MB", ""):
             try:
-                written = read(text, only_unit(unit))
+                written = read(text, read_single_unit(unit))
             except Unreadable:
                 continue
             assert 1 <= len(written.readings) <= 4
@@ -227,7 +227,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(FRACTIONS, st.sampled_from(UNITS), st.booleans())
 def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus: bool) -> None:
     """What is shown to the student can be read in one way only: as it was understood."""
-    unit = only_unit(text)
+    unit = read_single_unit(text)
     quantity = Quantity(
         -number if minus else number, unit.factor, unit.dimension, unit.text, has_unit=bool(text)
     )
@@ -257,14 +257,14 @@ def test_every_prefix_in_every_notation(prefix: str, number: int, digits: int, e
 
 def test_numbers_of_python_stay_exact() -> None:
     """Integers of any size are what they are; a float is the decimal it is written as."""
-    unit = only_unit("MB")
-    assert 10**15 + 1 == of_number(10**15 + 1, unit).number
-    assert (Fraction(1, 10), True) == (of_number(0.1, unit).number, of_number(0.1, unit).from_float)
-    assert Fraction(1, 3) == of_number(Fraction(1, 3), unit).number
-    assert Fraction("0.1") == of_number(Decimal("0.1"), unit).number
+    unit = read_single_unit("MB")
+    assert 10**15 + 1 == from_number(10**15 + 1, unit).number
+    assert (Fraction(1, 10), True) == (from_number(0.1, unit).number, from_number(0.1, unit).from_float)
+    assert Fraction(1, 3) == from_number(Fraction(1, 3), unit).number
+    assert Fraction("0.1") == from_number(Decimal("0.1"), unit).number
     for number in (float("nan"), float("inf"), Decimal("nan"), Decimal("1e99999"), 1 << 5000):
         with pytest.raises(Unreadable):
-            of_number(number, unit)
+            from_number(number, unit)
 
 
 def test_huge_numbers_are_written_by_their_size() -> None:

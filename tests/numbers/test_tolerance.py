@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.numbers.numerals import half_a_unit, significant_digits
-from autograder.numbers.quantities import Quantity, of_number, read_quantity
+from autograder.numbers.numerals import compute_half_unit, count_significant_digits
+from autograder.numbers.quantities import Quantity, from_number, read_quantity
 from autograder.numbers.tolerance import (
     DIFFERENCES,
     Tolerance,
-    agrees,
     can_differ,
-    difference,
+    find_difference,
+    is_within_tolerance,
 )
-from autograder.numbers.units import only_unit
+from autograder.numbers.units import read_single_unit
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"
@@ -26,12 +26,12 @@ RIGHT = "497.759232 MB"
 
 def quantity(text: str, unit: str = "MB") -> Quantity:
     """A text as a quantity, with a point before decimals."""
-    return read_quantity(text, only_unit(unit), "point").readings[0]
+    return read_quantity(text, read_single_unit(unit), "point").readings[0]
 
 
 def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: str = "MB") -> str:
     """The code of a wrong answer."""
-    return difference(quantity(text, unit), quantity(right, unit), tolerance)
+    return find_difference(quantity(text, unit), quantity(right, unit), tolerance)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_rounded_answer_has_enough_digits(right: Decimal, digits: int) -> None
     exact = Quantity(Fraction(right))
     for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP):
         answer = Fraction(right.normalize(Context(prec=digits, rounding=rounding)))
-        assert agrees(Quantity(answer), exact, Tolerance(digits=digits))
-        step = 2 * half_a_unit(exact.number, digits)
-        assert not agrees(Quantity(answer + 2 * step), exact, Tolerance(digits=digits))
+        assert is_within_tolerance(Quantity(answer), exact, Tolerance(digits=digits))
+        step = 2 * compute_half_unit(exact.number, digits)
+        assert not is_within_tolerance(Quantity(answer + 2 * step), exact, Tolerance(digits=digits))
 
 
 @given(st.fractions(min_value=-1000, max_value=1000), st.integers(1, 12))
@@ -135,42 +135,46 @@ def test_half_a_unit(number: Fraction, digits: int) -> None:
     """It is five units of the first digit that is dropped, as the decimals of the number say."""
     if number:
         leading = Decimal(number.numerator) / Decimal(number.denominator)
-        assert Fraction(10) ** (leading.adjusted() - digits + 1) / 2 == half_a_unit(number, digits)
+        assert Fraction(10) ** (leading.adjusted() - digits + 1) / 2 == compute_half_unit(number, digits)
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(-20, 20))
 def test_significant_digits(number: int, exponent: int) -> None:
     """As many as the shortest decimal has, without zeros at either end."""
     value = Fraction(number) * Fraction(10) ** exponent
-    assert len(str(abs(number)).strip("0")) == significant_digits(value)
+    assert len(str(abs(number)).strip("0")) == count_significant_digits(value)
 
 
 def test_endless_decimals_have_no_count() -> None:
     """A third has no last digit."""
-    assert 0 == significant_digits(Fraction(1, 3))
+    assert 0 == count_significant_digits(Fraction(1, 3))
 
 
 @given(st.integers(1, 1 << 52), st.integers(1, 1000))
 def test_whole_numbers_stay_exact(right: int, off: int) -> None:
     """No whole number counts for another one, be it an integer or a float."""
-    asked = only_unit("parameters")
-    expected = of_number(right, asked)
-    assert agrees(of_number(right, asked), expected, EXACT)
-    assert not agrees(of_number(right + off, asked), expected, EXACT)
-    assert agrees(of_number(float(right), asked), expected, EXACT)
-    assert (float(right) == right + off) == agrees(of_number(float(right + off), asked), expected, EXACT)
+    asked = read_single_unit("parameters")
+    expected = from_number(right, asked)
+    assert is_within_tolerance(from_number(right, asked), expected, EXACT)
+    assert not is_within_tolerance(from_number(right + off, asked), expected, EXACT)
+    assert is_within_tolerance(from_number(float(right), asked), expected, EXACT)
+    assert (float(right) == right + off) == is_within_tolerance(
+        from_number(float(right + off), asked), expected, EXACT
+    )
 
 
 def test_floats_are_forgiven_their_last_digits() -> None:
     """0.1 + 0.2 is 0.3 where a float was handed in, and a text with that many digits is not."""
-    asked = only_unit("s")
-    assert agrees(of_number(3.14e23, asked), quantity("3.14e23", "s"), EXACT)
-    assert agrees(of_number(float(1 << 55), asked), of_number(1 << 55, asked), EXACT)
-    assert not agrees(of_number(1e308, asked), of_number(10**400, asked), EXACT)
-    assert agrees(of_number(0.1 + 0.2, asked), quantity("0.3 s", "s"), EXACT)
-    assert agrees(of_number(124439808 * 4 / 1e6, only_unit("MB")), quantity(RIGHT), EXACT)
-    assert not agrees(of_number(0.3000001, asked), quantity("0.3 s", "s"), EXACT)
-    assert not agrees(quantity("0.30000000000000004 s", "s"), quantity("0.3 s", "s"), EXACT)
+    asked = read_single_unit("s")
+    assert is_within_tolerance(from_number(3.14e23, asked), quantity("3.14e23", "s"), EXACT)
+    assert is_within_tolerance(from_number(float(1 << 55), asked), from_number(1 << 55, asked), EXACT)
+    assert not is_within_tolerance(from_number(1e308, asked), from_number(10**400, asked), EXACT)
+    assert is_within_tolerance(from_number(0.1 + 0.2, asked), quantity("0.3 s", "s"), EXACT)
+    assert is_within_tolerance(
+        from_number(124439808 * 4 / 1e6, read_single_unit("MB")), quantity(RIGHT), EXACT
+    )
+    assert not is_within_tolerance(from_number(0.3000001, asked), quantity("0.3 s", "s"), EXACT)
+    assert not is_within_tolerance(quantity("0.30000000000000004 s", "s"), quantity("0.3 s", "s"), EXACT)
 
 
 @given(
@@ -188,7 +192,7 @@ def test_every_misconception_is_named_truly(amount: int, power: int, misconcepti
     right = Quantity(Fraction(amount), dimension=(("byte", 1),))
     for wrong in (amount * factor, amount / factor):
         given_one = Quantity(wrong, dimension=(("byte", 1),))
-        assert misconception == difference(given_one, right, EXACT)
+        assert misconception == find_difference(given_one, right, EXACT)
 
 
 def test_codes_fit_dimensions() -> None:

@@ -10,18 +10,18 @@ import pytest
 from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.paper import make_sheet, render
+from autograder.paper import make_sheet, render_sheet
 from autograder.rubric import Rubric
 
 ROOT = Path(__file__).parents[2]
 EXAM = "dl4nlp-exam"
-COURSE = Course.at(ROOT)
+COURSE = Course.from_folder(ROOT)
 
 
 @pytest.fixture(scope="session")
 def exam() -> Rubric:
     """The exam's rubric."""
-    return rubrics.load(COURSE.rubric(EXAM))
+    return rubrics.load_rubric(COURSE.locate_rubric(EXAM))
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +31,10 @@ def page(exam: Rubric) -> Callable[..., str]:
 
     def page_of(language: str = "en", *, solutions: bool = False) -> str:
         if (language, solutions) not in made:
-            files = generate.build(COURSE, exam, language)
+            files = generate.build_release_files(COURSE, exam, language)
             releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-            key = generate.sources(COURSE, exam) if solutions else None
-            made[language, solutions] = render(make_sheet(exam, releases, language=language, key=key))
+            key = generate.read_answer_key(COURSE, exam) if solutions else None
+            made[language, solutions] = render_sheet(make_sheet(exam, releases, language=language, key=key))
         return made[language, solutions]
 
     return page_of

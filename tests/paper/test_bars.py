@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.feedback.sanitise import clean_mathml
-from autograder.feedback.typeset import mathml
+from autograder.feedback.typeset import render_tex
 from autograder.paper.engine import PROGRAMS
 from tests.cli.running import ROOT
 
@@ -35,7 +35,7 @@ def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) 
     css = (ROOT / "autograder" / style).read_text("utf-8")
     look = f"{css} body {{ background: #fff; color: #000; margin: 0; padding: 20px; font-size: 60px; }}"
     page, shot = folder / "page.html", folder / "shot.png"
-    shown = clean_mathml(mathml(formula))
+    shown = clean_mathml(render_tex(formula))
     page.write_text(f"<!doctype html><meta charset=utf-8><style>{look}</style><body>{shown}</body>", "utf-8")
     options = ["--headless=new", "--disable-gpu", "--no-first-run", f"--user-data-dir={folder / 'profile'}"]
     options += ["--no-sandbox"] if os.geteuid() == 0 else []

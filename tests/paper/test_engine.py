@@ -45,7 +45,7 @@ def test_a_browser_gets_a_file_and_its_output_is_kept(browser: Callable[..., Pat
     """The page lies in a file of a folder of its own, and the PDF ends where it was asked for."""
     browser('printf "%%PDF-1.4 " > "$out"; cat "$page" >> "$out"; echo "$HOME" >> "$out"')
     made = tmp_path / "made.pdf"
-    assert engine.Printed() == print_pdf("<p>ä</p>", made)
+    assert engine.PrintResult() == print_pdf("<p>ä</p>", made)
     content = made.read_text("utf-8")
     assert content.startswith("%PDF-1.4 <p>ä</p>")
     home = Path(content.removeprefix("%PDF-1.4 <p>ä</p>").strip())

@@ -12,10 +12,16 @@ import pytest
 from autograder import generate
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.release import ReleaseCell
-from autograder.paper import make_sheet, render
-from autograder.paper.answer_boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
-from autograder.paper.guide import SheetLabels, item_guide
-from autograder.rubric import Rubric, parse
+from autograder.paper import make_sheet, render_sheet
+from autograder.paper.answer_boxes import (
+    LEAST_TEXT,
+    MOST_MILLIMETRES,
+    make_empty_box,
+    make_solved_box,
+    render_form,
+)
+from autograder.paper.guide import SheetLabels, build_item_guide
+from autograder.rubric import Rubric, parse_rubric
 from tests.paper.conftest import COURSE
 from tests.support.solution_lines import solution_fragments
 
@@ -34,7 +40,7 @@ def cell(source: str, cell_type: str = "code") -> ReleaseCell:
 
 def rubric(kind: str, more: str, item: str) -> Rubric:
     """A rubric of one question, four points."""
-    return parse(
+    return parse_rubric(
         f'version = 1\n[assignment]\nname = "a"\npoints = 4\n[[question]]\nid = "q"\nkind = "{kind}"\n'
         "points = 4\n"
         f'{more}\n[[question.item]]\nid = "i"\npoints = 4\ntext = {{ en = "t" }}\n{item}\n'.encode()
@@ -61,7 +67,7 @@ def test_the_boxes_are_worth_the_exam(page: Page, exam: Rubric) -> None:
 def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
     """No line of the answer key that the release withholds is printed for students, and no item."""
     text = plain(page())
-    for source in generate.sources(COURSE, exam).values():
+    for source in generate.read_answer_key(COURSE, exam).values():
         assert [] == [line for line in solution_fragments(source) if line in text]
     assert "item-" not in page()
 
@@ -102,15 +108,17 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
     body = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
     assignment = "# y = ...\n### BEGIN SOLUTION\ny = 1\n### END SOLUTION"
     (question,) = rubric("number", 'answer = "y"', "value = 1").questions
-    shown = [solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)]
+    shown = [
+        make_solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)
+    ]
     assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
 
 
 def test_the_same_sheet_again(page: Page, exam: Rubric) -> None:
     """A sheet depends on the release and the language alone."""
-    files = generate.build(COURSE, exam, "de")
+    files = generate.build_release_files(COURSE, exam, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    assert page("de") == render(make_sheet(exam, releases, language="de"))
+    assert page("de") == render_sheet(make_sheet(exam, releases, language="de"))
 
 
 def test_name_number_and_page_on_every_page(page: Page) -> None:
@@ -132,7 +140,7 @@ def test_room_grows_with_points() -> None:
     """A box for a text is as high as its points ask for, within a page."""
     question = rubric("written", "", "manual = true").questions[0]
     heights = [
-        empty_box(question, cell("YOUR ANSWER HERE", "markdown"), Decimal(points)).pieces[0].millimetres
+        make_empty_box(question, cell("YOUR ANSWER HERE", "markdown"), Decimal(points)).pieces[0].millimetres
         for points in (0, 2, 4, 40)
     ]
     assert LEAST_TEXT == heights[0] < heights[1] < heights[2] < heights[3] == MOST_MILLIMETRES
@@ -141,8 +149,8 @@ def test_room_grows_with_points() -> None:
 def test_a_short_answer_has_a_line() -> None:
     """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
-    hinted = empty_box(question, cell('# total = "..."\n# YOUR CODE HERE'), Decimal(1))
-    bare = empty_box(question, cell("# YOUR CODE HERE\nraise NotImplementedError()"), Decimal(1))
+    hinted = make_empty_box(question, cell('# total = "..."\n# YOUR CODE HERE'), Decimal(1))
+    bare = make_empty_box(question, cell("# YOUR CODE HERE\nraise NotImplementedError()"), Decimal(1))
     for box in (hinted, bare):
         assert ["blanks"] == [piece.kind for piece in box.pieces]
         assert re.fullmatch(r'total = <span class="blank" style="width:\d+mm"></span>', box.pieces[0].markup)
@@ -151,7 +159,7 @@ def test_a_short_answer_has_a_line() -> None:
 def test_each_entry_of_a_dictionary_has_a_line() -> None:
     """The quotes of two names do not make one text of what stands between them."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
-    (piece,) = empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
+    (piece,) = make_empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
     assert 'total = {"a": _, "b": _}' == plain(re.sub('<span class="blank"[^>]*></span>', "_", piece.markup))
 
 
@@ -159,7 +167,7 @@ def test_what_closes_an_answer_stays_on_its_line() -> None:
     """A comma or bracket behind a blank is never parted from it, and the line as a whole fits its box."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     source = '"' + 36 * "a" + '": ...,\nnames = ["...", "..."]'
-    entry, names = (piece.markup for piece in empty_box(question, cell(source), Decimal(1)).pieces)
+    entry, names = (piece.markup for piece in make_empty_box(question, cell(source), Decimal(1)).pieces)
     blank = r'<span class="kept"><span class="blank" style="width:(\d+)mm"></span>{}</span>'
     assert re.search(blank.format(","), entry)
     (width,) = (int(found) for found in re.findall(r"width:(\d+)mm", entry))
@@ -175,7 +183,7 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
         '[[question.row]]\nid = "secret_row"\ncells = { size = 77 }',
         'columns = ["size"]',
     ).questions[0]
-    box = empty_box(question, cell("# YOUR CODE HERE"), Decimal(4))
+    box = make_empty_box(question, cell("# YOUR CODE HERE"), Decimal(4))
     assert [("grid", ("name", "size"), 3)] == [
         (piece.kind, piece.columns, piece.rows) for piece in box.pieces
     ]
@@ -183,26 +191,26 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
 
 def test_own_details_are_a_form() -> None:
     """A cell with names of empty texts is filled in by hand; one with anything else in it is code."""
-    found = form("# Name and number\nname = \"\"\nnumber = ''\n")
+    found = render_form("# Name and number\nname = \"\"\nnumber = ''\n")
     assert found is not None
     assert 2 == found.count('class="blank"')
     assert "# Name and number" in found
     for source in ("", "# nothing\n", 'name = ""\nprint(name)', 'name = "Ada"'):
-        assert form(source) is None, source
+        assert render_form(source) is None, source
 
 
 def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
     """Where students fill in their details, the questions begin on the next page, and only there."""
     import json
 
-    files = generate.build(COURSE, exam, "en")
+    files = generate.build_release_files(COURSE, exam, "en")
     (name,) = (one.name for one in exam.assignment.notebooks)
     notebook = json.loads(files[f"{name}.ipynb"])
     details = {"cell_type": "code", "id": "details", "metadata": {}, "outputs": [], "execution_count": None}
-    plain_sheet = render(make_sheet(exam, {name: files[f"{name}.ipynb"]}, language="en"))
+    plain_sheet = render_sheet(make_sheet(exam, {name: files[f"{name}.ipynb"]}, language="en"))
     notebook["cells"] = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader")]
     notebook["cells"].insert(1, {**details, "source": 'family_name = ""\n'})
-    page = render(make_sheet(exam, {name: json.dumps(notebook).encode()}, language="en"))
+    page = render_sheet(make_sheet(exam, {name: json.dumps(notebook).encode()}, language="en"))
     assert re.search(r'<section class="text front">(?:(?!</section>).)*family_name = <span', page, re.DOTALL)
     assert 1 == page.count('class="text front"') >= plain_sheet.count('class="text front"')
 
@@ -212,7 +220,7 @@ def test_graders_read_examples() -> None:
     examples = 'examples = { full = "All of it.", none = "Nothing of it." }'
     asked = rubric("written", "", f'manual = true\n{examples}\nsuggest = ["order", "<b>*"]')
     item = asked.questions[0].items[0]
-    notes = item_guide(asked.questions[0], item, SheetLabels("en"), Typesetter({})).notes
+    notes = build_item_guide(asked.questions[0], item, SheetLabels("en"), Typesetter({})).notes
     assert [
         ("Full points", "All of it."),
         ("No points", "Nothing of it."),
@@ -229,9 +237,11 @@ def test_growth_is_shown_with_its_letter() -> None:
         f'[[question.item]]\nid = "i"\npoints = 1\n{stated}\n'
         'text = { en = "t" }\n'
     )
-    asked = parse(text.encode())
+    asked = parse_rubric(text.encode())
     typesetter = Typesetter(asked.assignment.symbols)
-    notes = item_guide(asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), typesetter).notes
+    notes = build_item_guide(
+        asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), typesetter
+    ).notes
     labels = [re.search(r'aria-label="([^"]*)"', note.text) for note in notes]
     assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [found and found[1] for found in labels]
 
@@ -247,7 +257,7 @@ def test_growth_is_shown_with_its_letter() -> None:
 def test_a_right_number_has_its_unit(kind: str, stated: str, right: str, shown: str) -> None:
     """A number that is stated alone counts in the question's unit; nothing else gets one."""
     asked = rubric(kind, stated, right)
-    notes = item_guide(
+    notes = build_item_guide(
         asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), Typesetter({})
     ).notes
     assert shown == plain(notes[0].text).strip()
@@ -259,12 +269,12 @@ def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
 
     first, *others = exam.questions
     odd = replace(exam, questions=(replace(first, bonus=True), *others))
-    files = generate.build(COURSE, exam, "de")
+    files = generate.build_release_files(COURSE, exam, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    for key in (None, generate.sources(COURSE, exam)):
+    for key in (None, generate.read_answer_key(COURSE, exam)):
         labels = re.findall(
             r'<p class="label"><span>([^<]*)</span>(.*?)</p>',
-            render(make_sheet(odd, releases, language="de", key=key)),
+            render_sheet(make_sheet(odd, releases, language="de", key=key)),
         )
         assert {first.id} == {name.removesuffix("-answer") for name, label in labels if "· Bonus" in label}
     assert "· Bonus" not in page("de")
@@ -276,8 +286,8 @@ def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
 
     title = {"en": '"; } </style><script>alert(1)</script>'}
     odd = replace(exam, assignment=replace(exam.assignment, title=title))
-    files = generate.build(COURSE, exam, "en")
+    files = generate.build_release_files(COURSE, exam, "en")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    page = render(make_sheet(odd, releases, language="en"))
+    page = render_sheet(make_sheet(odd, releases, language="en"))
     assert "<script" not in page
     assert 1 == page.count("</style>")

@@ -17,13 +17,13 @@ from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.course import Course, groups
 from autograder.errors import CourseError, NotebookError
-from autograder.generate import build, generate
+from autograder.generate import build_release_files, generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.notebook.student_check import FILE_NAME, specification_of
+from autograder.notebook.student_check import FILE_NAME, extract_specification
 from autograder.notebook.timeleft import time_left
-from autograder.personal.distribution import hand_out
+from autograder.personal.distribution import write_personal_releases
 from autograder.personal.variant_set import VariantSet, make_variants
-from autograder.records import Graded, Status
+from autograder.records import GradingResult, Status
 from autograder.sandbox.pool import Pool
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
@@ -40,11 +40,11 @@ def course_at(root: Path) -> Course:
     """A copy of the practice sheet's course, with its release."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    course = Course.at(root)
+    course = Course.from_folder(root)
     course.private.mkdir(mode=0o700)
     (course.private / "secret").write_bytes(SECRET)
     (course.private / "secret").chmod(0o600)
-    generate(course, NAME, "")  # the source, whose cells have both languages, is graded
+    generate_release(course, NAME, "")  # the source, whose cells have both languages, is graded
     return course
 
 
@@ -54,20 +54,20 @@ class Class:
     def __init__(self, root: Path, pool: Pool) -> None:
         self.course = course_at(root)
         self.pool = pool
-        self.written = hand_out(self.course, NAME, STUDENTS, pool)
-        self.assignment = assignments.load(self.course, NAME)
+        self.written = write_personal_releases(self.course, NAME, STUDENTS, pool)
+        self.assignment = assignments.load_assignment(self.course, NAME)
         self.made: VariantSet = make_variants(self.assignment, STUDENTS, pool)
         self.grader = Grader(self.assignment, pool)
 
     def key(self, student: str) -> bytes:
         """The answer key of a student's variant, as the student would hand it in."""
-        return self.made.key(self.made.variants[student])[NAME]
+        return self.made.build_answer_key(self.made.variants[student])[NAME]
 
     def personal(self, student: str) -> bytes:
         """The notebook a student was given."""
-        return (self.course.personal(student, NAME) / f"{NAME}.ipynb").read_bytes()
+        return (self.course.locate_personal(student, NAME) / f"{NAME}.ipynb").read_bytes()
 
-    def grade(self, student: str, notebook: bytes) -> Graded:
+    def grade(self, student: str, notebook: bytes) -> GradingResult:
         """What a student gets for a notebook."""
         return self.grader.grade(SubmittedFiles(student, {NAME: notebook}))
 
@@ -96,7 +96,7 @@ def with_cell(notebook: bytes, grade_id: str, source: str) -> bytes:
     return json.dumps(tree).encode()
 
 
-def points(graded: Graded) -> dict[str, Decimal]:
+def points(graded: GradingResult) -> dict[str, Decimal]:
     """Points by question."""
     found: dict[str, Decimal] = {}
     for item in graded.score.items:
@@ -168,7 +168,7 @@ def test_hostile_labels_change_nothing(room: Class, label: object) -> None:
 
 def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None:
     """A stranger is graded by the release as it stands, and staff are told."""
-    common = room.made.key(room.assignment.rubric.variant)[NAME]
+    common = room.made.build_answer_key(room.assignment.rubric.variant)[NAME]
     graded = room.grade("stranger", common)
     assert FULL == graded.score.points
     assert ["common-variant"] == [note.code for note in graded.score.notes]
@@ -195,7 +195,7 @@ def test_an_id_is_the_same_however_its_accents_are_encoded(room: Class) -> None:
 def changed(room: Class, tmp_path: Path) -> Course:
     """A copy of the class's course that a test may change."""
     shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)
-    return Course.at(tmp_path / "course")
+    return Course.from_folder(tmp_path / "course")
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -208,18 +208,18 @@ def rewrite(path: Path, old: str, new: str) -> None:
 def test_a_new_version_keeps_the_variants(room: Class, tmp_path: Path) -> None:
     """Raising the version and adding a mistake leaves everybody's variant as it was handed out."""
     course = changed(room, tmp_path)
-    rewrite(course.rubric(NAME), "version = 1\n", "version = 2\n")
-    assignment = assignments.load(course, NAME)
+    rewrite(course.locate_rubric(NAME), "version = 1\n", "version = 2\n")
+    assignment = assignments.load_assignment(course, NAME)
     for student in STUDENTS:
-        assert room.made.variants[student] == assignment.variant_of(student)
+        assert room.made.variants[student] == assignment.get_variant(student)
 
 
 @pytest.mark.slow
 def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_path: Path) -> None:
     """After a change of what is drawn, the affected wait for a person; nobody loses a point."""
     course = changed(room, tmp_path)
-    rewrite(course.rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 6, 7]")
-    assignment = replace(room.assignment, rubric=rubrics.load(course.rubric(NAME)))
+    rewrite(course.locate_rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 6, 7]")
+    assignment = replace(room.assignment, rubric=rubrics.load_rubric(course.locate_rubric(NAME)))
     grader = Grader(assignment, room.pool)
     graded = {one: grader.grade(SubmittedFiles(one, {NAME: room.key(one)})).score for one in STUDENTS}
     affected = {one: score for one, score in graded.items() if score.pending}
@@ -232,16 +232,16 @@ def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_pa
 def test_new_variants_are_given_only_on_demand(room: Class, tmp_path: Path) -> None:
     """What was handed out is not changed behind anybody's back: it takes ``replace``."""
     course = changed(room, tmp_path)
-    rewrite(course.rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 7]")
+    rewrite(course.locate_rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 7]")
     rewrite(course.sources / NAME / f"{NAME}.ipynb", "# Practice: transformers", "# Exercise: transformers")
     with pytest.raises(CourseError, match=r"were handed out other variants.*--replace"):
-        hand_out(course, NAME, STUDENTS, room.pool)
-    assert room.personal("ada") == (course.personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
-    hand_out(course, NAME, STUDENTS, room.pool, replace=True)
-    assignment = assignments.load(course, NAME)
-    factors = {assignment.for_student(one).rubric.variant.values["factor"] for one in STUDENTS}
+        write_personal_releases(course, NAME, STUDENTS, room.pool)
+    assert room.personal("ada") == (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
+    write_personal_releases(course, NAME, STUDENTS, room.pool, replace=True)
+    assignment = assignments.load_assignment(course, NAME)
+    factors = {assignment.derive_for_student(one).rubric.variant.values["factor"] for one in STUDENTS}
     assert factors <= {2, 3, 5, 7}
-    assert b"# Exercise: transformers" in (course.personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
+    assert b"# Exercise: transformers" in (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
 
 
 def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_path: Path) -> None:
@@ -252,39 +252,39 @@ def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_pa
     new = '@fault("nn.ModuleList(", "list(", points=1, title={"en": "x"})\n'
     new += "def new(student, reference, draw): ...\n\n\n"
     rewrite(path, before, new + before)
-    hand_out(course, NAME, (*STUDENTS, "late"), room.pool)
-    assignment = assignments.load(course, NAME)
+    write_personal_releases(course, NAME, (*STUDENTS, "late"), room.pool)
+    assignment = assignments.load_assignment(course, NAME)
     for student in STUDENTS:
-        assert room.made.variants[student] == assignment.variant_of(student)
+        assert room.made.variants[student] == assignment.get_variant(student)
     assert "late" in (assignment.manifest.students if assignment.manifest else {})
 
 
 def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) -> None:
     """Extra time is in the end that a personal notebook tells; the common release keeps the common end."""
     course = changed(room, tmp_path)
-    rewrite(course.rubric(NAME), "[assignment]\n", "[assignment]\nexam = { minutes = 60 }\n")
+    rewrite(course.locate_rubric(NAME), "[assignment]\n", "[assignment]\nexam = { minutes = 60 }\n")
     source = course.sources / NAME / f"{NAME}.ipynb"
     rewrite(source, '"# Practice: tr', '"<!-- exam times en -->\\n", "# Practice: tr')
     times = f'[{NAME}]\nstart = 2026-02-12T10:00:00\nzone = "Europe/Berlin"\n'
     (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bob]\nextra_minutes = 15\n")
-    generate(course, NAME)
-    hand_out(course, NAME, STUDENTS, room.pool)
+    generate_release(course, NAME)
+    write_personal_releases(course, NAME, STUDENTS, room.pool)
     for student, end in (("ada", "11:00"), ("bob", "11:15")):
-        folder = course.personal(student, NAME)
+        folder = course.locate_personal(student, NAME)
         assert f"**Your end:** 2026-02-12, {end} (Europe/Berlin)" in (folder / f"{NAME}.ipynb").read_text()
-        specification = specification_of((folder / FILE_NAME).read_text()) or {}
+        specification = extract_specification((folder / FILE_NAME).read_text()) or {}
         now = datetime(2026, 2, 12, 9, 30, tzinfo=UTC)
         assert f"Your end is at {end} (Europe/Berlin)" in time_left(specification, now=now)
-        assert (folder / f"{NAME}.ipynb").read_bytes() == assignments.load(course, NAME).for_student(
-            student
-        ).release_bytes[NAME]
+        assert (folder / f"{NAME}.ipynb").read_bytes() == assignments.load_assignment(
+            course, NAME
+        ).derive_for_student(student).release_bytes[NAME]
     assert (
         "**End:** 2026-02-12, 11:00 (Europe/Berlin). Extra time"
-        in (course.release(NAME) / f"{NAME}.ipynb").read_text()
+        in (course.locate_release(NAME) / f"{NAME}.ipynb").read_text()
     )
     (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bobb]\nextra_minutes = 15\n")
     with pytest.raises(CourseError, match="'bobb' has times of their own"):
-        hand_out(course, NAME, STUDENTS, room.pool)
+        write_personal_releases(course, NAME, STUDENTS, room.pool)
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
@@ -292,7 +292,7 @@ def test_a_notebook_that_is_gone_leaves_it_to_a_person(room: Class, damage: str)
     """Without what was handed out to a student, only that student waits for a person."""
     assert room.assignment.manifest is not None
     given = room.assignment.manifest.students["ada"].notebooks[NAME]
-    path = room.course.variants(NAME) / f"{given}.ipynb"
+    path = room.course.locate_variants(NAME) / f"{given}.ipynb"
     before = path.read_bytes()
     try:
         path.unlink() if damage == "missing" else path.write_bytes(b"{}")
@@ -306,61 +306,61 @@ def test_a_notebook_that_is_gone_leaves_it_to_a_person(room: Class, damage: str)
 def test_a_forged_or_lost_record_is_refused(room: Class, tmp_path: Path) -> None:
     """A record that was edited does not count, and neither does its absence beside personal notebooks."""
     course = changed(room, tmp_path)
-    path = course.variants(NAME) / "manifest.json"
+    path = course.locate_variants(NAME) / "manifest.json"
     assert 0o600 == path.stat().st_mode & 0o777
     rewrite(path, '"ada"', '"eve"')
     with pytest.raises(CourseError, match="signature does not fit"):
-        assignments.load(course, NAME)
+        assignments.load_assignment(course, NAME)
     path.write_text("{", encoding="utf-8")
     with pytest.raises(CourseError, match="damaged"):
-        assignments.load(course, NAME)
+        assignments.load_assignment(course, NAME)
     path.unlink()
     with pytest.raises(CourseError, match="not the record of who got which"):
-        assignments.load(course, NAME)
+        assignments.load_assignment(course, NAME)
 
 
 def test_a_student_has_the_assignment_they_were_asked(room: Class) -> None:
-    """`Assignment.for_student` has the student's own rubric, checks and notebooks."""
-    own: Assignment = room.assignment.for_student("ada")
+    """`Assignment.derive_for_student` has the student's own rubric, checks and notebooks."""
+    own: Assignment = room.assignment.derive_for_student("ada")
     assert room.personal("ada") == own.release_bytes[NAME]
     assert room.made.variants["ada"] == own.rubric.variant
-    faults = {item.id for item in own.rubric.question("repair").items}
+    faults = {item.id for item in own.rubric.get_question("repair").items}
     assert set(room.made.variants["ada"].faults["decoder"]) == faults
     assert room.assignment.rubric.assignment.points == own.rubric.assignment.points
-    assert room.assignment == room.assignment.for_student("stranger")
+    assert room.assignment == room.assignment.derive_for_student("stranger")
 
 
 def test_the_exam_may_draw_its_faults_without_changing_its_release(tmp_path: Path) -> None:
     """With a table ``[variant]`` for its repair question, the exam's common release keeps every byte."""
     course = course_at(tmp_path)
-    path = course.rubric("dl4nlp-exam")
-    plain = build(course, rubrics.load(path))
-    faults = [fault.id for fault in rubrics.load(path).checks["task5-a"].faults]
+    path = course.locate_rubric("dl4nlp-exam")
+    plain = build_release_files(course, rubrics.load_rubric(path))
+    faults = [fault.id for fault in rubrics.load_rubric(path).checks["task5-a"].faults]
     items = "".join(f'\n[[question.item]]\nid = "{fault}"\n' for fault in faults)
     table = '[variant.draw.decoder]\nfaults = "task5-a"\n'
     text = path.read_text("utf-8").replace('checks = "decoder.py"\n', f'checks = "decoder.py"\n{items}')
     path.write_text(text + table, encoding="utf-8")
-    drawing = rubrics.load(path)
+    drawing = rubrics.load_rubric(path)
     assert 8 == drawing.planted["decoder"]
-    drawn = build(course, drawing)
+    drawn = build_release_files(course, drawing)
     # The check of students knows nothing of what differs from sheet to sheet.
     assert {"coursecheck.py"} >= {name for name in plain | drawn if plain[name] != drawn[name]}
 
 
 def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
     """That of a member who has one already, or of the first; a group of two that had theirs is reported."""
-    course = Course.at(Path(shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)))
+    course = Course.from_folder(Path(shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)))
     course.groups.write_text("group,student\nred,kim\nred,ada\nblue,lea\nblue,max\ngreen,bob\ngreen,émile\n")
-    hand_out(course, NAME, (*STUDENTS, "kim", "lea", "max"), room.pool)
-    asked = assignments.load(course, NAME)
+    write_personal_releases(course, NAME, (*STUDENTS, "kim", "lea", "max"), room.pool)
+    asked = assignments.load_assignment(course, NAME)
     assert asked.manifest
     drawn_for = {who: one.drawn_for for who, one in asked.manifest.students.items() if one.drawn_for}
     assert {"kim": "ada", "max": "lea"} == drawn_for
     for one, other in (("kim", "ada"), ("max", "lea")):
-        assert asked.variant_of(one) == asked.variant_of(other)
-        assert asked.rubric_of(one) == asked.rubric_of(other)
-        given = [(course.personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
+        assert asked.get_variant(one) == asked.get_variant(other)
+        assert asked.get_rubric(one) == asked.get_rubric(other)
+        given = [(course.locate_personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
         assert given[0] == given[1]
-    assert room.personal("ada") == (course.personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
-    (mixed,) = groups.list_mixed_variants(groups.load(course, NAME), asked.manifest)
+    assert room.personal("ada") == (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
+    (mixed,) = groups.list_mixed_variants(groups.load_groups(course, NAME), asked.manifest)
     assert mixed.startswith("green (bob, émile): members were handed out 2 variants; ")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.platforms.people import ListedStudent, Match, Naming, Register
+from autograder.platforms.people import Identification, ListedStudent, Match, Register
 
 STUDENTS = (
     ListedStudent("s1", "Ada", "Lovelace", "ada@example.org", "alovelace", "4001"),
@@ -21,46 +21,58 @@ REGISTER = Register(STUDENTS, {"The Countess": "s1"})
 @pytest.mark.parametrize(
     ("identity", "student"),
     [
-        (Naming("s1"), "s1"),
-        (Naming("S1"), "s1"),
-        (Naming(number="4001", name="Jo Kim"), "s1"),
-        (Naming(login="ALovelace"), "s1"),
-        (Naming(email="Ada@example.org"), "s1"),
-        (Naming(email="s1@students.example.org"), "s1"),
-        (Naming("ada@example.org"), "s1"),
-        (Naming("Lovelace, Ada"), "s1"),
-        (Naming(name="lovelaceada"), "s1"),
-        (Naming(name="the  countess"), "s1"),
-        (Naming(name="Group 1-Ada Lovelace"), "s1"),
-        (Naming(name="Aenne Sofie von der Hoeh"), "s2"),
-        (Naming(name="Anne Sofie von der Hoh"), "s2"),
-        (Naming(name="von der Höh A\u0308nne Sofie"), "s2"),
-        (Naming(name="vonderhhnnesofie"), "s2"),
-        (Naming(name="Anna-Lena Kim"), "s3"),
-        (Naming(name="Group A-Team-Anna-Lena Kim"), "s3"),
-        (Naming(name="Jo Kim", email="jo2@example.org"), "s5"),
-        (Naming(name="Jo Kim"), ""),
-        (Naming(name="Lena Kim"), ""),
-        (Naming(name="Ada"), ""),
-        (Naming(name="Lovelace"), ""),
-        (Naming(), ""),
+        (Identification("s1"), "s1"),
+        (Identification("S1"), "s1"),
+        (Identification(number="4001", name="Jo Kim"), "s1"),
+        (Identification(login="ALovelace"), "s1"),
+        (Identification(email="Ada@example.org"), "s1"),
+        (Identification(email="s1@students.example.org"), "s1"),
+        (Identification("ada@example.org"), "s1"),
+        (Identification("Lovelace, Ada"), "s1"),
+        (Identification(name="lovelaceada"), "s1"),
+        (Identification(name="the  countess"), "s1"),
+        (Identification(name="Group 1-Ada Lovelace"), "s1"),
+        (Identification(name="Aenne Sofie von der Hoeh"), "s2"),
+        (Identification(name="Anne Sofie von der Hoh"), "s2"),
+        (Identification(name="von der Höh A\u0308nne Sofie"), "s2"),
+        (Identification(name="vonderhhnnesofie"), "s2"),
+        (Identification(name="Anna-Lena Kim"), "s3"),
+        (Identification(name="Group A-Team-Anna-Lena Kim"), "s3"),
+        (Identification(name="Jo Kim", email="jo2@example.org"), "s5"),
+        (Identification(name="Jo Kim"), ""),
+        (Identification(name="Lena Kim"), ""),
+        (Identification(name="Ada"), ""),
+        (Identification(name="Lovelace"), ""),
+        (Identification(), ""),
     ],
 )
-def test_students_are_found_by_what_names_them_alone(identity: Naming, student: str) -> None:
+def test_students_are_found_by_what_names_them_alone(identity: Identification, student: str) -> None:
     """Ids, numbers, logins, addresses, and whole names however they are spelled; parts of names are none."""
-    assert student == REGISTER.find(identity).student
+    assert student == REGISTER.find_student(identity).student
 
 
 def test_suggestions_name_who_is_near() -> None:
     """For a slip the nearest, for several all of them, and else nobody."""
-    assert Match("", "2 students are called so: s4, s5") == REGISTER.find(Naming(name="Jo Kim"))
-    assert "did you mean s1 (Ada Lovelace)?" == REGISTER.find(Naming(name="Ada Lovelase")).suggestion
-    assert "nobody on the class list is called alike" == REGISTER.find(Naming(name="Zzyzx")).suggestion
+    assert Match("", "2 students are called so: s4, s5") == REGISTER.find_student(
+        Identification(name="Jo Kim")
+    )
+    assert (
+        "did you mean s1 (Ada Lovelace)?"
+        == REGISTER.find_student(Identification(name="Ada Lovelase")).suggestion
+    )
+    assert (
+        "nobody on the class list is called alike"
+        == REGISTER.find_student(Identification(name="Zzyzx")).suggestion
+    )
 
 
 @given(st.text(max_size=30))
 def test_any_text_finds_one_of_the_list_or_nobody(text: str) -> None:
     """Whatever a file is called: a student of the list, or nobody with a suggestion."""
-    for identity in (Naming(text), Naming(name=text), Naming(login=text, number=text, email=text)):
-        found = REGISTER.find(identity)
+    for identity in (
+        Identification(text),
+        Identification(name=text),
+        Identification(login=text, number=text, email=text),
+    ):
+        found = REGISTER.find_student(identity)
         assert (found.student in {one.id for one in STUDENTS}) != bool(found.suggestion)

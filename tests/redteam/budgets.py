@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 
 MOST_PROCESSOR_SECONDS = 8.0
 """Of the grader's own, for one submission. An honest one takes about one."""
@@ -94,7 +94,7 @@ def measured(meter: Meter) -> type[Grader]:
     """The grader, with every submission measured."""
 
     class Measured(Grader):
-        def grade(self, handed: SubmittedFiles, *further: Any, **options: Any) -> Graded:
+        def grade(self, handed: SubmittedFiles, *further: Any, **options: Any) -> GradingResult:
             with meter.measuring(handed.student):
                 return super().grade(handed, *further, **options)
 

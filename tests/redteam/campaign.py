@@ -22,7 +22,7 @@ from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.unread_answers import IMPORT_FAILED
-from autograder.records import CellRun, Graded, Status
+from autograder.records import CellRun, GradingResult, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import budgets, watch
 from tests.redteam.budgets import Meter
@@ -57,7 +57,7 @@ class Campaign(Struct):
     """By student."""
     whole: Line
     """What cannot be laid at one entrant's door."""
-    graded: dict[str, Graded]
+    graded: dict[str, GradingResult]
     alone: dict[str, Points]
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
     meter: Meter = field(default_factory=Meter)
@@ -167,10 +167,10 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
     """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
-    handins = {one.student: one for one in campaign.exam.course.handins(campaign.exam.assignment.name)}
+    handins = {one.student: one for one in campaign.exam.course.list_handins(campaign.exam.assignment.name)}
     honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
     with ThreadPoolExecutor(WORKERS) as threads:
-        handed = (batch.collect(campaign.exam.assignment, handins[student]) for student in honest)
+        handed = (batch.read_handin(campaign.exam.assignment, handins[student]) for student in honest)
         for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
             campaign.alone[student] = points(graded)
     campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
@@ -191,14 +191,14 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
         campaign.meter.sampling(),
         campaign.strained or contextlib.nullcontext(),
     ):
-        handins = counting.everybody(course, campaign.exam.assignment.rubric).handins
+        handins = counting.find_counting_attempts(course, campaign.exam.assignment.rubric).handins
         for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
             line = campaign.lines.get(outcome.student)
             if line is None:
                 campaign.whole.found("files touched outside", f"a student {outcome.student!r} nobody knows")
                 continue
-            key = gradebook.keys(campaign.exam.assignment.name)[outcome.student]
-            graded = gradebook.find(key) or outcome.graded
+            key = gradebook.load_keys(campaign.exam.assignment.name)[outcome.student]
+            graded = gradebook.find_result(key) or outcome.graded
             campaign.graded[outcome.student] = graded
             _judge(campaign, line, graded)
             now = watch.glance(course.root)
@@ -208,7 +208,7 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
             told(line)
 
 
-def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
+def _judge(campaign: Campaign, line: Line, graded: GradingResult) -> None:
     """What one result says by itself."""
     earned = points(graded)
     line.outcome, line.seconds = outcome_text(graded), graded.seconds
@@ -232,20 +232,20 @@ def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
     )
 
 
-def waiting(graded: Graded) -> frozenset[str]:
+def waiting(graded: GradingResult) -> frozenset[str]:
     """The items that a person still decides on."""
     items = (item for item in graded.score.items if item.status is Status.NEEDS_REVIEW)
     return frozenset(f"{item.question}.{item.item}" for item in items)
 
 
-def unrecorded(graded: Graded) -> frozenset[str]:
+def unrecorded(graded: GradingResult) -> frozenset[str]:
     """The items that wait because code hid what it does, or because what was written cannot be read."""
     unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "number.", "shape.")
     items = (item for item in graded.score.items if item.code.startswith(unread))
     return frozenset(f"{item.question}.{item.item}" for item in items)
 
 
-def reached(graded: Graded) -> list[str]:
+def reached(graded: GradingResult) -> list[str]:
     """What an attack says that it reached: the last cell prints it."""
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
     told = next((said for run in reversed(runs) if (said := _said(run))), "[]")
@@ -257,7 +257,7 @@ def _said(run: CellRun) -> str:
     return next((text.strip().removeprefix(TOLD) for text in texts if text.startswith(TOLD)), "")
 
 
-def outcome_text(graded: Graded) -> str:
+def outcome_text(graded: GradingResult) -> str:
     """How it ended, in a few words."""
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
     ends = [run.ending.value for run in runs if run.ending] or [run.error for run in runs if run.error][:2]

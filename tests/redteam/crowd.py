@@ -20,7 +20,7 @@ from msgspec import Struct
 from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
 from tests.redteam import budgets
 from tests.redteam.attack import ATTACKS
@@ -41,7 +41,7 @@ class Sitting(Struct, frozen=True):
 
     marks: Mapping[str, Mapping[str, Decimal]]
     """By student and item."""
-    graded: Mapping[str, Graded]
+    graded: Mapping[str, GradingResult]
     seconds: float
     meter: Meter
 
@@ -117,7 +117,9 @@ def _mixed(honest: Sequence[str], hostile: Sequence[str]) -> list[str]:
 def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
     """Grade these, in this order, whatever was graded before."""
     course, meter = exam.course, Meter()
-    known = {one.student: one for one in counting.everybody(course, exam.assignment.rubric).handins}
+    known = {
+        one.student: one for one in counting.find_counting_attempts(course, exam.assignment.rubric).handins
+    }
     handins = [known[student] for student in students]
     started = time.monotonic()
     with (
@@ -127,7 +129,7 @@ def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
     ):
         outcomes = batch.grade_class(exam.assignment, handins, gradebook, pool, again=True)
         graded_now = {outcome.student for outcome in outcomes}
-        kept = gradebook.results(exam.assignment.name)
+        kept = gradebook.load_results(exam.assignment.name)
         graded = {student: one for student, one in kept.items() if student in graded_now}
     marks = {student: points(one) for student, one in graded.items()}
     return Sitting(marks, graded, time.monotonic() - started, meter)

@@ -115,7 +115,7 @@ def _worth_reading(exam: Exam) -> Sequence[str]:
     paths = (
         course.gradebook,
         course.private / "secret",
-        course.rubric(NAME),
+        course.locate_rubric(NAME),
         course.sources / NAME / f"{NAME}.ipynb",
         course.reference / "attention.py",
         course.root / "submitted" / "p000" / NAME / f"{NAME}.ipynb",

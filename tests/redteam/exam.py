@@ -19,7 +19,7 @@ from autograder import assignment as assignments
 from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Limits
 from autograder.rubric import Item, Question
@@ -72,17 +72,19 @@ class Exam(Struct, frozen=True):
         """Make the course in an empty folder and generate its release."""
         for folder in SHIPPED:
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        course = Course.at(root)
+        course = Course.from_folder(root)
         _with_further_question(course)
-        path = course.rubric(NAME)
+        path = course.locate_rubric(NAME)
         rubric = path.read_text(encoding="utf-8")
         before, _, after = rubric.partition("[assignment.limits]")
         small = [f"{name} = {getattr(LIMITS, name)}" for name in LIMITS.__struct_fields__]
         limits = "\n".join(("[assignment.limits]", *small))
         path.write_text(before + limits + after[after.index("\n[") :], encoding="utf-8")
         course.exams.write_text(f"[{NAME}]\nstart = 2000-01-01T00:00:00Z\nend = 2100-01-01T00:00:00Z\n")
-        generate(course, NAME)
-        return cls(assignments.load(course, NAME), (course.sources / NAME / f"{NAME}.ipynb").read_bytes())
+        generate_release(course, NAME)
+        return cls(
+            assignments.load_assignment(course, NAME), (course.sources / NAME / f"{NAME}.ipynb").read_bytes()
+        )
 
     @property
     def course(self) -> Course:
@@ -117,7 +119,7 @@ class Exam(Struct, frozen=True):
             wrong = "\n".join(f"{name} = {_wrong(question, name)!r}" for name in sorted(named - {""}))
             if question.kind == "repair":
                 checks = self.assignment.rubric.checks[question.id]
-                wrong = checks.listing(fault.id for fault in checks.faults)
+                wrong = checks.make_listing(fault.id for fault in checks.faults)
             elif question.id == "mha":  # as an attack answers that is called by the checks
                 wrong = WRONG[0].source
             cell["source"] = (answers or {}).get(question.id, wrong)
@@ -140,13 +142,13 @@ class Exam(Struct, frozen=True):
 
 def _with_further_question(course: Course) -> None:
     """Put the further assignment's question behind the exam's, in rubric and notebook."""
-    rubric, own = (course.rubric(name).read_text(encoding="utf-8") for name in (NAME, FURTHER))
-    points = [rubrics.load(course.rubric(name)).assignment.points for name in (NAME, FURTHER)]
+    rubric, own = (course.locate_rubric(name).read_text(encoding="utf-8") for name in (NAME, FURTHER))
+    points = [rubrics.load_rubric(course.locate_rubric(name)).assignment.points for name in (NAME, FURTHER)]
     question = own[own.index("[[question]]") :].replace("[[question]]", "[[question]]\ntask = '6'", 1)
     text = "{ en = 'Attention', de = 'Attention' }"
     task = f"[[assignment.task]]\nid = '6'\npoints = {points[1]}\ntext = {text}"
     rubric = rubric.replace(f"\npoints = {points[0]}\n", f"\npoints = {sum(points)}\n", 1)
-    course.rubric(NAME).write_text(f"{rubric}\n{task}\n\n{question}", encoding="utf-8")
+    course.locate_rubric(NAME).write_text(f"{rubric}\n{task}\n\n{question}", encoding="utf-8")
     sources = [course.sources / name / f"{name}.ipynb" for name in (NAME, FURTHER)]
     paper, further = (loaded(source.read_bytes()) for source in sources)
     paper["cells"] += further["cells"][2:]  # without its title and its import

@@ -18,7 +18,7 @@ from safetensors.numpy import save
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.verify.papers import with_sources
 from tests.redteam.attack import PRELUDE, Attack
@@ -186,9 +186,9 @@ class Lab(Struct, frozen=True):
             if path != "lm.py":
                 (folder / path).write_bytes(data)
         nbformat.write(_notebook(), folder / f"{NAME}.ipynb")
-        course = Course.at(root)
-        generate(course, NAME)
-        return cls(assignments.load(course, NAME))
+        course = Course.from_folder(root)
+        generate_release(course, NAME)
+        return cls(assignments.load_assignment(course, NAME))
 
     def hand_in(self, folder: Path, attack: Attack | None = None, right: bool = False) -> None:
         """Write a paper into a student's folder: wrong everywhere, with an attack in it, or right.

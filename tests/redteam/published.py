@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.course import Course
-from autograder.records import Graded
+from autograder.records import GradingResult
 from tests.redteam.entrants import Entrant
 from tests.redteam.exam import Exam
 from tests.redteam.lab import Lab
@@ -75,7 +75,7 @@ def _autograder(*words: str, course: Course) -> subprocess.CompletedProcess[str]
 
 
 def faults_of_everything(
-    published: Published, exam: Exam | Lab, graded: Mapping[str, Graded], entrants: Collection[Entrant]
+    published: Published, exam: Exam | Lab, graded: Mapping[str, GradingResult], entrants: Collection[Entrant]
 ) -> Iterator[Fault]:
     """Everything that is wrong with pages, notebooks, comments, marks and tables."""
     course, name = exam.course, exam.assignment.name
@@ -109,9 +109,9 @@ def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:
 
 
 def _files_of(course: Course, name: str, student: str) -> Iterator[str]:
-    yield from _file_faults(course.feedback(student, name) / f"{name}.html", _page)
+    yield from _file_faults(course.locate_feedback(student, name) / f"{name}.html", _page)
     executed = course.root / "autograded" / student / name / f"{name}.ipynb"
-    released = (course.release(name) / f"{name}.ipynb").read_bytes()
+    released = (course.locate_release(name) / f"{name}.ipynb").read_bytes()
     yield from _file_faults(executed, lambda data: () if data == released else notebook_faults(data))
 
 
@@ -135,7 +135,7 @@ def _strangers(course: Course, name: str, students: Collection[str]) -> Iterator
             yield "", "files touched outside", f"{str(path.relative_to(course.root))!a} was written"
 
 
-def _gradebook(course: Course, graded: Mapping[str, Graded]) -> Iterator[Fault]:
+def _gradebook(course: Course, graded: Mapping[str, GradingResult]) -> Iterator[Fault]:
     """nbgrader's own tables hold each student's points and nothing of anybody else."""
     marks = (
         "SELECT s.student_id, g.auto_score, g.manual_score, g.extra_credit FROM grade g"

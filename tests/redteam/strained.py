@@ -13,7 +13,7 @@ import nbformat
 from msgspec import Struct
 
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.limit_notes import SHARED_USER
 from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
@@ -130,7 +130,7 @@ class Strained:
             self._done.wait(PAUSE_SECONDS)
 
 
-def lost(alone: Mapping[str, Decimal], stay: Stay, graded: Graded) -> Loss | None:
+def lost(alone: Mapping[str, Decimal], stay: Stay, graded: GradingResult) -> Loss | None:
     """What one did not get of what it gets alone; None for nothing.
 
     Args:
@@ -150,7 +150,7 @@ def lost(alone: Mapping[str, Decimal], stay: Stay, graded: Graded) -> Loss | Non
     return Loss(stay, sum(fewer.values(), Decimal(0)), "; ".join((*noted, *endings, *said))[:200], late)
 
 
-def points(graded: Graded) -> Mapping[str, Decimal]:
+def points(graded: GradingResult) -> Mapping[str, Decimal]:
     """Points by item."""
     return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
 

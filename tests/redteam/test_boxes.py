@@ -159,7 +159,7 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
     assert session.computed < MOST_COMPUTED
     assert outside == world.state()
     assert 0 == world.visits()
-    assert sandbox.alive()
+    assert sandbox.is_alive()
     assert before == settled(before)
 
 

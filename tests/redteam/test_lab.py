@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader
-from autograder.records import Graded, ItemResult, Status
+from autograder.records import GradingResult, ItemResult, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam.attack import load
 from tests.redteam.campaign import reached
@@ -35,14 +35,14 @@ class Class(Struct):
     grader: Grader
     count: int = 0
 
-    def graded(self, hand_in: Callable[[Path], object]) -> Graded:
+    def graded(self, hand_in: Callable[[Path], object]) -> GradingResult:
         """What comes of one more of them."""
         self.count += 1
         course = self.lab.assignment.course
         student = f"s{self.count:03}"
         hand_in(course.root / "submitted" / student / NAME)
-        (handed,) = [one for one in course.handins(NAME) if one.student == student]
-        return self.grader.grade(batch.collect(self.lab.assignment, handed))
+        (handed,) = [one for one in course.list_handins(NAME) if one.student == student]
+        return self.grader.grade(batch.read_handin(self.lab.assignment, handed))
 
     def key_passes(self) -> None:
         """Whoever comes after all of them has full marks."""
@@ -63,7 +63,7 @@ def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
         made.key_passes()
 
 
-def shown(graded: Graded) -> list[tuple[str, str, str]]:
+def shown(graded: GradingResult) -> list[tuple[str, str, str]]:
     """What became of each item."""
     return [
         (one.question, one.status.value, f"{one.points} {one.code} {one.staff[:200]}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.records import Call, Cell, Ending, Observation, Opaque, Tensor
+from autograder.records import Call, Cell, Ending, Observation, OpaqueValue, Tensor
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE
@@ -65,7 +65,7 @@ def test_overridden_comparisons_change_no_value(torch_sandbox: NamespaceSandbox)
             "class L(int):\n    def __eq__(self, other): return True\nlie = L(5)",
             5,
         ),
-        ("class L:\n    def __eq__(self, other): return True\nlie = L()", Opaque("L")),
+        ("class L:\n    def __eq__(self, other): return True\nlie = L()", OpaqueValue("L")),
         (
             "class L(str):\n    def __str__(self): return 'right'\n    __repr__ = __str__\nlie = L('wrong')",
             "wrong",
@@ -123,7 +123,7 @@ def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None
     )
     (observation,) = asked(plain_sandbox, source, "attack")
     opaque, ref, text, truth = observation.value
-    assert (Opaque(""), "", "\ufffd", True) == (opaque, ref.name, text, truth)
+    assert (OpaqueValue(""), "", "\ufffd", True) == (opaque, ref.name, text, truth)
 
 
 def test_a_hidden_call_shows_its_inputs_only_to_itself(plain_sandbox: NamespaceSandbox) -> None:

@@ -119,7 +119,7 @@ def test_the_given_cell_does_not_answer_the_task_on_attention() -> None:
 
 def test_the_untouched_listing_runs_where_its_faults_do_not_raise() -> None:
     """Students can run what they receive: with equal sizes and a short target nothing raises."""
-    model = LocalBox(GIVEN, CHECKS.listing(EXAM)).namespace["Decoder"](*SIZES)
+    model = LocalBox(GIVEN, CHECKS.make_listing(EXAM)).namespace["Decoder"](*SIZES)
     mask = torch.ones(1, 1, 4, 4)
     output = model(torch.zeros(4, 4, dtype=torch.int64), torch.randn(4, 4, 8), mask, mask)
     assert tuple(output.shape) == (4, 4, 8)

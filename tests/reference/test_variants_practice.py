@@ -7,12 +7,12 @@ import json
 import pytest
 import torch
 
-from autograder.rubric import load
+from autograder.rubric import load_rubric
 from reference.variants_practice import cached_numbers, position_parameters
 from tests.variants.test_drawing import ROOT
 
 NOTEBOOK = ROOT / "assignments" / "variants-practice" / "variants-practice.ipynb"
-RUBRIC = load(ROOT / "rubrics" / "variants-practice.toml")
+RUBRIC = load_rubric(ROOT / "rubrics" / "variants-practice.toml")
 
 
 def test_a_table_of_positions_is_counted() -> None:
@@ -31,8 +31,8 @@ def test_what_is_cached_is_what_keys_and_values_hold(sizes: tuple[int, int, int]
 
 def test_the_sheet_hands_out_the_faults_of_the_common_variant() -> None:
     """The source notebook has the listing with the faults that are the rubric's items."""
-    items = [item.id for item in RUBRIC.question("repair").items]
+    items = [item.id for item in RUBRIC.get_question("repair").items]
     assert 4 == len(items)
     notebook = json.loads(NOTEBOOK.read_text("utf-8"))
     handed_out = ["".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == "repair-answer"]
-    assert 1 == handed_out[0].count(RUBRIC.checks["repair"].listing(items).strip())
+    assert 1 == handed_out[0].count(RUBRIC.checks["repair"].make_listing(items).strip())

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
 GOOD = """
 version = 1
@@ -64,7 +64,7 @@ value = 3
 
 def test_tasks_and_times_are_read() -> None:
     """Tasks come in order with exact points; the reading time belongs to the whole time."""
-    assignment = parse(GOOD.encode()).assignment
+    assignment = parse_rubric(GOOD.encode()).assignment
     assert [("1", Decimal(3)), ("2", Decimal(2))] == [(task.id, task.points) for task in assignment.tasks]
     assert assignment.exam is not None
     assert (90, 100) == (assignment.exam.minutes, assignment.exam.whole_minutes)
@@ -94,7 +94,7 @@ def test_an_error_is_refused(old: str, new: str, message: str) -> None:
     changed = GOOD.replace(old, new, 1)
     assert changed != GOOD
     with pytest.raises(RubricError) as caught:
-        parse(changed.encode())
+        parse_rubric(changed.encode())
     assert message in str(caught.value)
 
 
@@ -103,4 +103,4 @@ def test_without_tasks_no_question_may_name_one() -> None:
     before, _, after = GOOD.partition("[[assignment.task]]")
     without = before + after[after.index("[[question]]") :]
     with pytest.raises(RubricError, match=r"question 'a': task: .* got '1'; known are: none"):
-        parse(without.encode())
+        parse_rubric(without.encode())

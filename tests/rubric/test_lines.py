@@ -11,7 +11,7 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.errors import Place, RubricError
-from autograder.rubric.lines import _Lines, line_of, located
+from autograder.rubric.lines import _Lines, find_line, locate_errors
 
 ROOT = Path(__file__).parents[2]
 RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
@@ -75,7 +75,7 @@ def test_every_key_has_its_line(text: str) -> None:
 )
 def test_a_path_ends_where_the_file_does(path: tuple[str | int, ...], line: int | None) -> None:
     """A key that is missing is told at its table; an entry that is missing, at what holds the list."""
-    assert line == line_of(ODD, path)
+    assert line == find_line(ODD, path)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_an_error_carries_the_keys_of_its_place(
     file = tmp_path / "x.toml"
     file.write_text(BASE.replace(old, new), "utf-8")
     with pytest.raises(RubricError) as caught:
-        rubrics.load(file)
+        rubrics.load_rubric(file)
     assert path[: len(caught.value.path)] == caught.value.path or path == caught.value.path[: len(path)]
-    line = line_of(file.read_text("utf-8"), path)
+    line = find_line(file.read_text("utf-8"), path)
     assert str(caught.value).startswith(f"{file}, line {line}: ")
 
 
@@ -110,7 +110,7 @@ def test_words_do_not_decide_about_the_line(tmp_path: Path) -> None:
     """A message that names another place in words is told where its keys lead."""
     file = tmp_path / "x.toml"
     file.write_text(BASE, "utf-8")
-    with pytest.raises(RubricError, match="line 8: question 'z': points: no good"), located(file):
+    with pytest.raises(RubricError, match="line 8: question 'z': points: no good"), locate_errors(file):
         raise RubricError("no good", Place("question 'z'", "question", "a"), "points")
-    with pytest.raises(RubricError, match=r"x\.toml: question 'a': points: no good"), located(file):
+    with pytest.raises(RubricError, match=r"x\.toml: question 'a': points: no good"), locate_errors(file):
         raise RubricError("question 'a': points: no good")

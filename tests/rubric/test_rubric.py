@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric import load, parse
+from autograder.rubric import load_rubric, parse_rubric
 
 GOOD = """
 version = 2
@@ -47,10 +47,10 @@ text = { en = "z" }
 
 def test_a_rubric_is_read_with_exact_points() -> None:
     """Points are decimals, options stay with their kind, and a cell carries what it can bring at most."""
-    rubric = parse(GOOD.encode())
-    question = rubric.question("a")
+    rubric = parse_rubric(GOOD.encode())
+    question = rubric.get_question("a")
     assert (2, Decimal("2.5"), 64) == (rubric.version, rubric.assignment.points, len(rubric.digest))
-    assert {"a": Decimal(2), "a-why": Decimal("0.5")} == question.cells()
+    assert {"a": Decimal(2), "a-why": Decimal("0.5")} == question.list_cells()
     assert {"value": 3} == question.options
     assert ("exam", "a-answer") == (question.notebook, question.answer_cell)
     assert 3.0 == rubric.assignment.limits.cell_seconds
@@ -97,7 +97,7 @@ def test_an_error_is_refused(old: str, new: str, message: str) -> None:
     """The message names the place, what was expected and what came."""
     assert 1 == GOOD.count(old)
     with pytest.raises(RubricError) as caught:
-        parse(GOOD.replace(old, new).encode())
+        parse_rubric(GOOD.replace(old, new).encode())
     assert message in str(caught.value)
 
 
@@ -112,19 +112,19 @@ kind = "number"
 points = 1
 """
     with pytest.raises(RubricError, match=r"at least one \[\[question.item\]\] is needed"):
-        parse(text)
+        parse_rubric(text)
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
     """A rubric in another encoding is said to be one."""
     with pytest.raises(RubricError, match=r"not UTF-8 \(at line 2\)"):
-        parse(b"version = 1\n\xff\xfe")
+        parse_rubric(b"version = 1\n\xff\xfe")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The path and the reason are in the message."""
     with pytest.raises(RubricError, match=r"none\.toml: the rubric cannot be read: No such file"):
-        load(tmp_path / "none.toml")
+        load_rubric(tmp_path / "none.toml")
 
 
 def test_files_that_students_change_may_lie_in_what_is_given_out() -> None:
@@ -136,8 +136,8 @@ result = [{ path = "pkg/out.npy", most_mb = 0.5, optional = true }]
     old = 'data = ["corpus.txt"]\ntake_along = ["own.py"]\n'
     assert 1 == GOOD.count(old)
     text = GOOD.replace(old, files).replace('answer = "x"', 'answer = "x"\nfile = "pkg/rnn.py"')
-    rubric = parse(text.encode())
+    rubric = parse_rubric(text.encode())
     notebook = rubric.assignment.notebooks[0]
     assert {"pkg/rnn.py": 1 << 20, "pkg/out.npy": 1 << 19} == notebook.own
     assert ("pkg", "corpus.txt") == notebook.tops
-    assert "pkg/rnn.py" == rubric.question("a").file
+    assert "pkg/rnn.py" == rubric.get_question("a").file

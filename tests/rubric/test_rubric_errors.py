@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from autograder import generate
-from autograder.authoring import start
+from autograder.authoring import start_assignment
 from autograder.course import Course
 from autograder.errors import AutograderError, RubricError
-from autograder.rubric.lines import line_of
+from autograder.rubric.lines import find_line
 
 NAME = "sheet"
 
@@ -57,7 +57,7 @@ error."""
 @pytest.fixture
 def rubric(tmp_path: Path) -> Path:
     """The rubric of a new assignment."""
-    start(tmp_path, NAME, ["formula", "shape", "code", "written"])
+    start_assignment(tmp_path, NAME, ["formula", "shape", "code", "written"])
     return tmp_path / "rubrics" / f"{NAME}.toml"
 
 
@@ -67,7 +67,7 @@ def refused(rubric: Path, old: str, new: str) -> tuple[str, int]:
     assert old in text
     rubric.write_text(text.replace(old, new, 1))
     with pytest.raises(RubricError) as caught:
-        generate.generate(Course.at(rubric.parents[1]), NAME)
+        generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
     return str(caught.value), text[: text.index(old)].count("\n") + 1
 
 
@@ -164,22 +164,22 @@ def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:
     text = rubric.read_text()
     rubric.write_text(text.replace('name = "sheet"', 'name = "sheets"'))
     with pytest.raises(AutograderError, match=r"name: expected 'sheet', as the file is called, got 'sheets'"):
-        generate.generate(Course.at(rubric.parents[1]), NAME)
+        generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
 
 
 def test_a_byte_order_mark_is_no_fault(rubric: Path) -> None:
     """Editors on Windows write one."""
     rubric.write_bytes(b"\xef\xbb\xbf" + rubric.read_bytes())
-    assert generate.generate(Course.at(rubric.parents[1]), NAME)
+    assert generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
 
 
 def test_no_line_is_better_than_a_wrong_one() -> None:
     """An error about no place of the file gets no line, and neither does one about an entry that it lacks."""
     text = 'version = 1\n[assignment]\nname = "x"\n[[question]]\nid = "a"\n'
-    assert line_of(text, ()) is None
-    assert line_of(text, ("question", "b", "kind")) is None
-    assert line_of(text, ("variant", "draw")) is None
-    assert line_of("a = ", ("a",)) is None
-    assert 4 == line_of(text, ("question", "a", "kind"))
-    assert 5 == line_of(text, ("question", 0, "id"))
-    assert 3 == line_of(text, ("assignment", "name"))
+    assert find_line(text, ()) is None
+    assert find_line(text, ("question", "b", "kind")) is None
+    assert find_line(text, ("variant", "draw")) is None
+    assert find_line("a = ", ("a",)) is None
+    assert 4 == find_line(text, ("question", "a", "kind"))
+    assert 5 == find_line(text, ("question", 0, "id"))
+    assert 3 == find_line(text, ("assignment", "name"))

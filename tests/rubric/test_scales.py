@@ -48,12 +48,14 @@ text = {{ en = "More" }}
 
 def scale(toml: str = "", possible: int | str = 90) -> Scale:
     """The scale of a table ``[assignment.grading]``."""
-    return scales.read(tomllib.loads(toml, parse_float=Decimal), Decimal(possible), "[assignment.grading]")
+    return scales.read_scale(
+        tomllib.loads(toml, parse_float=Decimal), Decimal(possible), "[assignment.grading]"
+    )
 
 
 def name(points: int | str, toml: str = "", possible: int | str = 90) -> str:
     """The grade of some points."""
-    return scale(toml, possible).grade(Decimal(points)).name
+    return scale(toml, possible).find_grade(Decimal(points)).name
 
 
 TABLES = ("", "pass = 40", "pass = 33.3333", 'scale = "letter"', 'scale = "percent"', OWN)
@@ -72,7 +74,7 @@ SCALES = st.builds(
 
 def rank(given: Scale, points: Decimal) -> Fraction:
     """How good a grade is, on whatever scale: less is better."""
-    grade = given.grade(points)
+    grade = given.find_grade(points)
     if given.steps:
         return Fraction([step.grade for step in given.steps].index(grade.name))
     return -Fraction(grade.name.removesuffix(" %"))
@@ -88,7 +90,7 @@ def rank(given: Scale, points: Decimal) -> Fraction:
 )
 def test_the_german_scale_of_ninety_points(points: str, grade: str) -> None:
     """Half of 90 points is exactly 45, and each step is 4.5 points."""
-    assert Grade(grade, grade != "5.0") == scale().grade(Decimal(points))
+    assert Grade(grade, grade != "5.0") == scale().find_grade(Decimal(points))
 
 
 def test_another_threshold_moves_the_german_steps() -> None:
@@ -104,7 +106,7 @@ def test_another_threshold_moves_the_german_steps() -> None:
 )
 def test_the_letters(points: str, grade: str) -> None:
     """Letters begin at whole percents; everything but F is a pass."""
-    assert Grade(grade, grade != "F") == scale('scale = "letter"', 100).grade(Decimal(points))
+    assert Grade(grade, grade != "F") == scale('scale = "letter"', 100).find_grade(Decimal(points))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_the_letters(points: str, grade: str) -> None:
 )
 def test_percent_are_rounded_down(points: str, grade: str, passed: bool) -> None:
     """A percent is reached when it is reached in full, so who fails never reads the percent that passes."""
-    assert Grade(grade, passed) == scale('scale = "percent"').grade(Decimal(points))
+    assert Grade(grade, passed) == scale('scale = "percent"').find_grade(Decimal(points))
 
 
 def test_a_scale_of_ones_own_in_points() -> None:
@@ -130,7 +132,7 @@ def test_a_scale_of_ones_own_in_points() -> None:
         30,
     )
     points = ("20.5", "20.4", "9", "8.9")
-    assert ["+", "o", "o", "-"] == [given.grade(Decimal(one)).name for one in points]
+    assert ["+", "o", "o", "-"] == [given.find_grade(Decimal(one)).name for one in points]
     assert Decimal(9) == given.passing
 
 
@@ -152,13 +154,13 @@ def test_the_rounding_rule(rounding: str, points: str, grade: str) -> None:
 )
 def test_bonus_points_can_be_kept_from_those_who_fail(rule: str, points: str, counted: int) -> None:
     """Under the rule, 5 bonus points count only where the points alone pass."""
-    assert counted == scale(f'bonus = "{rule}"').counted(Decimal(points), Decimal(5))
+    assert counted == scale(f'bonus = "{rule}"').count_points(Decimal(points), Decimal(5))
 
 
 @given(SCALES, POINTS)
 def test_every_number_of_points_has_exactly_one_grade(given: Scale, points: Decimal) -> None:
     """The grade is that of the one step whose range holds the points; passing is from the threshold on."""
-    grade, rounded = given.grade(points), given.rounded(points)
+    grade, rounded = given.find_grade(points), given.round_points(points)
     assert (rounded >= given.passing) == grade.passed
     above = [None, *(step.least for step in given.steps)]
     inside = [
@@ -176,7 +178,11 @@ def test_more_points_are_never_a_worse_grade(
     """Grades follow points, with bonus points and without, under every rule."""
     less, more = sorted((one, other))
     assert rank(given, more) <= rank(given, less)
-    assert given.counted(more, bonus) >= given.counted(less, bonus) >= given.counted(less, Decimal(0))
+    assert (
+        given.count_points(more, bonus)
+        >= given.count_points(less, bonus)
+        >= given.count_points(less, Decimal(0))
+    )
 
 
 @given(SCALES)
@@ -184,8 +190,8 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
     """Exactly at a threshold the better grade is given, and the least bit below it the next one."""
     exact = scales.Scale(given.name, given.possible, given.passing, given.steps)
     for better, worse in zip(exact.steps, exact.steps[1:], strict=False):
-        assert better.grade == exact.grade(better.least).name
-        assert worse.grade == exact.grade(better.least - Decimal("1e-12")).name
+        assert better.grade == exact.find_grade(better.least).name
+        assert worse.grade == exact.find_grade(better.least - Decimal("1e-12")).name
 
 
 @pytest.mark.parametrize(
@@ -220,9 +226,9 @@ def test_errors_in_a_scale_are_named(toml: str, message: str) -> None:
 
 def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
     """An empty table is the German scale, no table is none; bonus questions are not possible points."""
-    without = rubric.parse(RUBRIC.format(grading="").encode())
+    without = rubric.parse_rubric(RUBRIC.format(grading="").encode())
     assert without.assignment.grading is None
-    graded = rubric.parse(RUBRIC.format(grading="[assignment.grading]").encode()).assignment.grading
+    graded = rubric.parse_rubric(RUBRIC.format(grading="[assignment.grading]").encode()).assignment.grading
     assert graded is not None
     assert ("german", Decimal("1.5"), Decimal(3)) == (graded.name, graded.passing, graded.possible)
 
@@ -238,7 +244,7 @@ def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
 def test_a_rubric_names_the_table(grading: str, message: str) -> None:
     """An error in the table stops the rubric and says where."""
     with pytest.raises(RubricError, match=message):
-        rubric.parse(RUBRIC.format(grading=grading).encode())
+        rubric.parse_rubric(RUBRIC.format(grading=grading).encode())
 
 
 def test_nothing_to_grade_is_refused() -> None:

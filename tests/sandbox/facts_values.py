@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Call, Opaque, Tensor
+from autograder.records import Call, OpaqueValue, Tensor
 from tests.sandbox.contract import Ask, Fact, Raises, RunCell
 
 CLASSES = """
@@ -50,8 +50,8 @@ for _ in range(100):
 """
 
 
-def _exact(text: str, name: str = "Fraction") -> Opaque:
-    return Opaque(name, text)
+def _exact(text: str, name: str = "Fraction") -> OpaqueValue:
+    return OpaqueValue(name, text)
 
 
 PLAIN: tuple[tuple[str, str, Any], ...] = (
@@ -60,7 +60,7 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
     ("a large integer", "2**200 + 1", 2**200 + 1),
     ("a large negative integer", "-(2**64)", -(2**64)),
     ("integers beside 2**53", "[2**53 - 1, 2**53, -2**53]", [2**53 - 1, 2**53, -(2**53)]),
-    ("an integer past all use", "10**100_000", Opaque("int")),
+    ("an integer past all use", "10**100_000", OpaqueValue("int")),
     (
         "NaN and the infinities",
         "[math.nan, math.inf, -math.inf]",
@@ -79,17 +79,17 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
     ("a named tuple is a tuple", "Point(1, 2)", (1, 2)),
     ("a subclass of dict is its entries", "Table(a=1)", {"a": 1}),
     ("an ordered dict is a dict", "collections.OrderedDict(b=1, a=2)", {"b": 1, "a": 2}),
-    ("an object is only its type's name", "Liar()", Opaque("Liar")),
+    ("an object is only its type's name", "Liar()", OpaqueValue("Liar")),
     ("a disguised object is only its type's name", "[Disguised()]", Raises("TypeError")),
     (
         "a class, a function, a module",
         "[Liar, len, math]",
-        [Opaque("type"), Opaque("builtin_function_or_method"), Opaque("module")],
+        [OpaqueValue("type"), OpaqueValue("builtin_function_or_method"), OpaqueValue("module")],
     ),
     (
         "bytes, sets and complex numbers",
         "[b'x', {1}, 1j]",
-        [Opaque("bytes"), Opaque("set"), Opaque("complex")],
+        [OpaqueValue("bytes"), OpaqueValue("set"), OpaqueValue("complex")],
     ),
     (
         "numpy scalars are plain",
@@ -102,13 +102,13 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
         [_exact("1/3"), _exact("-2")],
     ),
     ("a fraction past all use", "fractions.Fraction(1, 10**5000)", _exact("")),
-    ("a fraction is its numbers, whatever it says", "Third(1, 3)", Opaque("Third", "1/3")),
+    ("a fraction is its numbers, whatever it says", "Third(1, 3)", OpaqueValue("Third", "1/3")),
     (
         "decimals are exact texts",
         "[decimal.Decimal(text) for text in ('0.10', '1E+3', 'NaN')]",
         [_exact(text, "Decimal") for text in ("0.10", "1E+3", "NaN")],
     ),
-    ("extended precision has no plain form", "[np.longdouble(1)]", [Opaque("longdouble")]),
+    ("extended precision has no plain form", "[np.longdouble(1)]", [OpaqueValue("longdouble")]),
     ("an endless container is an error", "loop", Raises("ProtocolError")),
     ("a container nested too deeply is an error", "deep", Raises("ProtocolError")),
     ("a container of too many parts is an error", "list(range(300_000))", Raises("ProtocolError")),
@@ -129,10 +129,10 @@ ARRAYS: tuple[tuple[str, str, Any], ...] = (
     ("NaN and infinities", "np.array([np.nan, np.inf])", np.array([np.nan, np.inf])),
     ("a matrix is its numbers", "np.matrix([[1, 2]])", np.array([[1, 2]])),
     ("a masked array is its numbers", "np.ma.array([1, 2], mask=[0, 1])", np.array([1, 2])),
-    ("objects", "np.array([None])", Opaque("ndarray")),
-    ("extended precision", "np.zeros(1, np.longdouble)", Opaque("ndarray")),
-    ("extended complex", "np.zeros(1, np.clongdouble)", Opaque("ndarray")),
-    ("texts", "np.array(['a'])", Opaque("ndarray")),
+    ("objects", "np.array([None])", OpaqueValue("ndarray")),
+    ("extended precision", "np.zeros(1, np.longdouble)", OpaqueValue("ndarray")),
+    ("extended complex", "np.zeros(1, np.clongdouble)", OpaqueValue("ndarray")),
+    ("texts", "np.array(['a'])", OpaqueValue("ndarray")),
 )
 
 TENSOR_CLASSES = """
@@ -172,13 +172,13 @@ TENSORS: tuple[tuple[str, str, Any], ...] = (
     ("a subclass that lies is its numbers", "torch.zeros(2).as_subclass(Sly)", _tensor([0, 0], "float32")),
     ("inside containers", "{'a': (torch.ones(1), 1)}", {"a": (_tensor([1], "float32"), 1)}),
     ("a size is a tuple", "torch.zeros(2, 3).shape", (2, 3)),
-    ("a dtype is its name", "torch.float16", Opaque("dtype", "torch.float16")),
+    ("a dtype is its name", "torch.float16", OpaqueValue("dtype", "torch.float16")),
 )
 
 SYMPY: tuple[tuple[str, str, Any], ...] = (
-    ("a sympy expression is its text", "12 * n**2", Opaque("Mul", "12*n**2")),
-    ("a sympy fraction is its text", "sympy.Rational(1, 3)", Opaque("Rational", "1/3")),
-    ("a sympy integer is its text", "sympy.Integer(3)", Opaque("Integer", "3")),
+    ("a sympy expression is its text", "12 * n**2", OpaqueValue("Mul", "12*n**2")),
+    ("a sympy fraction is its text", "sympy.Rational(1, 3)", OpaqueValue("Rational", "1/3")),
+    ("a sympy integer is its text", "sympy.Integer(3)", OpaqueValue("Integer", "3")),
 )
 
 

@@ -28,7 +28,7 @@ def seen(shell: NotebookShell, cells: Sequence[str]) -> dict[str, Any]:
     """What can be told of a shell and its outputs after some cells."""
     runs: list[list[Any]] = []
     for cell in cells:
-        shell.outputs.begin()
+        shell.outputs.begin_cell()
         try:
             with _Streams(shell.outputs):
                 result = shell.run_cell(cell, store_history=True)

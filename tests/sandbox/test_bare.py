@@ -19,7 +19,7 @@ from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside.bare import BareSandbox
 from autograder.sandbox.pool import start_sandbox
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
 
 pytestmark = pytest.mark.sandbox
@@ -123,7 +123,7 @@ def test_killed_zygote_is_our_fault_and_leaves_no_box() -> None:
 def test_killed_grader_leaves_neither_processes_nor_its_folder() -> None:
     """The zygote notices that its broker is gone, ends its boxes and removes the folder."""
     processes = descendants(os.getpid())
-    code = KILLED_BROKER.format(root=current_runtime().package_root, source=FORKS)
+    code = KILLED_BROKER.format(root=get_current_runtime().package_root, source=FORKS)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as grader:
         assert grader.stdout is not None
         folder = Path(grader.stdout.readline().strip())

@@ -112,7 +112,7 @@ def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSand
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert before == settled(before), spare
-    assert plain_sandbox.alive()
+    assert plain_sandbox.is_alive()
 
 
 def test_a_spare_box_is_closed_with_its_sandbox() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
+from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, compute_budgets, format_limit
 from autograder.records import Call, Cell, Ending, Limits
 from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -32,21 +32,21 @@ def test_room_is_taken_until_nothing_is_left() -> None:
     """What does not fit brings the ending, and so does all that comes later."""
     whole = MemoryBudget(2, Ending.ANSWERS_SIZE)
     first, second = MemoryBudget(1, Ending.QUESTION_SIZE, whole), MemoryBudget(1, Ending.QUESTION_SIZE, whole)
-    assert first.take(1 << 20) is None
-    assert Ending.QUESTION_SIZE is first.take(1)
+    assert first.count_answer(1 << 20) is None
+    assert Ending.QUESTION_SIZE is first.count_answer(1)
     assert None is second.ending
-    assert Ending.ANSWERS_SIZE is second.take(1 << 20)
+    assert Ending.ANSWERS_SIZE is second.count_answer(1 << 20)
     assert Ending.QUESTION_SIZE is first.ending
 
 
 def test_a_rubric_with_larger_answers_has_larger_budgets() -> None:
     """Two answers of the largest size always fit into one question's; the sentences name what holds."""
-    large = budgets(Limits(reply_mb=500))
-    assert (128, 1000) == (budgets(Limits()).question_mb, large.question_mb)
+    large = compute_budgets(Limits(reply_mb=500))
+    assert (128, 1000) == (compute_budgets(Limits()).question_mb, large.question_mb)
     assert ("128 MB", "1024 MB") == tuple(
-        amount(one, Limits()) for one in (Ending.QUESTION_SIZE, Ending.ANSWERS_SIZE)
+        format_limit(one, Limits()) for one in (Ending.QUESTION_SIZE, Ending.ANSWERS_SIZE)
     )
-    assert amount(Ending.QUESTION_SIZE, Limits(reply_mb=500)) == f"{large.question_mb} MB"
+    assert format_limit(Ending.QUESTION_SIZE, Limits(reply_mb=500)) == f"{large.question_mb} MB"
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,18 @@ def test_a_rubric_with_larger_answers_has_larger_budgets() -> None:
 )
 def test_values_are_counted_and_texts_are_not(body: bytes, least: int) -> None:
     """Commas and brackets stand for values where they stand outside of texts."""
-    assert least <= wire.values_in(body) <= least + 2
+    assert least <= wire.count_values(body) <= least + 2
 
 
 def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
     """Many values, many arrays and much text weigh more than they are long."""
     many = b"[" + b"[]," * 100_000 + b"0]"
-    assert 200_000 * BYTES_OF_VALUE <= values.weight(many, b"")
-    assert 40 << 20 <= values.weight(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
+    assert 200_000 * BYTES_OF_VALUE <= values.estimate_memory(many, b"")
+    assert 40 << 20 <= values.estimate_memory(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
     small = {str(number): np.zeros(1) for number in range(3000)}
-    assert 10 << 20 <= values.weight(b"{}", b"".join(tensors.parts(small)))
+    assert 10 << 20 <= values.estimate_memory(b"{}", b"".join(tensors.parts(small)))
     with pytest.raises(wire.ProtocolError, match="too many parts"):
-        values.weight(b"[" + b"0," * values.MAX_VALUES + b"0]", b"")
+        values.estimate_memory(b"[" + b"0," * values.MAX_VALUES + b"0]", b"")
 
 
 # ---------------------------------------------------------------- what is refused
@@ -94,7 +94,7 @@ def test_keys_with_one_hash_are_refused(of: str, number: int) -> None:
     """Numbers and tuples have hashes that anybody can work out; a dictionary of such keys takes hours."""
     tree = {"$": "dict", "v": [[key, 0] for key in alike(number, of)]}
     with pytest.raises(wire.ProtocolError, match="the same hash"):
-        values.trusted_decoder({}).decode(tree)
+        values.create_trusted_decoder({}).decode(tree)
 
 
 @pytest.mark.parametrize("of", [range(50_000), [(a, b) for a in range(200) for b in range(200)], "äöü-_x"])
@@ -103,7 +103,7 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
     given = {key: number for number, key in enumerate(of)}
     encoder = values.TrustedEncoder()
     tree = json.loads(json.dumps(encoder.encode(given)))
-    assert given == values.trusted_decoder({}).decode(tree)
+    assert given == values.create_trusted_decoder({}).decode(tree)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
     """A key without a meaning breaks the protocol, wherever it stands."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
-        values.observation(message, {}, 0)
+        values.read_observation(message, {}, 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
@@ -126,19 +126,19 @@ def test_an_array_stands_at_one_place() -> None:
     for tree, right in (([once], True), ([once, once], False)):
         reply = {"id": "x", "n": 0, "observed": {"v": tree}}
         if right:
-            assert values.observation(reply, {"0": np.zeros(2)}, 0).ok
+            assert values.read_observation(reply, {"0": np.zeros(2)}, 0).ok
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
-                values.observation(reply, {"0": np.zeros(2)}, 0)
+                values.read_observation(reply, {"0": np.zeros(2)}, 0)
 
 
 @pytest.mark.parametrize("place", [{"n": 0}, {"n": 2}, {"n": None}, {"n": [1]}])
 def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
     """No answer passes for another call's."""
     reply = {"id": "x", "n": 1, "observed": {"v": 1}}
-    assert values.observation(reply, {}, 1).value == 1
+    assert values.read_observation(reply, {}, 1).value == 1
     with pytest.raises(wire.ProtocolError, match="does not fit"):
-        values.observation({**reply, **place}, {}, 1)
+        values.read_observation({**reply, **place}, {}, 1)
 
 
 # ---------------------------------------------------------------- in boxes

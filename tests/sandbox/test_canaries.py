@@ -18,7 +18,7 @@ from autograder.sandbox.outside import box, cgroups, namespaces, watch
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.canaries import CANARIES
-from autograder.sandbox.proof.doctor import examine, healthy
+from autograder.sandbox.proof.doctor import examine, is_healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits, tried_here
 
 Patch = pytest.MonkeyPatch
@@ -237,7 +237,7 @@ def test_a_box_that_cannot_be_confined_is_not_healthy(tmp_path: Path) -> None:
     layers = examine(BrokenSandbox(tmp_path, edits).start)
     untried = {layer.name for layer in layers if not layer.finished}
     assert {canary.name for canary in tried_here()} == untried
-    assert not healthy(layers)
+    assert not is_healthy(layers)
 
 
 @pytest.mark.sandbox

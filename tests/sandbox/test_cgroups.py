@@ -70,9 +70,9 @@ def test_version_2_sets_every_bound(tmp_path: Path) -> None:
     driver = find_driver(tmp_path)
     assert isinstance(driver, Version2)
     assert "cgroup v2" == driver.name
-    group = driver.group(memory_bytes=1 << 20, processes=7)
+    group = driver.create_group(memory_bytes=1 << 20, processes=7)
     (folder,) = (tmp_path / "sys/fs/cgroup/user/app").glob("autograder-*/box-0")
-    group.add(4711)
+    group.add_process(4711)
     read = {file.name: file.read_text() for file in folder.iterdir()}
     assert {
         "memory.max": "1048576",
@@ -92,15 +92,19 @@ def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     version_2(tmp_path)
     driver = find_driver(tmp_path)
     assert driver is not None
-    group = driver.group(memory_bytes=1, processes=1)
-    assert (Counts(), 0) == (group.counts(), group.peak_bytes())
+    group = driver.create_group(memory_bytes=1, processes=1)
+    assert (Counts(), 0) == (group.read_counts(), group.read_peak_bytes())
     (folder,) = tmp_path.glob("sys/fs/cgroup/user/app/autograder-*/box-0")
     (folder / "memory.events").write_text("low 0\noom 3\noom_kill 1\n")
     (folder / "pids.events").write_text("max 4\n")
     (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n")
     (folder / "memory.peak").write_text("12345\n")
-    assert (Counts(4, 1), 2.5, 12345) == (group.counts(), group.processor_seconds(), group.peak_bytes())
-    assert 0.5 == group.system_seconds()
+    assert (Counts(4, 1), 2.5, 12345) == (
+        group.read_counts(),
+        group.read_processor_seconds(),
+        group.read_peak_bytes(),
+    )
+    assert 0.5 == group.read_system_seconds()
 
 
 def test_version_2_without_the_controllers_is_not_used(tmp_path: Path) -> None:
@@ -115,8 +119,8 @@ def test_version_1_sets_every_bound_in_two_hierarchies(tmp_path: Path) -> None:
     driver = find_driver(tmp_path)
     assert isinstance(driver, Version1)
     assert "cgroup v1" == driver.name
-    group = driver.group(memory_bytes=1 << 20, processes=7)
-    group.add(4711)
+    group = driver.create_group(memory_bytes=1 << 20, processes=7)
+    group.add_process(4711)
     read = {
         f"{file.relative_to(tmp_path / 'sys/fs/cgroup').parts[0]}/{file.name}": file.read_text()
         for file in tmp_path.glob("sys/fs/cgroup/*/ours/autograder-*/box-0/*")
@@ -138,15 +142,19 @@ def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     version_1(tmp_path)
     driver = find_driver(tmp_path)
     assert driver is not None
-    group = driver.group(memory_bytes=1, processes=1)
-    assert (Counts(), 0) == (group.counts(), group.peak_bytes())
+    group = driver.create_group(memory_bytes=1, processes=1)
+    assert (Counts(), 0) == (group.read_counts(), group.read_peak_bytes())
     (folder,) = tmp_path.glob("sys/fs/cgroup/memory/ours/autograder-*/box-0")
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
     (folder / "memory.max_usage_in_bytes").write_text("678\n")
     (pids,) = tmp_path.glob("sys/fs/cgroup/pids/ours/autograder-*/box-0")
     (pids / "pids.events").write_text("max 3\n")
-    assert (Counts(3, 2), None, 678) == (group.counts(), group.processor_seconds(), group.peak_bytes())
-    assert 0.0 == group.system_seconds()
+    assert (Counts(3, 2), None, 678) == (
+        group.read_counts(),
+        group.read_processor_seconds(),
+        group.read_peak_bytes(),
+    )
+    assert 0.0 == group.read_system_seconds()
 
 
 def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:
@@ -155,7 +163,7 @@ def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:
         make(root)
         driver = find_driver(root)
         assert driver is not None
-        group = driver.group(memory_bytes=1, processes=1)
+        group = driver.create_group(memory_bytes=1, processes=1)
         driver.close()
         group.remove()
         driver.close()
@@ -172,8 +180,8 @@ def test_processors_are_shared_out_where_the_kernel_can(tmp_path: Path) -> None:
     tree.folder("cpu/ours")
     driver = find_driver(tmp_path)
     assert driver is not None
-    group = driver.group(memory_bytes=1, processes=1)
-    group.add(4711)
+    group = driver.create_group(memory_bytes=1, processes=1)
+    group.add_process(4711)
     (processes,) = tmp_path.glob("sys/fs/cgroup/cpu/ours/autograder-*/box-0/cgroup.procs")
     assert "4711" == processes.read_text()
     group.remove()
@@ -217,9 +225,9 @@ def test_a_file_that_is_kept_open_is_read_anew(tmp_path: Path) -> None:
     """It tells what it holds now, and after the end that it is not there."""
     (tmp_path / "usage").write_text("1")
     kept = base.KeptFile(tmp_path / "usage")
-    assert 1 == base.number(kept)
+    assert 1 == base.read_number(kept)
     (tmp_path / "usage").write_text("2")
-    assert 2 == base.number(kept)
+    assert 2 == base.read_number(kept)
     kept.close()
     (tmp_path / "usage").unlink()
-    assert base.number(kept) is None
+    assert base.read_number(kept) is None

@@ -46,7 +46,7 @@ def driver(kernel: Kernel) -> Driver:
 
 def check_box(kernel: Kernel, made: Driver, below: str) -> None:
     """A box's group stands below the given one, has its bounds, and takes a process along when it goes."""
-    group = made.group(memory_bytes=1 << 20, processes=7)
+    group = made.create_group(memory_bytes=1 << 20, processes=7)
     (folder,) = (kernel.top / below).glob("autograder-*/box-0")
     read = {
         name: kernel.read(folder / name).strip() for name in ("memory.max", "pids.max", "memory.swap.max")
@@ -54,7 +54,7 @@ def check_box(kernel: Kernel, made: Driver, below: str) -> None:
     assert {"memory.max": "1048576", "pids.max": "7", "memory.swap.max": "0"} == read
     assert "1" == kernel.read(folder / "memory.oom.group")
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
-        group.add(process.pid)
+        group.add_process(process.pid)
         assert {process.pid} == kernel.processes(folder)
         group.remove()
         process.kill()
@@ -190,8 +190,8 @@ def test_a_box_whose_processes_will_not_go(kernel: Kernel, other: int) -> None:
     """The kernel is told to kill the whole group before it is removed."""
     kernel.enter(kernel.top)
     made = driver(kernel)
-    group = made.group(memory_bytes=1 << 20, processes=7)
-    group.add(other)
+    group = made.create_group(memory_bytes=1 << 20, processes=7)
+    group.add_process(other)
     group.remove()
     assert 1 == len(kernel.made())
     made.close()

@@ -16,7 +16,7 @@ from autograder.records import Call
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_box_cleanup import ENDS
@@ -176,13 +176,13 @@ def test_a_signal_to_everybody_reaches_nobody_outside(
     with contextlib.suppress(BoxEnded):
         box.run_cell("refused(lambda: os.kill(-1, 9)); refused(lambda: os.kill(0, 19))", seconds=1)
     assert "" == other.run_cell("x = 1", seconds=5).error
-    assert plain_sandbox.alive()
+    assert plain_sandbox.is_alive()
     other.close()
 
 
 def places() -> list[str]:
     """Where a student might like to write: the interpreter, the program, homes, the machine's folders."""
-    runtime = current_runtime()
+    runtime = get_current_runtime()
     folders = [
         *runtime.readable,
         runtime.package_root,

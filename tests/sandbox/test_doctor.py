@@ -12,7 +12,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, refuse_other_systems
 from autograder.sandbox.proof import doctor
 from autograder.sandbox.proof.canaries import CANARIES
-from autograder.sandbox.proof.doctor import Layer, examine, healthy
+from autograder.sandbox.proof.doctor import Layer, examine, is_healthy
 from tests.conftest import start_sandbox
 
 
@@ -32,7 +32,7 @@ def test_every_layer_holds_here() -> None:
     layers = examine(start_sandbox)
     assert [] == [layer for layer in layers if layer.required and not layer.ok]
     assert {canary.name for canary in CANARIES} <= set(by_name(layers))
-    assert healthy(layers)
+    assert is_healthy(layers)
 
 
 @pytest.mark.sandbox
@@ -50,7 +50,7 @@ def test_a_canary_that_sings_is_reported(monkeypatch: pytest.MonkeyPatch, code: 
     """Whatever is not a clear None is a layer that does not hold, with a remedy."""
     only(monkeypatch, code)
     layers = examine(start_sandbox)
-    assert not healthy(layers)
+    assert not is_healthy(layers)
     layer = by_name(layers)["private file system"]
     assert found in layer.found
     assert layer.remedy
@@ -64,7 +64,7 @@ def test_an_unavailable_sandbox_says_what_to_do(error: Exception) -> None:
         raise error
 
     layers = examine(refuse)
-    assert not healthy(layers)
+    assert not is_healthy(layers)
     assert str(error) == layers[-1].remedy
 
 
@@ -76,10 +76,10 @@ def test_another_system_is_told_where_to_grade(monkeypatch: pytest.MonkeyPatch, 
         refuse_other_systems()
     layers = examine()
     assert not by_name(layers)["system"].ok
-    assert not healthy(layers)
+    assert not is_healthy(layers)
 
 
 def test_an_optional_layer_may_be_missing() -> None:
     """Only required layers decide."""
-    assert healthy([Layer("a", ok=True, found=""), Layer("b", ok=False, found="", required=False)])
-    assert not healthy([Layer("a", ok=False, found="")])
+    assert is_healthy([Layer("a", ok=True, found=""), Layer("b", ok=False, found="", required=False)])
+    assert not is_healthy([Layer("a", ok=False, found="")])

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.errors import BoxLost, SandboxFault
 from autograder.records import Ending
-from autograder.sandbox.outside.exit_cause import check, ends_by_itself, is_process_one
+from autograder.sandbox.outside.exit_cause import check_cause, has_ended_itself, is_process_one
 
 KILLED, FAULTED, EXITED = int(signal.SIGKILL), int(signal.SIGSEGV), 3 << 8
 """Wait statuses."""
@@ -22,7 +22,7 @@ def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
     """Whose doing an ending was."""
     known = {"by_itself": True, "process_one": True, **facts}
     try:
-        check(ending, report, **known)  # type: ignore[arg-type]
+        check_cause(ending, report, **known)  # type: ignore[arg-type]
     except (BoxLost, SandboxFault) as error:
         return type(error).__name__
     return "student"
@@ -80,7 +80,7 @@ def test_a_process_that_is_ending_is_waited_for(tmp_path: Path, flags: int, expe
         pidfd = os.pidfd_open(wait.pid)
         if expected:
             wait.kill()
-        assert expected is ends_by_itself(pidfd, wait.pid, tmp_path)
+        assert expected is has_ended_itself(pidfd, wait.pid, tmp_path)
         os.close(pidfd)
     finally:
         wait.kill()

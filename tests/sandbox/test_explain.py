@@ -10,9 +10,9 @@ import pytest
 from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import namespaces
-from autograder.sandbox.outside.launched import Launched
-from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.outside.launched import ZygoteProcess
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, explain_missing_module
+from autograder.sandbox.runtime import get_current_runtime
 from tests.sandbox.contract import LIMITS
 
 
@@ -63,9 +63,9 @@ def test_a_module_that_is_not_there_is_named(plain_sandbox: NamespaceSandbox) ->
 
 def test_only_a_module_that_is_asked_for_is_the_rubrics_error() -> None:
     """Also where its package is missing; what such a module itself lacks is another fault."""
-    assert "did you mean 'numpy'?" in str(preload_missing("nunpy", ["json", "nunpy.linalg"]))
-    assert preload_missing("triton", ["torch"]) is None
-    assert preload_missing("", ["torch"]) is None
+    assert "did you mean 'numpy'?" in str(explain_missing_module("nunpy", ["json", "nunpy.linalg"]))
+    assert explain_missing_module("triton", ["torch"]) is None
+    assert explain_missing_module("", ["torch"]) is None
 
 
 @pytest.mark.sandbox
@@ -73,9 +73,9 @@ def test_an_interpreter_that_ends_at_once_is_reported(
     plain_sandbox: NamespaceSandbox, tmp_path: Path
 ) -> None:
     """Not by hanging: with what it said."""
-    broken = msgspec.structs.replace(current_runtime(), package_root=str(tmp_path))
+    broken = msgspec.structs.replace(get_current_runtime(), package_root=str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="autograder"):
-        NamespaceSandbox(Environment(), lambda: Launched(broken))
+        NamespaceSandbox(Environment(), lambda: ZygoteProcess(broken))
 
 
 @pytest.mark.sandbox

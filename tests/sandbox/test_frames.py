@@ -38,7 +38,7 @@ def receive(
         return bool(select.select([read], [], [], left)[0])
 
     reader = reader or wire.FrameReader(read)
-    return reader.read(max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait)
+    return reader.read_frame(max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait)
 
 
 def drain(read: int) -> None:

@@ -16,13 +16,13 @@ def test_what_has_moved_is_seen_once(monkeypatch: pytest.MonkeyPatch, *, known: 
     """Whether or not this Python keeps its state where it is looked for."""
     monkeypatch.setattr(generators, "_LIES_AS_KNOWN", known)
     seen = Generators()
-    assert {} == seen.moved()
+    assert {} == seen.collect_moved_states()
     for move in (random.random, lambda: random.gauss(0, 1), lambda: random.seed(3)):
         move()
-        assert ["random"] == [*seen.moved()]
-        assert {} == seen.moved()
+        assert ["random"] == [*seen.collect_moved_states()]
+        assert {} == seen.collect_moved_states()
     np.random.random()
-    assert ["numpy"] == [*seen.moved()]
+    assert ["numpy"] == [*seen.collect_moved_states()]
 
 
 def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
@@ -30,10 +30,10 @@ def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
     random.seed(0)
     seen = Generators()
     random.gauss(0, 1)
-    told = seen.moved()
+    told = seen.collect_moved_states()
     kept = random.gauss(0, 1)
-    assert ["random"] == [*seen.moved()]
-    Generators().restore(told)
+    assert ["random"] == [*seen.collect_moved_states()]
+    Generators().restore_states(told)
     assert kept == random.gauss(0, 1)
 
 

@@ -10,7 +10,7 @@ from urllib.error import URLError
 import pytest
 
 from autograder.records import LimitKind
-from autograder.sandbox.inside.hints import AGAIN, reported_limits
+from autograder.sandbox.inside.hints import AGAIN, find_reported_limits
 
 
 def chained(*errors: BaseException) -> BaseException:
@@ -52,7 +52,7 @@ def chained(*errors: BaseException) -> BaseException:
 )
 def test_an_exception_in_words(error: BaseException | None, words: list[str]) -> None:
     """Its own kind, and those it came from."""
-    assert words == reported_limits(error)
+    assert words == find_reported_limits(error)
     assert set(words) <= {met.value for met in LimitKind} | {AGAIN}
 
 
@@ -60,14 +60,14 @@ def test_an_exception_raised_while_another_was_handled_is_followed() -> None:
     """Both have met something."""
     error = MemoryError()
     error.__context__ = OSError(errno.ENOSPC, "x")
-    assert ["memory", "disk"] == reported_limits(error)
+    assert ["memory", "disk"] == find_reported_limits(error)
 
 
 def test_a_ring_of_causes_ends() -> None:
     """A chain that leads back to itself is followed a few times only."""
     first, second = OSError(errno.ENOSPC, "x"), MemoryError()
     first.__cause__, second.__cause__ = second, first
-    assert ["disk", "memory"] == reported_limits(first)
+    assert ["disk", "memory"] == find_reported_limits(first)
 
 
 class Hostile(RuntimeError):
@@ -90,4 +90,4 @@ class Odd(OSError):
 @pytest.mark.parametrize("error", [Hostile(), Odd()])
 def test_a_hostile_exception_says_nothing(error: BaseException) -> None:
     """Whatever it raises when it is looked at is not passed on."""
-    assert [] == reported_limits(error)
+    assert [] == find_reported_limits(error)

@@ -58,7 +58,7 @@ print(at_first, huge() - at_first)
 def test_only_private_memory_of_no_file_is_gathered() -> None:
     """Neither code, nor data of a file, nor shared memory, nor guard pages, nor the stack."""
     heap, mapped = (0x55D0C1000000, 0x55D0C1A00000), (0x7F0000000000, 0x7F0000800000)
-    assert [heap, mapped] == huge_pages.anonymous(MAPS)
+    assert [heap, mapped] == huge_pages.find_anonymous_ranges(MAPS)
 
 
 def test_what_was_gathered_is_still_private_to_each_process() -> None:

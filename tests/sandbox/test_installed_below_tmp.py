@@ -16,11 +16,11 @@ import pytest
 from autograder.records import Call, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import relocation
-from autograder.sandbox.inside.jail import INSTALLED, moves
+from autograder.sandbox.inside.jail import INSTALLED, plan_moves
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 
 pytestmark = pytest.mark.sandbox
 
@@ -50,13 +50,13 @@ def packages() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def box(packages: Path) -> Iterator[NamespaceBox]:
     """A box of a sandbox that imports from there."""
-    runtime = current_runtime()
+    runtime = get_current_runtime()
     moved = msgspec.structs.replace(
         runtime,
         sys_path=(*runtime.sys_path, str(packages)),
         readable=(*runtime.readable, str(packages)),
     )
-    sandbox = NamespaceSandbox(Environment(), lambda: Launched(moved))
+    sandbox = NamespaceSandbox(Environment(), lambda: ZygoteProcess(moved))
     box = sandbox.open(Limits())
     yield box
     box.close()
@@ -70,7 +70,7 @@ def value(box: NamespaceBox, function: str, *arguments: str) -> object:
 
 def test_paths_below_scratch_space_are_moved() -> None:
     """Only those, not paths whose names begin alike; each has a place of its own."""
-    found = moves(["/usr/lib", "/tmp/a", "/tmpfiles", "/dev/shm/b", "/work", "/w/c"])
+    found = plan_moves(["/usr/lib", "/tmp/a", "/tmpfiles", "/dev/shm/b", "/work", "/w/c"])
     assert {"/tmp/a": f"{INSTALLED}/0", "/dev/shm/b": f"{INSTALLED}/1", "/w/c": f"{INSTALLED}/2"} == found
 
 
@@ -100,7 +100,7 @@ def test_a_package_that_was_imported_before_its_files_moved_goes_on_importing(
     early = importlib.import_module("moved_package")
     try:
         before.rename(now)
-        relocation.relocate({str(before): str(now)})
+        relocation.update_import_paths({str(before): str(now)})
         assert 42 == importlib.import_module("moved_package.late").VALUE
         assert "early" in inspect.getsource(early)
         assert "rows" == importlib.resources.files(early).joinpath("table.txt").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.sandbox.inside import remote
 from autograder.sandbox.inside.running import run_code
-from autograder.sandbox.inside.warming import in_one_process
+from autograder.sandbox.inside.warming import run_in_one_process
 
 ANSWERS = """
 class Shelf:
@@ -40,7 +40,7 @@ def outcome(test: str) -> dict[str, Any]:
     """Of a test on these answers."""
     names: dict[str, Any] = {"__name__": "answers"}
     run_code(ANSWERS, names)
-    return in_one_process(names, test)
+    return run_in_one_process(names, test)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_named_parameters_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         names,
     )
     test = "found = dict(make().named_parameters())\nassert len(found) == 4 and found['0.bias'].shape == (3,)"
-    assert "error" not in in_one_process(names, test)
+    assert "error" not in run_in_one_process(names, test)
     assert "next" not in asked
 
 
@@ -141,6 +141,6 @@ def test_a_test_goes_through_modules_of_torch(test: str) -> None:
     """Parameters are those that the module has, also where a class has methods of its own."""
     names: dict[str, Any] = {"__name__": "answers"}
     run_code(TORCH, names)
-    found = in_one_process(names, test)
+    found = run_in_one_process(names, test)
     assert "error" not in found, found
     assert "refused" not in found, found

@@ -153,7 +153,7 @@ def test_kills_in_one_submission_cost_nothing() -> None:
     victims = ["zygote", "box", "zygote"]
     cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
     with Pool(start_sandbox) as pool:
-        persistent = pool.persistent(Environment())
+        persistent = pool.create_persistent(Environment())
         with Session(persistent, cells, LIMITS, seed=next(SEEDS)) as session, Killer(pool, victims):
             runs = session.run()
     assert {"run-again"} == {note.code for note in session.notes}
@@ -191,7 +191,7 @@ def test_who_is_to_blame(
 ) -> None:
     """Only a SIGKILL that nothing inside can send, and a zygote that says nothing, are ours."""
     try:
-        exit_cause.check(ending, report, by_itself=by_itself, process_one=process_one)
+        exit_cause.check_cause(ending, report, by_itself=by_itself, process_one=process_one)
     except SandboxFault:
         assert ours
     else:
@@ -204,7 +204,9 @@ def test_who_is_to_blame(
 def test_a_machine_out_of_memory_is_our_fault(used: int, ours: bool) -> None:
     """A box that the kernel ended for memory far below its own limit paid for somebody else."""
     try:
-        exit_cause.check(Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20))
+        exit_cause.check_cause(
+            Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20)
+        )
     except SandboxFault:
         assert ours
     else:

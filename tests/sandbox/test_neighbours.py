@@ -65,7 +65,7 @@ def test_data_loaders_and_pipes_work_beside_whoever_takes_all(
     greedy.run_cell(told, seconds=5)
     for cell in ATTACKS[name].cells:
         greedy.run_cell(cell, seconds=9)
-    assert greedy.alive()
+    assert greedy.is_alive()
     for _ in range(2):
         with Session(torch_sandbox, (Cell(LOADER),), Limits(), seed=next(SEEDS)) as session:
             answers = session.ask([LEARNS, PASSES])
@@ -125,7 +125,7 @@ def test_claim_succeeds_when_another_user_takes_every_name_within_reach(
     first, last = LAST_UID + 1, LAST_UID + 4  # ids that no grader beside this test uses
     monkeypatch.setattr(namespaces, "FIRST_UID", first)
     monkeypatch.setattr(namespaces, "LAST_UID", last)
-    namespaces.Identity().release()
+    namespaces.Identity().release_user()
     words = [sys.executable, "-c", _TAKE_EVERY_NAME, str(first), str(last), str(namespaces.CLAIMS)]
     with subprocess.Popen(words, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as taker:
         assert taker.stdin
@@ -134,7 +134,7 @@ def test_claim_succeeds_when_another_user_takes_every_name_within_reach(
         held = [namespaces.Identity() for _ in range(4)]
         taker.stdin.close()
     for identity in held:
-        identity.release()
+        identity.release_user()
         (namespaces.CLAIMS / f"uid-{identity.uid}").unlink()
     assert "done" == said
     assert set(range(first, last + 1)) == {identity.uid for identity in held}
@@ -160,7 +160,7 @@ def test_claim_is_free_again_when_its_holder_is_killed(
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    namespaces.Identity().release()
+    namespaces.Identity().release_user()
 
 
 @as_root

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.feedback.labels import Labels
-from autograder.limits import ranges
+from autograder.limits import list_ranges
 from autograder.records import LimitEvent, LimitKind, Limits
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.inside.models import OFFLINE
@@ -100,13 +100,13 @@ def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: 
     run = box.run_cell(source, seconds=20)
     assert run.error
     assert (LimitEvent(LimitKind.NETWORK, told=True),) == run.met
-    assert "no network here" in Labels("en").met(LimitKind.NETWORK, Limits())
-    assert "kein Netz" in Labels("de").met(LimitKind.NETWORK, Limits())
+    assert "no network here" in Labels("en").describe_limit(LimitKind.NETWORK, Limits())
+    assert "kein Netz" in Labels("de").describe_limit(LimitKind.NETWORK, Limits())
 
 
 def test_nothing_bounds_a_network_that_is_not_there() -> None:
     """No limit of a rubric is named."""
-    assert LimitKind.NETWORK.value not in " ".join(ranges())
+    assert LimitKind.NETWORK.value not in " ".join(list_ranges())
 
 
 def test_the_folders_of_models_cannot_be_changed(box: Box) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.outside import cgroups, orphans
-from autograder.sandbox.outside.orphans import group_name, sweep_groups
+from autograder.sandbox.outside.orphans import build_group_name, sweep_groups
 
 NAMESPACE = 4026531836
 HOUR = 3_600_000_000_000
@@ -137,7 +137,7 @@ def test_a_machine_without_control_groups_is_clean(tmp_path: Path) -> None:
 
 def test_names_are_ours_and_differ() -> None:
     """The name says this process, and each is another."""
-    first, second = group_name(), group_name()
+    first, second = build_group_name(), build_group_name()
     assert first != second
     assert first.startswith(f"autograder-{os.getpid()}-")
     assert not orphans._is_orphan(first, Path("/"))
@@ -155,9 +155,9 @@ def test_a_killed_grader_leaves_nothing_after_the_next_sweep() -> None:
     if child == 0:
         theirs = cgroups.find_driver()
         assert theirs is not None
-        group = theirs.group(memory_bytes=64 << 20, processes=8)
+        group = theirs.create_group(memory_bytes=64 << 20, processes=8)
         if os.fork() == 0:
-            group.add(os.getpid())
+            group.add_process(os.getpid())
             os.write(writer, b"%d\n" % os.getpid())
             time.sleep(60)
             os._exit(0)
@@ -173,6 +173,6 @@ def test_a_killed_grader_leaves_nothing_after_the_next_sweep() -> None:
     assert not any(folder.exists() for folder in removed)
     state = Path(f"/proc/{inmate}/stat")
     assert not state.exists() or state.read_text().rpartition(") ")[2][0] in "ZX"
-    box = ours.group(memory_bytes=64 << 20, processes=8)
+    box = ours.create_group(memory_bytes=64 << 20, processes=8)
     box.remove()
     ours.close()

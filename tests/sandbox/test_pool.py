@@ -57,7 +57,7 @@ def test_different_environments_start_at_the_same_time() -> None:
     """Warming starts them together, and asking afterwards starts nothing."""
     starts = Starts()
     with Pool(starts) as pool:
-        pool.warm([FIRST, SECOND])
+        pool.start_all([FIRST, SECOND])
         assert pool.sandbox(FIRST) is not pool.sandbox(SECOND)
     assert 2 == starts.together
     assert 2 == len(starts.made)
@@ -67,7 +67,7 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
     """Leaving the pool's block ends them all."""
     starts = Starts()
     with Pool(starts) as pool:
-        pool.warm([FIRST, SECOND])
+        pool.start_all([FIRST, SECOND])
     assert [True, True] == [fake.closed for _, fake in starts.made]
     with pytest.raises(SandboxFault, match="closed"):
         pool.sandbox(FIRST)
@@ -108,7 +108,7 @@ def test_one_that_cannot_be_closed_keeps_no_other_open() -> None:
     """The others are ended first, and then it is told."""
     starts = Starts()
     pool = Pool(starts)
-    pool.warm([FIRST, SECOND])
+    pool.start_all([FIRST, SECOND])
 
     def refuse() -> None:
         raise OSError("no")
@@ -127,7 +127,7 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
         dead.close()
         replaced = pool.sandbox(FIRST)
         assert dead is not replaced
-        assert replaced.alive()
+        assert replaced.is_alive()
 
 
 def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
@@ -143,19 +143,19 @@ def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
     with Pool(start) as pool:
         with pytest.raises(SandboxFault, match="no"):
             pool.sandbox(FIRST)
-        assert pool.sandbox(FIRST).alive()
+        assert pool.sandbox(FIRST).is_alive()
 
 
 def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
     """After the death of the first one, boxes come from the second; closing it closes nothing."""
     starts = Starts()
     with Pool(starts) as pool:
-        persistent = pool.persistent(FIRST)
+        persistent = pool.create_persistent(FIRST)
         persistent.open(LIMITS)
         starts.made[0][1].close()
         persistent.open(LIMITS, seed=7, files={"a": b"1"})
         persistent.close()
-        assert persistent.alive()
+        assert persistent.is_alive()
         assert [False] == [fake.closed for _, fake in starts.made[1:]]
     assert [(7, {"a": b"1"})] == [(box.seed, box.files) for box in starts.made[1][1].boxes]
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
         return outcome
 
     with Pool(start) as pool:
-        persistent = pool.persistent(FIRST)
+        persistent = pool.create_persistent(FIRST)
         pool.sandbox(FIRST).close()
         with pytest.raises(SandboxFault, match="no namespaces any more"):
             persistent.open(LIMITS)

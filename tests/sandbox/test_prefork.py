@@ -21,7 +21,7 @@ class Opened:
         self.living = True
         self.closed = False
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """As long as nobody ended it."""
         return self.living
 
@@ -52,7 +52,7 @@ LIMITS, OTHER = Limits(), Limits(memory_mb=64)
 
 def taken(spares: PreforkPool, limits: Limits, seed: int) -> Opened:
     """The next box."""
-    return cast("Opened", spares.take(limits, seed))
+    return cast("Opened", spares.take_box(limits, seed))
 
 
 @pytest.mark.parametrize("most", [1, 3])
@@ -98,7 +98,7 @@ def test_whoever_needs_a_box_is_told_why_there_is_none() -> None:
     taken(spares, LIMITS, 1)
     opener.failing = True
     with pytest.raises(SandboxFault, match="no box today"):
-        spares.take(LIMITS, 1)
+        spares.take_box(LIMITS, 1)
     opener.failing = False
     assert taken(spares, LIMITS, 1).living
     spares.close()

@@ -9,12 +9,12 @@ import pytest
 
 import autograder
 from autograder.sandbox import runtime
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 
 
 def test_modules_come_from_readable_places() -> None:
     """Every folder that modules are imported from lies in what is visible, and exists."""
-    found = current_runtime()
+    found = get_current_runtime()
     assert found.sys_path
     for path in found.sys_path:
         assert Path(path).is_dir()
@@ -23,14 +23,14 @@ def test_modules_come_from_readable_places() -> None:
 
 def test_this_interpreter_is_described() -> None:
     """The zygote is started with the interpreter that runs the grader, and finds our package."""
-    found = current_runtime()
+    found = get_current_runtime()
     assert sys.executable == found.executable
     assert Path(autograder.__file__).is_relative_to(found.package_root)
 
 
 def test_neither_homes_nor_the_whole_root_are_visible() -> None:
     """Nothing above the installation is."""
-    for path in current_runtime().readable:
+    for path in get_current_runtime().readable:
         assert Path(path) not in {
             Path("/"),
             Path("/usr"),
@@ -43,7 +43,7 @@ def test_neither_homes_nor_the_whole_root_are_visible() -> None:
 
 def test_no_visible_place_lies_below_another() -> None:
     """A second view of the same files would only be a second thing to confine."""
-    folders = [Path(path) for path in current_runtime().readable if not Path(path).is_symlink()]
+    folders = [Path(path) for path in get_current_runtime().readable if not Path(path).is_symlink()]
     assert [] == [(a, b) for a in folders for b in folders if a != b and a.is_relative_to(b)]
 
 
@@ -53,7 +53,7 @@ def test_our_own_installed_packages_are_masked(tmp_path: Path, monkeypatch: pyte
     for name in ("autograder", "reference", "torch"):
         (site / name).mkdir(parents=True)
     monkeypatch.setattr(sys, "path", [str(site)])
-    assert {str(site / "autograder"), str(site / "reference")} == set(current_runtime().masked)
+    assert {str(site / "autograder"), str(site / "reference")} == set(get_current_runtime().masked)
 
 
 def test_links_cover_nothing(tmp_path: Path) -> None:
@@ -63,4 +63,4 @@ def test_links_cover_nothing(tmp_path: Path) -> None:
     link = tmp_path / "lib"
     link.symlink_to(real)
     paths = [str(real), str(link), str(real / "python3"), str(real)]
-    assert (str(real), str(link)) == runtime._without_nested(paths)
+    assert (str(real), str(link)) == runtime._drop_nested(paths)

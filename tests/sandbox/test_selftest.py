@@ -14,7 +14,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer
-from autograder.sandbox.proof.selftest import FILE_NAME, ensure, last_proof
+from autograder.sandbox.proof.selftest import FILE_NAME, ensure, read_last_proof
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
 from tests.support.broken_sandbox import tried_here
@@ -101,7 +101,7 @@ def test_a_start_that_gives_another_level_is_refused(private: Path) -> None:
     """A sandbox that is weaker than asked for is never taken for the one asked for."""
     with pytest.raises(SandboxUnavailable, match="expected isolation 'namespaces', got 'none'"):
         ensure(lambda environment: FakeSandbox(), private)
-    assert last_proof(private) is None
+    assert read_last_proof(private) is None
 
 
 def linked(path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_proof_that_others_could_have_written_is_not_believed(
     """Links, wrong owners' rights and damaged content mean that it is tested again."""
     ensure(never, private)
     spoil(private / FILE_NAME)
-    assert last_proof(private) is None
+    assert read_last_proof(private) is None
     ensure(never, private)
     assert 2 == examination.made
 
@@ -157,7 +157,7 @@ def test_a_proof_of_another_user_is_not_believed(private: Path, examination: Exa
     """Neither the file nor its folder may belong to somebody else."""
     ensure(never, private)
     os.chown(private / FILE_NAME if of == "file" else private, 60_000, 60_000)
-    assert last_proof(private) is None
+    assert read_last_proof(private) is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root may write everywhere")
@@ -242,12 +242,14 @@ def test_what_is_remembered_is_told(
     monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination
 ) -> None:
     """None, one that counts with its time, or one of other circumstances; and no sandbox is started."""
-    assert "none is remembered; the next grading makes one" == selftest.remembered(private)
+    assert "none is remembered; the next grading makes one" == selftest.describe_last_proof(private)
     monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
     ensure(never, private)
-    assert "1 layers held at 2023-11-14 22:13:20+00:00, and it counts" == selftest.remembered(private)
+    assert "1 layers held at 2023-11-14 22:13:20+00:00, and it counts" == selftest.describe_last_proof(
+        private
+    )
     monkeypatch.setattr("platform.release", lambda: "another kernel")
-    assert selftest.remembered(private).endswith(
+    assert selftest.describe_last_proof(private).endswith(
         "of another boot or configuration; the next grading makes a new one"
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
+from autograder.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation
 from autograder.sandbox.base import Box
@@ -71,12 +71,12 @@ def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
     fake = FakeSandbox({"two": Ending.MEMORY})
     with session(fake) as running:
         running.run()
-        box = running.hand_over()
+        box = running.take_box()
     assert box is fake.boxes[-1]
     assert [["one", "two"], ["one", "three"]] == logs(fake)
     assert [True, False] == [one.closed for one in fake.boxes]
     with session(fake, restarts=0) as running, pytest.raises(BoxEnded, match="restarts"):
-        running.hand_over()
+        running.take_box()
 
 
 def test_a_call_that_ends_the_box_loses_only_itself() -> None:
@@ -196,7 +196,7 @@ def test_what_loses_its_boxes_again_gets_no_other() -> None:
     fake = lossy(times=9)
     with session(fake) as running:
         for action in (running.run, lambda: running.ask([Call("q")]), running.run):
-            with pytest.raises(EndedItself, match="ended itself, perhaps on purpose"):
+            with pytest.raises(RepeatedBoxLoss, match="ended itself, perhaps on purpose"):
                 action()
     assert 2 == MAX_LOST_BOXES == len(fake.boxes)
 
@@ -373,8 +373,8 @@ def test_many_slow_calls_end_with_the_submissions_time() -> None:
     class SlowBox:
         def __init__(self, box: Box) -> None:
             self.crowded = False
-            self.run_cells, self.close, self.computed = box.run_cells, box.close, box.computed
-            self.delayed = box.delayed
+            self.run_cells, self.close, self.computed = box.run_cells, box.close, box.measure_processor_time
+            self.delayed = box.measure_delay
             self._box = box
 
         def ask(

@@ -21,7 +21,7 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.inside.shell import NotebookShell, PlainPythonFirst, ThriftyCompiler
+from autograder.sandbox.inside.shell import NotebookShell, PlainPythonTransformer, ThriftyCompiler
 from tests.cli.running import ROOT
 
 LINES = (
@@ -70,14 +70,14 @@ CELLS = st.lists(st.sampled_from(LINES), max_size=6).map("\n".join)
 @given(CELLS)
 def test_a_cell_becomes_what_ipython_makes_of_it(cell: str) -> None:
     """Plain Python is left alone, as IPython leaves it; everything else goes through IPython."""
-    assert TransformerManager().transform_cell(cell) == PlainPythonFirst().transform_cell(cell)
+    assert TransformerManager().transform_cell(cell) == PlainPythonTransformer().transform_cell(cell)
 
 
 @given(CELLS)
 def test_a_cell_that_was_parsed_is_the_tree_that_ipython_makes(cell: str) -> None:
     """It is parsed once, and the tree, which transformers may change, is given away once."""
     ours, theirs = ThriftyCompiler(), CachingCompiler()
-    ours.plain = PlainPythonFirst()
+    ours.plain = PlainPythonTransformer()
     text = ours.plain.transform_cell(cell)
     was_parsed = ours.plain._parsed is not None
     try:
@@ -96,7 +96,7 @@ def test_a_cell_that_was_parsed_is_the_tree_that_ipython_makes(cell: str) -> Non
 def test_another_text_or_form_of_the_language_is_parsed_by_itself() -> None:
     """A tree belongs to its text; where a cell has imported from the future, IPython parses all others."""
     compiler = ThriftyCompiler()
-    compiler.plain = PlainPythonFirst()
+    compiler.plain = PlainPythonTransformer()
     text = compiler.plain.transform_cell("a <> b") + compiler.plain.transform_cell("x = 1")
     with pytest.raises(SyntaxError):
         compiler.ast_parse(text)
@@ -108,7 +108,7 @@ def test_another_text_or_form_of_the_language_is_parsed_by_itself() -> None:
 
 def test_what_student_code_registered_is_asked() -> None:
     """A transformer of the student's own sees plain Python too."""
-    manager = PlainPythonFirst()
+    manager = PlainPythonTransformer()
     asked: list[object] = []
 
     class Own:

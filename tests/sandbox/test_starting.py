@@ -139,7 +139,7 @@ def test_a_start_whose_helper_is_killed_ends_in_silence(asked: bool) -> None:
     if (starting := os.fork()) == 0:
         try:
             jail._write_maps = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-            hold = jail._holder(os.open("/proc", os.O_PATH), 1, 2)
+            hold = jail._fork_id_mapper(os.open("/proc", os.O_PATH), 1, 2)
             if not asked:
                 (helper,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
                 os.kill(int(helper), signal.SIGKILL)

@@ -10,7 +10,7 @@ from autograder.errors import BoxEnded
 from autograder.records import CellOutcome, CellTest, Ending, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.testing import CellTester, unbound_names
+from autograder.sandbox.testing import CellTester, find_unbound_names
 
 LIMITS = Limits(cell_seconds=2, call_seconds=2)
 REPLIES = """
@@ -221,9 +221,9 @@ def test_an_array_of_a_students_test_stands_at_one_place(sandbox: Sandbox) -> No
 def test_names_that_a_test_does_not_bind() -> None:
     """Only these are asked for."""
     code = "import numpy as np\ndef g(x): return x + y\nfor i in z: g(i)\ntry: w\nexcept E as e: print(e)"
-    assert ("E", "print", "w", "y", "z") == unbound_names(code)
-    assert ("f",) == unbound_names(">>> f(1)\n2\n", doctests=True)
-    assert () == unbound_names("def (:")
+    assert ("E", "print", "w", "y", "z") == find_unbound_names(code)
+    assert ("f",) == find_unbound_names(">>> f(1)\n2\n", doctests=True)
+    assert () == find_unbound_names("def (:")
 
 
 OBJECTS = """

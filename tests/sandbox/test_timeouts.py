@@ -10,7 +10,7 @@ import pytest
 from autograder.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
 from autograder.sandbox.base import Box
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import fresh_seeds
@@ -48,10 +48,10 @@ def run_and_ask(session: Session) -> None:
 
 def run_until_first_timeout(timeouts: SubmissionTimeouts, *, tests: bool = False) -> FakeSandbox:
     """Run a session that is to stop at a new time-out; return its boxes."""
-    fake, found = fake_sandbox(), timeouts.of_notebook("x".encode)
+    fake, found = fake_sandbox(), timeouts.get_notebook_timeouts("x".encode)
     runner, outcomes = cast("CellTester", FakeRunner()), dict[Key, CellOutcome]()
     endless = {("q", "endless"): CellTest("endless", "code", seconds=5)}
-    visits = {0: visit(runner, endless, outcomes, found, b"tests")} if tests else None
+    visits = {0: create_visit(runner, endless, outcomes, found, b"tests")} if tests else None
     with pytest.raises(NewTimeout):
         run_and_ask(Session(fake, CELLS, Limits(), timeouts=found, visits=visits))
     timeouts.met |= found.met
@@ -124,7 +124,7 @@ def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -
         session.run()
         answers = session.ask([FIRST, ENDLESS, LAST, FIRST])
     spent = 20 if submission_seconds > 20 else 10  # the fake's own loops take no time
-    assert session._rest() == pytest.approx(submission_seconds - spent, abs=2)
+    assert session._compute_time_left() == pytest.approx(submission_seconds - spent, abs=2)
     in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
     assert answers[1].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
 
@@ -142,7 +142,7 @@ def test_stopped_run_comes_out_the_same_as_one_that_was_not_stopped() -> None:
     """Each of its time-outs is run once in all: the one at which it stopped is known then."""
     timeouts = SubmissionTimeouts(stop_at_new=True)
     stopped = run_until_first_timeout(timeouts)
-    again, known = fake_sandbox(), SubmissionTimeouts(timeouts.met).of_notebook("x".encode)
+    again, known = fake_sandbox(), SubmissionTimeouts(timeouts.met).get_notebook_timeouts("x".encode)
     patient = fake_sandbox(), code_of("x")
     assert run_session(again, known) == run_session(*patient)
     assert known.met == patient[1].met
@@ -181,10 +181,10 @@ def run_tests(
     """Run tests behind the cells; return which ran, what judging sees, and the time that is left."""
     runner, found = FakeRunner(), dict[Key, CellOutcome]()
     tests = {("q", name): CellTest(name, "code", seconds=5) for name in names}
-    visits = {len(CELLS): visit(cast("CellTester", runner), tests, found, timeouts, basis)}
+    visits = {len(CELLS): create_visit(cast("CellTester", runner), tests, found, timeouts, basis)}
     with Session(fake_sandbox(), CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
         runs = session.run()
-        left = session._rest()
+        left = session._compute_time_left()
     return runner.ran, repr((runs, found, session.notes)), left
 
 
@@ -194,7 +194,7 @@ def test_one_endless_function_leaves_time_for_other_questions() -> None:
     keys = [("q", "one"), ("q", "endless"), ("q", "endless again"), ("q", "last"), ("r", "first")]
     tests = {key: CellTest(key[1].split()[0], "code", seconds=5, shared=False) for key in keys}
     runner = FakeRunner()
-    visits = {len(CELLS): visit(cast("CellTester", runner), tests, found, code_of("x"))}
+    visits = {len(CELLS): create_visit(cast("CellTester", runner), tests, found, code_of("x"))}
     with Session(fake_sandbox(), CELLS, Limits(), visits=visits) as session:
         session.run()
     assert runner.ran == ["one", "endless", "endless", "first"]

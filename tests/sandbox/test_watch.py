@@ -30,23 +30,23 @@ class ScriptedGroup:
         self.seconds = seconds
         self.asked = 0
 
-    def add(self, pid: int) -> None:
+    def add_process(self, pid: int) -> None:
         """Nothing to do."""
 
-    def counts(self) -> Counts:
+    def read_counts(self) -> Counts:
         """As scripted."""
         return self.counted
 
-    def processor_seconds(self) -> float | None:
+    def read_processor_seconds(self) -> float | None:
         """As scripted."""
         self.asked += 1
         return self.seconds
 
-    def system_seconds(self) -> float:
+    def read_system_seconds(self) -> float:
         """None."""
         return 0.0
 
-    def peak_bytes(self) -> int:
+    def read_peak_bytes(self) -> int:
         """None."""
         return 0
 
@@ -57,7 +57,7 @@ class ScriptedGroup:
 def watched(group: ScriptedGroup | None) -> Watch:
     """A watch on no process at all."""
     made = Watch(LIMITS, group)
-    made.attach(ABSENT)
+    made.attach_process(ABSENT)
     made.open_scratch()
     return made
 
@@ -67,53 +67,53 @@ def test_a_counter_that_grew_is_met_once() -> None:
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(refused_processes=2)
-    assert (LimitEvent(LimitKind.PROCESSES, seen=True),) == watching.met()
-    assert () == watching.met()
+    assert (LimitEvent(LimitKind.PROCESSES, seen=True),) == watching.collect_met_limits()
+    assert () == watching.collect_met_limits()
     group.counted = Counts(refused_processes=3, killed_for_memory=1)
     expected = (
         LimitEvent(LimitKind.MEMORY, seen=True),
         LimitEvent(LimitKind.PROCESSES, seen=True, told=True),
     )
-    assert expected == watching.met([AGAIN])
+    assert expected == watching.collect_met_limits([AGAIN])
 
 
 def test_try_again_means_processes_only_where_some_were_refused() -> None:
     """The same error number comes from a descriptor that is not ready."""
-    assert () == watched(ScriptedGroup()).met([AGAIN])
-    assert () == watched(None).met([AGAIN])
+    assert () == watched(ScriptedGroup()).collect_met_limits([AGAIN])
+    assert () == watched(None).collect_met_limits([AGAIN])
 
 
 @pytest.mark.parametrize("word", [met.value for met in LimitKind])
 def test_what_only_the_code_says_is_marked_so(word: str) -> None:
     """It is kept for the sentence, and is not seen."""
-    assert (LimitEvent(LimitKind(word), told=True),) == watched(ScriptedGroup()).met([word])
+    assert (LimitEvent(LimitKind(word), told=True),) == watched(ScriptedGroup()).collect_met_limits([word])
 
 
 @pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
 def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
     """A reply may say what it likes."""
-    assert () == watched(ScriptedGroup()).met(words)
+    assert () == watched(ScriptedGroup()).collect_met_limits(words)
 
 
 def test_output_counted_here_is_seen() -> None:
     """A cell that printed past the shell is truncated, although its reply does not say so."""
-    run = watched(None).mark(CellRun(), (), printed=True)
+    run = watched(None).mark_run(CellRun(), (), printed=True)
     assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, seen=True, told=True),)) == run
-    run = watched(None).mark(CellRun(truncated=True), (), printed=False)
+    run = watched(None).mark_run(CellRun(truncated=True), (), printed=False)
     assert (LimitEvent(LimitKind.OUTPUT, told=True),) == run.met
 
 
 def test_a_run_without_limits_stays_as_it_is() -> None:
     """The very same record."""
     run = CellRun(error="ValueError")
-    assert run is watched(None).mark(run, (), printed=False)
+    assert run is watched(None).mark_run(run, (), printed=False)
 
 
 def test_a_call_carries_what_was_met() -> None:
     """And is the very same record if nothing was."""
     bad = Observation(ok=False, error="MemoryError")
-    assert [LimitKind.MEMORY] == [one.met for one in watched(None).confirm(bad, ["memory"]).met]
-    assert bad is watched(None).confirm(bad, [])
+    assert [LimitKind.MEMORY] == [one.met for one in watched(None).confirm_answer(bad, ["memory"]).met]
+    assert bad is watched(None).confirm_answer(bad, [])
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_why_a_box_ended(report: dict[str, object], counts: Counts, seconds: flo
     group = ScriptedGroup(seconds)
     watching = watched(group)
     group.counted = counts
-    assert ending is watching.ending(report)
+    assert ending is watching.find_ending(report)
 
 
 def test_memory_that_does_not_suffice_to_answer() -> None:
     """Without a group memory is refused, to the guest as well, and its exit status says so."""
-    assert Ending.MEMORY is watched(None).ending({"status": EXIT_NO_MEMORY << 8})
+    assert Ending.MEMORY is watched(None).find_ending({"status": EXIT_NO_MEMORY << 8})
 
 
 def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
@@ -150,8 +150,8 @@ def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(killed_for_memory=1)
-    watching.met()
-    assert Ending.EXITED is watching.ending({"status": 0})
+    watching.collect_met_limits()
+    assert Ending.EXITED is watching.find_ending({"status": 0})
 
 
 def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,11 +162,11 @@ def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytes
     group = ScriptedGroup()
     watching = watched(group)
     assert (None, 0) == (watching.exceeded(), group.asked)
-    assert 5.0 == pytest.approx(watching.pause())
+    assert 5.0 == pytest.approx(watching.get_pause())
     group.seconds = 6.0
     now += 5.0
     assert (None, 1) == (watching.exceeded(), group.asked)
-    assert 2.0 == pytest.approx(watching.pause())
+    assert 2.0 == pytest.approx(watching.get_pause())
     group.seconds = 10.0
     now += 2.0
     assert Ending.PROCESSOR_TIME is watching.exceeded()
@@ -175,7 +175,7 @@ def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytes
 def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that does not count processor time is as good as none, in this respect."""
     watching = Watch(Limits(processor_seconds=1), ScriptedGroup(None))
-    watching.attach(os.getpid())
+    watching.attach_process(os.getpid())
     while time.process_time() < 1.1:
         pass
     monkeypatch.setattr(watching, "_next_look", 0.0)
@@ -206,13 +206,13 @@ def test_without_a_group_memory_is_looked_at() -> None:
         assert child.stdout
         assert "ready\n" == child.stdout.readline()
         watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
-        watching.attach(child.pid)
+        watching.attach_process(child.pid)
         assert None is watching.exceeded()
-        assert 0 < watching.pause() <= 0.05
+        assert 0 < watching.get_pause() <= 0.05
         child.stdin.write("\n")
         child.stdin.flush()
         assert "taken\n" == child.stdout.readline()
-        time.sleep(watching.pause())
+        time.sleep(watching.get_pause())
         assert Ending.MEMORY is watching.exceeded()
         child.kill()
 
@@ -220,11 +220,11 @@ def test_without_a_group_memory_is_looked_at() -> None:
 def test_a_folder_of_another_size_is_no_scratch_space() -> None:
     """Where a box has no file system of its own, the machine's is not taken for it."""
     watching = Watch(LIMITS, None)
-    watching.attach(os.getpid())
+    watching.attach_process(os.getpid())
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "SCRATCH", "tmp")
         watching.open_scratch()
     assert before == len(list(Path("/proc/self/fd").iterdir()))
-    assert () == watching.met()
+    assert () == watching.collect_met_limits()
     watching.close()

@@ -23,7 +23,7 @@ def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "
 
 def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Private and shared-anonymous memory of a process and all its descendants."""
-    return Watchdog(pid, proc).look(enough=-1).memory_bytes
+    return Watchdog(pid, proc).measure_tree(enough=-1).memory_bytes
 
 
 def test_own_and_shared_pages_of_all_descendants_are_added(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_processor_time_of_all_descendants_is_added(tmp_path: Path) -> None:
     busy(tmp_path, 1, TICKS, 2 * TICKS)
     busy(tmp_path, 2, 3 * TICKS)
     dog = Watchdog(1, tmp_path)
-    assert (6.0, 2) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (6.0, 2) == (dog.measure_tree().processor_seconds, dog.measure_tree().tasks)
     assert (6.0, 2) == (dog.processor_seconds, dog.most_tasks)
 
 
@@ -84,12 +84,12 @@ def test_what_a_process_used_is_remembered_when_nobody_waited_for_it(tmp_path: P
     busy(tmp_path, 1, 0)
     busy(tmp_path, 2, 4 * TICKS)
     dog = Watchdog(1, tmp_path)
-    dog.look()
+    dog.measure_tree()
     busy(tmp_path, 2, TICKS, started=200)
-    dog.look()
+    dog.measure_tree()
     assert 5.0 == dog.processor_seconds
     (tmp_path / "1/task/1/children").write_text("")
-    assert (0.0, 1) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (0.0, 1) == (dog.measure_tree().processor_seconds, dog.measure_tree().tasks)
     assert (5.0, 2) == (dog.processor_seconds, dog.most_tasks)
 
 
@@ -97,7 +97,7 @@ def test_this_process_has_used_a_processor() -> None:
     """The real /proc has the fields that are read."""
     spent = time.process_time()
     dog = Watchdog(os.getpid())
-    assert spent - 0.1 <= dog.look().processor_seconds
+    assert spent - 0.1 <= dog.measure_tree().processor_seconds
     assert dog.most_tasks >= 1
 
 
@@ -107,11 +107,14 @@ def test_an_upper_bound_does_where_it_is_small_enough(tmp_path: Path, enough: in
     for pid, children in ((1, "2"), (2, "")):
         process(tmp_path, pid, 10 + pid, 5, children)
         (tmp_path / str(pid) / "status").write_text("RssAnon:\t 20 kB\nRssFile:\t 999 kB\nRssShmem: 10 kB\n")
-    assert seen << 10 == Watchdog(1, tmp_path).look(enough=enough << 10 if enough > 0 else -1).memory_bytes
+    assert (
+        seen << 10
+        == Watchdog(1, tmp_path).measure_tree(enough=enough << 10 if enough > 0 else -1).memory_bytes
+    )
 
 
 def test_the_real_upper_bound_is_no_less_than_the_number() -> None:
     """The kernel's two files agree about this very process, give or take what it does meanwhile."""
     dog = Watchdog(os.getpid())
-    exact, most = (dog.look(enough=enough).memory_bytes for enough in (-1, 1 << 62))
+    exact, most = (dog.measure_tree(enough=enough).memory_bytes for enough in (-1, 1 << 62))
     assert 0 < exact <= most * 1.1

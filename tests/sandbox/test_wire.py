@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from autograder.records import Opaque, Ref, Tensor
+from autograder.records import OpaqueValue, Ref, Tensor
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside.plain import GuestEncoder
 from tests.sandbox.contract import assert_same
@@ -60,8 +60,8 @@ def there_and_back(value: Any) -> Any:
     frame = b"".join(wire.pack({"id": "x", "v": encoder.encode(value)}, encoder.arrays))
     header = wire.HEADER.size
     _, length, _ = wire.HEADER.unpack(frame[:header])
-    message, arrays = wire.unpack(frame[header : header + length], frame[header + length :])
-    return values.trusted_decoder(arrays).decode(message["v"])
+    message, arrays = wire.unpack_message(frame[header : header + length], frame[header + length :])
+    return values.create_trusted_decoder(arrays).decode(message["v"])
 
 
 @given(SENT)
@@ -78,7 +78,7 @@ def test_tensors_arrive_with_what_numpy_cannot_say(value: Tensor) -> None:
 
 def test_handles_and_opaque_objects_arrive() -> None:
     """As the records that stand for them."""
-    assert [Ref("m"), Opaque("Mul", "2*x")] == there_and_back([Ref("m"), Opaque("Mul", "2*x")])
+    assert [Ref("m"), OpaqueValue("Mul", "2*x")] == there_and_back([Ref("m"), OpaqueValue("Mul", "2*x")])
 
 
 def test_an_array_sent_twice_travels_once() -> None:
@@ -94,7 +94,7 @@ def test_an_array_sent_twice_travels_once() -> None:
 def test_any_tree_is_a_value_or_a_protocol_error(tree: Any, array: np.ndarray) -> None:
     """No reply of student code raises anything unforeseen on the trusted side."""
     try:
-        value = values.trusted_decoder({"0": array}).decode(json.loads(json.dumps(tree)))
+        value = values.create_trusted_decoder({"0": array}).decode(json.loads(json.dumps(tree)))
     except wire.ProtocolError:
         return
     json.dumps(repr(value)).encode()  # what came is well formed and can be written down
@@ -104,7 +104,7 @@ def test_any_tree_is_a_value_or_a_protocol_error(tree: Any, array: np.ndarray) -
 def test_any_bytes_are_a_message_or_a_protocol_error(body: bytes, tensors: bytes) -> None:
     """Neither the JSON nor the safetensors reader lets anything else through."""
     try:
-        message, arrays = wire.unpack(body, tensors)
+        message, arrays = wire.unpack_message(body, tensors)
     except wire.ProtocolError:
         return
     assert isinstance(message, dict)
@@ -121,8 +121,8 @@ def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
         f'{{"$":"tensor","k":{nested}}}',
     ):
         try:
-            message, arrays = wire.unpack(f'{{"v":{tree}}}'.encode(), b"")
-            values.trusted_decoder(arrays).decode(message["v"])
+            message, arrays = wire.unpack_message(f'{{"v":{tree}}}'.encode(), b"")
+            values.create_trusted_decoder(arrays).decode(message["v"])
         except wire.ProtocolError:
             continue
 
@@ -142,7 +142,7 @@ def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
 def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) -> None:
     """Each is a protocol error with words of its own."""
     with pytest.raises(wire.ProtocolError, match=r".+"):
-        wire.unpack(body, tensors)
+        wire.unpack_message(body, tensors)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) ->
 )
 def test_numbers_that_need_a_tag_are_refused_without(body: bytes) -> None:
     """Infinity in JSON's clothes, and an integer that a float would change."""
-    message, _ = wire.unpack(body, b"")
+    message, _ = wire.unpack_message(body, b"")
     with pytest.raises(wire.ProtocolError, match="without its tag"):
-        values.trusted_decoder({}).decode(message["v"])
+        values.create_trusted_decoder({}).decode(message["v"])
 
 
 def test_what_is_told_is_not_looked_at() -> None:
@@ -164,7 +164,7 @@ def test_what_is_told_is_not_looked_at() -> None:
     message, found = wire.unpack_told(body, tensors)
     assert ({"id": "own"}, told.tree, b"xxxx") == (message, found.tree, found.numbers[0])
     with pytest.raises(wire.ProtocolError):
-        wire.unpack(body, tensors)
+        wire.unpack_message(body, tensors)
     with pytest.raises(wire.ProtocolError):
         wire.read_told(found)
 
@@ -195,7 +195,7 @@ def test_lying_safetensors_are_refused_or_read(dtype: Any, shape: list[int], off
         {"0": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}, b"xxxx"[: max(offsets)]
     )
     try:
-        _, arrays = wire.unpack(b"{}", tensors)
+        _, arrays = wire.unpack_message(b"{}", tensors)
     except wire.ProtocolError:
         return
     assert all(array.nbytes <= 16 for array in arrays.values())
@@ -206,14 +206,14 @@ def test_a_description_of_half_a_million_tensors_is_refused() -> None:
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     tensors = safetensors({str(number): entry for number in range(500_000)}, b"")
     with pytest.raises(wire.ProtocolError, match="too long"):
-        wire.unpack(b"{}", tensors)
+        wire.unpack_message(b"{}", tensors)
 
 
 def test_a_reply_of_nothing_but_brackets_is_refused_before_it_is_built() -> None:
     """Five million empty lists would take a second and half a gigabyte."""
     body = b'{"v":[' + b"[]," * 5_000_000 + b"[]]}"
     with pytest.raises(wire.ProtocolError, match="too many parts"):
-        wire.unpack(body, b"")
+        wire.unpack_message(body, b"")
 
 
 def test_numbers_that_json_cannot_hold_are_tagged() -> None:
@@ -226,7 +226,7 @@ def test_numbers_that_json_cannot_hold_are_tagged() -> None:
 @pytest.mark.parametrize("text", ["a\ud800b", "\udfff", "é\ud83d", "\ud83d\ude00"])
 def test_text_is_made_well_formed(text: str) -> None:
     """Lone surrogates are replaced, pairs are joined, and UTF-8 can be written."""
-    assert wire.well_formed(text).encode()
+    assert wire.replace_surrogates(text).encode()
 
 
 @pytest.mark.parametrize("make", [list, tuple, dict])
@@ -252,8 +252,8 @@ def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
         (lambda pandas: pandas.DataFrame({"a": [1, 2], "b": "x"}), [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]),
         (lambda pandas: pandas.DataFrame({"a": [1]}, index=["wte"]), {"wte": {"a": 1}}),
         (lambda pandas: pandas.DataFrame([("a", 1), ("b", 2)]), [("a", 1), ("b", 2)]),
-        (lambda pandas: pandas.Series([1, 2], index=["wte", "wte"]), Opaque("Series")),
-        (lambda pandas: pandas.DataFrame([[1, 2]], columns=["a", "a"]), Opaque("DataFrame")),
+        (lambda pandas: pandas.Series([1, 2], index=["wte", "wte"]), OpaqueValue("Series")),
+        (lambda pandas: pandas.DataFrame([[1, 2]], columns=["a", "a"]), OpaqueValue("DataFrame")),
     ],
     ids=["series", "without names", "frame", "frame with names", "rows", "name twice", "column twice"],
 )
@@ -261,4 +261,4 @@ def test_series_and_frames_are_sent_as_what_they_hold(made: Any, expected: objec
     """Students keep tables in them; what stands under one name twice is not lost unseen."""
     encoder = GuestEncoder()
     tree = encoder.encode(made(pytest.importorskip("pandas")))
-    assert_same(values.trusted_decoder(encoder.arrays).decode(tree), expected)
+    assert_same(values.create_trusted_decoder(encoder.arrays).decode(tree), expected)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.app import open_course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading import scoring
-from autograder.records import Graded, ItemResult, Message, Status
+from autograder.records import GradingResult, ItemResult, Message, Status
 from autograder.rubric import Item, Rubric
 from autograder.service.receipts import Signer
 from tests.support import small_course
@@ -27,7 +27,7 @@ SIGNER = Signer(bytes(range(32)))
 
 def small(folder: Path) -> Path:
     """The small course, released, in a folder."""
-    generate(small_course.small_course(folder), small_course.NAME)
+    generate_release(small_course.small_course(folder), small_course.NAME)
     return folder
 
 
@@ -35,7 +35,7 @@ def offered(record: CourseRecord, folder: Path) -> Offer:
     """The small course's assignment, offered by a course of the service."""
     from autograder.service import versions
 
-    offer = versions.offer(record, open_course(folder), small_course.NAME)
+    offer = versions.create_or_update_offer(record, open_course(folder), small_course.NAME)
     offer.visible = True
     offer.save()
     return offer
@@ -64,10 +64,10 @@ def handed_in(offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
     """An attempt."""
     from autograder.service import attempts
 
-    return attempts.hand_in(offer, student, files, SIGNER)
+    return attempts.submit_files(offer, student, files, SIGNER)
 
 
-def canned(rubric: Rubric, attempt: Attempt, right: str = "layers") -> Graded:
+def canned(rubric: Rubric, attempt: Attempt, right: str = "layers") -> GradingResult:
     """A result by a rubric: one question is right, the others were not answered."""
     results = {
         question.id: tuple(
@@ -76,7 +76,7 @@ def canned(rubric: Rubric, attempt: Attempt, right: str = "layers") -> Graded:
         )
         for question in rubric.questions
     }
-    return Graded(scoring.score(attempt.student, rubric, results), digest=attempt.digest)
+    return GradingResult(scoring.compute_score(attempt.student, rubric, results), digest=attempt.digest)
 
 
 def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
@@ -92,18 +92,18 @@ def graded_without_a_box(offer: Offer) -> None:
     from autograder.store import Key
 
     for attempt in offer.attempts.filter(state="waiting"):
-        claimed = attempts.claim(attempt.pk)
+        claimed = attempts.claim_attempt(attempt.pk)
         assert claimed is not None
-        rubric = versions.rubric_of(attempt.version)
-        assert attempts.keep(claimed, canned(rubric, attempt), rubric, "e" * 64)
-    for trial in trying.under_way().filter(offer=offer):
+        rubric = versions.load_rubric(attempt.version)
+        assert attempts.keep_result(claimed, canned(rubric, attempt), rubric, "e" * 64)
+    for trial in trying.list_active_trials().filter(offer=offer):
         trying.catch_up(trial)
-        rubric = versions.rubric_of(trial.version)
+        rubric = versions.load_rubric(trial.version)
         for row in trial.results.filter(result=None):
-            mine = trying.claim(row.pk)
+            mine = trying.claim_result(row.pk)
             assert mine is not None
-            key = Key.of(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
-            assert trying.keep(mine, canned(rubric, mine.attempt), rubric, key)
+            key = Key.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
+            assert trying.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
 
 
 def worth(question: str, item: str, points: str) -> Callable[[str], str]:
@@ -139,6 +139,6 @@ def tried(
         for edit in edits:
             path.write_text(edit(path.read_text()))
         if generated:
-            generate(open_course(copy), offer.assignment)
-        _, trial = trials.take_over(offer.course, open_course(copy), offer.assignment, by)
+            generate_release(open_course(copy), offer.assignment)
+        _, trial = trials.import_assignment(offer.course, open_course(copy), offer.assignment, by)
     return trial

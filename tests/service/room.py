@@ -41,7 +41,7 @@ class Room(Struct, frozen=True, eq=False):
         """A cell with its items."""
         from autograder.service.marking import answers
 
-        found = answers.cell_of(self.assignment.rubric, essays.NAME, cell)
+        found = answers.find_cell(self.assignment.rubric, essays.NAME, cell)
         assert found is not None
         return found
 
@@ -66,7 +66,7 @@ class Room(Struct, frozen=True, eq=False):
         items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
         revision = given.pop("revision", row.revision)
         settles = given.pop("settles", False)
-        (saved,) = saving.save(
+        (saved,) = saving.save_marks(
             {row.pk: revision},
             self.cell(cell),
             saving.GivenMarks(items, **given),
@@ -81,13 +81,13 @@ class Room(Struct, frozen=True, eq=False):
         from autograder.service.models import CellMark
 
         rows = CellMark.objects.filter(place__course=self.offer.course).select_related("place")
-        return {(row.student, row.place.cell): saving.state(row) for row in rows}
+        return {(row.student, row.place.cell): saving.get_state(row) for row in rows}
 
     def counts(self, by: str = "ta") -> dict[str, tuple[int, ...]]:
         """Waiting, suggested, done, flagged, conflicts, all; by cell."""
         from autograder.service.marking import queue
 
-        found = queue.counts(self.offer, self.assignment.rubric, self.account(by))
+        found = queue.count_answers(self.offer, self.assignment.rubric, self.account(by))
         return {
             one.place.cell: (one.waiting, one.suggested, one.done, one.flagged, one.conflict, one.total)
             for one in found
@@ -98,8 +98,8 @@ def room_of(course: CourseRecord, assignment: Assignment) -> Room:
     """The class of essays in a course, nothing marked."""
     from autograder.service import versions
 
-    course.secret = assignment.course.secret()
+    course.secret = assignment.course.load_secret()
     course.save()
-    offer = versions.offer(course, assignment.course, essays.NAME)
+    offer = versions.create_or_update_offer(course, assignment.course, essays.NAME)
     essays.recorded(offer, assignment, CLASS.items())
     return Room(offer, assignment)

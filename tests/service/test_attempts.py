@@ -14,10 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.app import open_course
-from autograder.app.classes import grade
+from autograder.app.classes import grade_class
 from autograder.errors import ServiceError
-from autograder.records import Graded, Note, Score
-from autograder.service.receipts import verify
+from autograder.records import GradingResult, Note, Score
+from autograder.service.receipts import verify_receipt
 from autograder.store.memory import MemoryStore
 from tests.service import course
 from tests.support import small_course
@@ -39,7 +39,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
     """Its assignment, offered by the service."""
     from autograder.course import Course
 
-    service_course.secret = Course.at(folder).secret()
+    service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
     return course.offered(service_course, folder)
 
@@ -69,16 +69,16 @@ def jobs(attempt: Attempt) -> int:
         return int(cursor.fetchone()[0])
 
 
-def graded(attempt: Attempt) -> Graded:
+def graded(attempt: Attempt) -> GradingResult:
     """A result that waits for a person."""
-    return Graded(Score(attempt.student, NAME, 1, ()), digest=attempt.digest)
+    return GradingResult(Score(attempt.student, NAME, 1, ()), digest=attempt.digest)
 
 
 def rubric_of(attempt: Attempt, folder: Path) -> Any:
     """The rubric of the small course."""
     from autograder import rubric
 
-    return rubric.load(open_course(folder).rubric(NAME))
+    return rubric.load_rubric(open_course(folder).locate_rubric(NAME))
 
 
 def test_a_receipt_is_made_of_what_arrived(offer: Offer, folder: Path) -> None:
@@ -87,12 +87,12 @@ def test_a_receipt_is_made_of_what_arrived(offer: Offer, folder: Path) -> None:
 
     files = course.released(folder)
     first, second = (course.handed_in(offer, "ada", files) for _ in range(2))
-    facts = verify(second.receipt, course.SIGNER.public)
+    facts = verify_receipt(second.receipt, course.SIGNER.public)
     assert (offer.course.slug, NAME, "ada", 2) == tuple(
         facts[name] for name in ("course", "assignment", "student", "attempt")
     )
     assert (second.digest, str(second.pk), set(files)) == (facts["digest"], facts["id"], set(facts["files"]))
-    assert files == attempts.contents(second) == attempts.contents(first)
+    assert files == attempts.load_files(second) == attempts.load_files(first)
     assert (1, 1, 1) == (jobs(first), jobs(second), course.handed_in(offer, "zoe", files).number)
 
 
@@ -106,7 +106,7 @@ def test_a_submission_commits_with_its_job(
     def refuse(_: uuid.UUID) -> bool:
         raise RuntimeError("the queue is away")
 
-    monkeypatch.setattr(tasks, "defer", refuse)
+    monkeypatch.setattr(tasks, "enqueue_attempt", refuse)
     with pytest.raises(RuntimeError, match="away"):
         course.handed_in(offer, "ada", course.released(folder))
     assert not Row.objects.filter(offer=offer).exists()
@@ -136,12 +136,12 @@ def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
     """Who has only a note, as without a second round, is still checked by what was released."""
     from autograder.service import blobs, versions
 
-    (digest,) = blobs.put([b"why there is no notebook"])
+    (digest,) = blobs.store_blobs([b"why there is no notebook"])
     offer.version.files.create(path=f"personal/ada/{offer.assignment}/README.md", blob_id=digest)
-    assert ("README.md",) == versions.names(offer.version, "ada")
-    common = versions.released(offer.version, "bob")
+    assert ("README.md",) == versions.list_file_names(offer.version, "ada")
+    common = versions.load_released_files(offer.version, "bob")
     assert "coursecheck.py" in common
-    assert common == versions.released(offer.version, "ada", common.keys())
+    assert common == versions.load_released_files(offer.version, "ada", common.keys())
 
 
 def test_attempts_are_capped(offer: Offer, folder: Path) -> None:
@@ -181,7 +181,7 @@ def test_one_worker_has_an_attempt(attempt: Attempt) -> None:
     def once(_: int) -> bool:
         try:
             start.wait()
-            return attempts.claim(attempt.pk) is not None
+            return attempts.claim_attempt(attempt.pk) is not None
         finally:
             connections.close_all()
 
@@ -196,14 +196,14 @@ def test_a_lease_that_ended_is_anothers(attempt: Attempt, folder: Path) -> None:
     from autograder.service import attempts
 
     rubric = rubric_of(attempt, folder)
-    first = attempts.claim(attempt.pk)
+    first = attempts.claim_attempt(attempt.pk)
     assert first is not None
-    assert attempts.prolong(first)
+    assert attempts.extend_lease(first)
     moved(attempt, leased_until=timezone.now() - datetime.timedelta(seconds=1))
-    second = attempts.claim(attempt.pk)
+    second = attempts.claim_attempt(attempt.pk)
     assert second is not None
-    assert not attempts.prolong(first)
-    assert not attempts.keep(first, graded(attempt), rubric, "e" * 64)
+    assert not attempts.extend_lease(first)
+    assert not attempts.keep_result(first, graded(attempt), rubric, "e" * 64)
     attempts.give_back(first, "late")
     attempt.refresh_from_db()
     assert ("running", 2) == (attempt.state, attempt.tries)
@@ -214,17 +214,17 @@ def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt)
     from autograder.service import attempts
 
     for number in range(3):
-        claimed = attempts.claim(attempt.pk)
+        claimed = attempts.claim_attempt(attempt.pk)
         assert claimed is not None, number
         attempts.give_back(claimed, f"the sandbox failed {number}")
     attempt.refresh_from_db()
     assert ("failed", "the sandbox failed 2") == (attempt.state, attempt.problem)
-    assert attempts.claim(attempt.pk) is None
-    attempts.retry(attempt)
+    assert attempts.claim_attempt(attempt.pk) is None
+    attempts.retry_attempt(attempt)
     attempt.refresh_from_db()
     assert ("waiting", 0, "") == (attempt.state, attempt.tries, attempt.problem)
     moved(attempt, tries=3)
-    assert attempts.claim(attempt.pk) is None
+    assert attempts.claim_attempt(attempt.pk) is None
     attempt.refresh_from_db()
     assert "failed" == attempt.state
     assert "ended each time" in attempt.problem
@@ -239,19 +239,19 @@ def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
-    attempts.sweep()
+    attempts.sweep_attempts()
     assert 0 == jobs(attempt)
     moved(attempt, queued_at=timezone.now() - datetime.timedelta(seconds=10))
-    attempts.sweep()
-    attempts.sweep()
+    attempts.sweep_attempts()
+    attempts.sweep_attempts()
     assert 1 == jobs(attempt)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
-    assert attempts.claim(attempt.pk) is not None
-    attempts.sweep()
+    assert attempts.claim_attempt(attempt.pk) is not None
+    attempts.sweep_attempts()
     assert 0 == jobs(attempt)
     moved(attempt, leased_until=timezone.now() - datetime.timedelta(seconds=1))
-    attempts.sweep()
+    attempts.sweep_attempts()
     assert 1 == jobs(attempt)
 
 
@@ -266,10 +266,10 @@ def test_the_last_attempt_counts_in_whichever_order_they_are_graded(offer: Offer
     rubric = rubric_of(first, folder)
     store = DatabaseStore(offer.course)
     for one in (second, first):
-        claimed = attempts.claim(one.pk)
+        claimed = attempts.claim_attempt(one.pk)
         assert claimed is not None
-        assert attempts.keep(claimed, graded(one), rubric, "e" * 64)
-    assert {"ada": second.digest} == {who: found.digest for who, found in store.results(NAME).items()}
+        assert attempts.keep_result(claimed, graded(one), rubric, "e" * 64)
+    assert {"ada": second.digest} == {who: found.digest for who, found in store.load_results(NAME).items()}
     first.refresh_from_db()
     assert ("graded", True) == (first.state, first.result_id is not None)
 
@@ -287,10 +287,10 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
     both = [course.handed_in(offer, "ada", course.released(folder)) for _ in range(2)]
     moved(both[0], submitted_at=now - datetime.timedelta(hours=1))
     rubric = rubric_of(both[0], folder)
-    found = attempts.counting(offer, "ada", rubric)
+    found = attempts.find_counting_attempt(offer, "ada", rubric)
     assert found is not None
     assert str(both[counts].pk) == found.folder.name
-    refused = attempts.to_grade(both[1], rubric).notebooks["code"]
+    refused = attempts.select_files_to_grade(both[1], rubric).notebooks["code"]
     assert (rule == "refuse") is (not isinstance(refused, bytes))
 
 
@@ -299,9 +299,9 @@ def test_grading_again_follows_the_offer(offer: Offer, attempt: Attempt, folder:
     from autograder.service import attempts
 
     rubric = rubric_of(attempt, folder)
-    claimed = attempts.claim(attempt.pk)
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
-    assert attempts.keep(claimed, graded(attempt), rubric, "e" * 64)
+    assert attempts.keep_result(claimed, graded(attempt), rubric, "e" * 64)
     assert 1 == attempts.grade_again(offer.attempts.all())
     attempt.refresh_from_db()
     assert ("waiting", 0) == (attempt.state, attempt.tries)
@@ -330,14 +330,14 @@ def emptied(offer: Offer) -> Iterator[Any]:
     """A function that lets workers empty the queue."""
     from django.db import connections
 
-    from autograder.service.worker import Worker, run
+    from autograder.service.worker import Worker, run_worker
 
     def empty(workers: int = 1) -> None:
         stop = threading.Event()
 
         def work() -> None:
             with Worker() as worker:
-                run(worker, concurrency=2, stop=stop)
+                run_worker(worker, concurrency=2, stop=stop)
             connections.close_all()
 
         threads = [threading.Thread(target=work) for _ in range(workers)]
@@ -377,12 +377,12 @@ def test_the_workers_marks_are_those_of_the_command(
     emptied(workers)
     assert {("graded", "")} == set(offer.attempts.values_list("state", "problem"))
     expected = MemoryStore()
-    grade(open_course(folder), NAME, store=lambda _, *, new: expected)
-    found = DatabaseStore(offer.course).results(NAME)
-    assert {who: one.score for who, one in expected.results(NAME).items()} == {
+    grade_class(open_course(folder), NAME, store=lambda _, *, new: expected)
+    found = DatabaseStore(offer.course).load_results(NAME)
+    assert {who: one.score for who, one in expected.load_results(NAME).items()} == {
         who: one.score for who, one in found.items()
     }
-    assert {who: one.digest for who, one in expected.results(NAME).items()} == {
+    assert {who: one.digest for who, one in expected.load_results(NAME).items()} == {
         who: one.digest for who, one in found.items()
     }
     assert len({one.score.points for one in found.values()}) > 2
@@ -399,7 +399,7 @@ def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, empti
         from autograder.service import attempts
 
         emptied()
-        attempts.tasks.defer(attempt.pk)
+        attempts.tasks.enqueue_attempt(attempt.pk)
     attempt.refresh_from_db()
     assert "failed" == attempt.state
     assert "there is no such rubric" in attempt.problem
@@ -410,5 +410,5 @@ def test_a_fault_of_the_sandbox_is_tried_elsewhere(attempt: Attempt) -> None:
     from autograder.service import worker
 
     fault = replace(graded(attempt).score, notes=(Note("sandbox-fault", "no memory"),))
-    assert "no memory" == worker._fault(Graded(fault))
-    assert "" == worker._fault(graded(attempt))
+    assert "no memory" == worker._find_fault(GradingResult(fault))
+    assert "" == worker._find_fault(graded(attempt))

@@ -14,9 +14,9 @@ import pytest
 
 from autograder.app import open_course
 from autograder.errors import SandboxUnavailable, ServiceError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.records import Ending
-from autograder.service.bench import MOST_SHOWN, MOST_SOURCE, Bench, BenchStanding, Opened, Tried
+from autograder.service.bench import MOST_SHOWN, MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.support import small_course
@@ -66,7 +66,7 @@ class Attempts:
 
         slug = f"bench-{CourseRecord.objects.count() + 1}"
         record = CourseRecord.objects.create(slug=slug, title=slug, secret=fixed(32))
-        record.secret = open_course(folder).secret()
+        record.secret = open_course(folder).load_secret()
         record.save()
         self.folder = folder
         self.offer: Offer = course.offered(record, folder)
@@ -86,7 +86,7 @@ def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPath
     made = small_course.small_course(folder)
     rubric = folder / "rubrics" / f"{small_course.NAME}.toml"
     small_course.changed(rubric, "[assignment.limits]\ncell_seconds = 2\ncall_seconds = 2\n", LIMITS)
-    generate(made, small_course.NAME)
+    generate_release(made, small_course.NAME)
     return Attempts(folder)
 
 
@@ -99,21 +99,23 @@ def bench() -> Iterator[Bench]:
     assert set() == set(control_groups()) - before
 
 
-def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> Opened:
+def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> NotebookStatus:
     """How it stands when it is not being prepared any more."""
     until = time.monotonic() + 300
-    while (opened := bench.open(attempt, notebook)).standing is BenchStanding.PREPARING:
+    while (opened := bench.open_notebook(attempt, notebook)).standing is BenchStatus.PREPARING:
         assert time.monotonic() < until
         time.sleep(0.02)
     return opened
 
 
-def asked(bench: Bench, attempt: Attempt, source: str, *, who: str = "ta", notebook: str = "code") -> Tried:
+def asked(
+    bench: Bench, attempt: Attempt, source: str, *, who: str = "ta", notebook: str = "code"
+) -> TryResult:
     """What came of an input, once the notebook answers at all."""
     settled(bench, attempt, notebook)
     while (
-        tried := bench.try_(attempt, source, who=who, notebook=notebook)
-    ).standing is BenchStanding.PREPARING:
+        tried := bench.try_input(attempt, source, who=who, notebook=notebook)
+    ).standing is BenchStatus.PREPARING:
         time.sleep(0.02)
     return tried
 
@@ -156,9 +158,9 @@ def test_each_person_sees_their_own_inputs(bench: Bench, handed: Attempts) -> No
     attempt = handed.of(HONEST)
     for source, who in (("double(1)", "a"), ("double(2)", "b"), ("double(3)", "a")):
         asked(bench, attempt, source, who=who)
-    tried = bench.last_tries(attempt, who="a", notebook="code")
+    tried = bench.list_last_tries(attempt, who="a", notebook="code")
     assert [("double(3)", "6"), ("double(1)", "2")] == [(one.source, one.value) for one in tried]
-    assert () == bench.last_tries(attempt, who="c", notebook="code")
+    assert () == bench.list_last_tries(attempt, who="c", notebook="code")
 
 
 def test_several_people_at_once(bench: Bench, handed: Attempts) -> None:
@@ -170,16 +172,16 @@ def test_several_people_at_once(bench: Bench, handed: Attempts) -> None:
     def one(number: int) -> str:
         while (
             tried := _tried(bench, attempts[number % 3], f"double({number})")
-        ).standing is not BenchStanding.READY:
-            assert tried.standing in {BenchStanding.BUSY, BenchStanding.PREPARING}
+        ).standing is not BenchStatus.READY:
+            assert tried.standing in {BenchStatus.BUSY, BenchStatus.PREPARING}
         return tried.value
 
     with ThreadPoolExecutor(6) as threads:
         assert [str(2 * number) for number in range(18)] == list(threads.map(one, range(18)))
 
 
-def _tried(bench: Bench, attempt: Attempt, source: str) -> Tried:
-    return bench.try_(attempt, source, who="ta", notebook="code")
+def _tried(bench: Bench, attempt: Attempt, source: str) -> TryResult:
+    return bench.try_input(attempt, source, who="ta", notebook="code")
 
 
 HOSTILE_REPR = """\
@@ -332,7 +334,7 @@ def test_replies_that_nobody_asked_for_end_the_box(bench: Bench, handed: Attempt
 def test_cells_that_end_their_box_are_left_out(bench: Bench, handed: Attempts) -> None:
     """As in grading: the others run without them, and the state is what came of these."""
     attempt = handed.of("import os\nos._exit(3)")
-    assert BenchStanding.READY is settled(bench, attempt).standing
+    assert BenchStatus.READY is settled(bench, attempt).standing
     assert "NameError: name 'softmax' is not defined" == asked(bench, attempt, "softmax").error
 
 
@@ -350,7 +352,7 @@ def test_what_computes_on_is_taken_off(handed: Attempts, monkeypatch: pytest.Mon
     with Bench(boxes=1) as own:
         settled(own, attempt)
         until = time.monotonic() + 300
-        while (opened := own.open(attempt, "code")).standing is not BenchStanding.FAILED:
+        while (opened := own.open_notebook(attempt, "code")).standing is not BenchStatus.FAILED:
             assert time.monotonic() < until
             time.sleep(0.05)
         assert Ending.PROCESSOR_TIME is opened.ending
@@ -360,16 +362,16 @@ def test_what_is_no_notebook_says_so(bench: Bench, handed: Attempts) -> None:
     """The reason is told, and nothing is run."""
     broken = course.handed_in(handed.offer, "broken", {"code.ipynb": b"<html>"})
     opened = settled(bench, broken)
-    assert BenchStanding.FAILED is opened.standing
+    assert BenchStatus.FAILED is opened.standing
     assert opened.reason
-    assert BenchStanding.FAILED is settled(bench, broken, "formulas").standing
-    assert BenchStanding.FAILED is asked(bench, broken, "1").standing
+    assert BenchStatus.FAILED is settled(bench, broken, "formulas").standing
+    assert BenchStatus.FAILED is asked(bench, broken, "1").standing
 
 
 def test_a_long_input_is_refused(bench: Bench, honest: Attempt) -> None:
     """Before anything is asked."""
     with pytest.raises(ServiceError, match=str(MOST_SOURCE)):
-        bench.try_(honest, "1" * (MOST_SOURCE + 1), who="ta", notebook="code")
+        bench.try_input(honest, "1" * (MOST_SOURCE + 1), who="ta", notebook="code")
 
 
 @pytest.mark.usefixtures("proven")
@@ -377,9 +379,9 @@ def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -
     """One who asks too often waits; others do not."""
     with Bench(per_minute=2) as own:
         settled(own, honest)
-        standings = [own.try_(honest, "1", who=who, notebook="code").standing for who in "aaab"]
-    assert BenchStanding.OFTEN is standings[2]
-    assert BenchStanding.OFTEN not in (*standings[:2], standings[3])
+        standings = [own.try_input(honest, "1", who=who, notebook="code").standing for who in "aaab"]
+    assert BenchStatus.OFTEN is standings[2]
+    assert BenchStatus.OFTEN not in (*standings[:2], standings[3])
 
 
 @pytest.mark.usefixtures("proven")
@@ -389,8 +391,8 @@ def test_few_notebooks_are_kept(handed: Attempts) -> None:
     with Bench(most=2, boxes=1) as own:
         for attempt in attempts:
             asked(own, attempt, "double(1)")
-        assert () == own.last_tries(attempts[0], who="ta", notebook="code")
-        assert 1 == len(own.last_tries(attempts[1], who="ta", notebook="code"))
+        assert () == own.list_last_tries(attempts[0], who="ta", notebook="code")
+        assert 1 == len(own.list_last_tries(attempts[1], who="ta", notebook="code"))
         assert "2" == asked(own, attempts[0], "double(1)").value
 
 
@@ -402,7 +404,7 @@ def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
         for attempt in attempts:
             settled(own, attempt)
             time.sleep(0.2)
-        assert 1 == sum(1 for _ in own._every_box())
+        assert 1 == sum(1 for _ in own._iterate_boxes())
         assert "2" == asked(own, attempts[1], "double(1)").value
 
 
@@ -431,10 +433,10 @@ def test_nothing_runs_before_the_sandbox_is_proven(
     monkeypatch.setattr("autograder.sandbox.pool.PersistentSandbox.open", None)
     with Bench() as own:
         until = time.monotonic() + 300
-        while (opened := own.open(honest, "code")).standing is BenchStanding.PREPARING:
+        while (opened := own.open_notebook(honest, "code")).standing is BenchStatus.PREPARING:
             assert time.monotonic() < until
             time.sleep(0.02)
-        assert BenchStanding.UNAVAILABLE is opened.standing
+        assert BenchStatus.UNAVAILABLE is opened.standing
 
 
 def test_a_machine_that_cannot_confine_runs_nothing(
@@ -447,12 +449,12 @@ def test_a_machine_that_cannot_confine_runs_nothing(
 
     monkeypatch.setattr("autograder.sandbox.pool.Pool.sandbox", refused)
     with Bench() as own:
-        own.open(honest, "code")
+        own.open_notebook(honest, "code")
         until = time.monotonic() + 300
-        while own.open(honest, "code").standing is not BenchStanding.UNAVAILABLE:
+        while own.open_notebook(honest, "code").standing is not BenchStatus.UNAVAILABLE:
             assert time.monotonic() < until
             time.sleep(0.02)
-        assert BenchStanding.UNAVAILABLE is own.try_(honest, "1", who="ta", notebook="code").standing
+        assert BenchStatus.UNAVAILABLE is own.try_input(honest, "1", who="ta", notebook="code").standing
 
 
 def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> None:
@@ -477,8 +479,8 @@ def test_it_ends_while_cells_run(handed: Attempts) -> None:
     attempt = handed.of("import time\ntime.sleep(60)")
     before = threading.enumerate()
     own = Bench()
-    own.open(attempt, "code")
+    own.open_notebook(attempt, "code")
     time.sleep(1.5)
     own.close()
-    assert BenchStanding.UNAVAILABLE is own.open(attempt, "code").standing
+    assert BenchStatus.UNAVAILABLE is own.open_notebook(attempt, "code").standing
     assert not [one for one in threading.enumerate() if one.name.startswith("bench") and one not in before]

@@ -83,7 +83,7 @@ def leave_nothing_in_a_store(service_course: CourseRecord, monkeypatch: pytest.M
 
     for blob in Blob.objects.filter(data=None):
         with contextlib.suppress(ServiceError):  # of a store that fails on purpose
-            blob.data = blobs.get([blob.digest])[blob.digest]
+            blob.data = blobs.load_blobs([blob.digest])[blob.digest]
             blob.save(update_fields=["data"])
 
 
@@ -109,11 +109,11 @@ def test_what_is_new_goes_to_the_store(
     from autograder.service import blobs
 
     old, new, other = (f"{where}: {name}: {service_course.slug}".encode() for name in ("old", "new", "other"))
-    assert [digest(old)] == blobs.put([old])
+    assert [digest(old)] == blobs.store_blobs([old])
     monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs" if where == "a folder" else bucket.address)
-    assert [digest(one) for one in (old, new, new, other)] == blobs.put([old, new, new, other])
+    assert [digest(one) for one in (old, new, new, other)] == blobs.store_blobs([old, new, new, other])
     assert [old, None, None] == [kept(one) for one in (old, new, other)]
-    assert {digest(one): one for one in (old, new)} == blobs.get([digest(old), digest(new)])
+    assert {digest(one): one for one in (old, new)} == blobs.load_blobs([digest(old), digest(new)])
     if where == "a folder":
         files = {path.name: path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
         assert {digest(new): new, digest(other): other} == files
@@ -133,17 +133,17 @@ def test_large_contents_come_in_parts(
     if where == "a folder":
         monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
     large = f"{where} {service_course.slug} ".encode() * 200
-    found = blobs.put(iter([large, b"", large[:1000], large]))
+    found = blobs.store_blobs(iter([large, b"", large[:1000], large]))
     assert [digest(one) for one in (large, b"", large[:1000], large)] == found
-    assert {digest(large): len(large), digest(b""): 0} == blobs.sizes([digest(large), digest(b"")])
+    assert {digest(large): len(large), digest(b""): 0} == blobs.load_sizes([digest(large), digest(b"")])
     for data in (large, b"", large[:1000]):
-        parts = list(blobs.parts(digest(data)))
+        parts = list(blobs.iterate_parts(digest(data)))
         assert data == b"".join(parts)
         assert {1000} >= {len(one) for one in parts[:-1]}
     if where == "a folder":
         (tmp_path / "blobs" / digest(large)[:2] / digest(large)).write_bytes(large[:-1])
         with pytest.raises(ServiceError, match="something else"):
-            list(blobs.parts(digest(large)))
+            list(blobs.iterate_parts(digest(large)))
 
 
 def test_a_course_in_a_store(
@@ -157,13 +157,13 @@ def test_a_course_in_a_store(
     monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
     (tmp_path / "course").mkdir()
     folder = course.small(tmp_path / "course")
-    service_course.secret = open_course(folder).secret()
+    service_course.secret = open_course(folder).load_secret()
     service_course.save()
     offer = course.offered(service_course, folder)
     files = {**course.released(folder), "notes.txt": service_course.slug.encode()}
     attempt = course.handed_in(offer, "ada", files)
-    assert files == attempts.contents(attempt)
-    assert course.released(folder).items() <= versions.released(offer.version, "ada").items()
+    assert files == attempts.load_files(attempt)
+    assert course.released(folder).items() <= versions.load_released_files(offer.version, "ada").items()
     assert AttemptFile.objects.get(attempt=attempt, name="notes.txt").blob.data is None
     at = Small(service_course, offer, folder)
     own = at.client().get(f"{at.base}a/{offer.assignment}/1/files/notes.txt")
@@ -178,21 +178,21 @@ def test_a_store_that_fails_is_told(
 
     data = f"lost: {service_course.slug}".encode()
     monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
-    blobs.put([data])
+    blobs.store_blobs([data])
     path = tmp_path / "blobs" / digest(data)[:2] / digest(data)
     path.write_bytes(b"another")
     with pytest.raises(ServiceError, match="something else"):
-        blobs.get([digest(data)])
+        blobs.load_blobs([digest(data)])
     path.unlink()
     with pytest.raises(ServiceError, match="does not give"):
-        blobs.get([digest(data)])
+        blobs.load_blobs([digest(data)])
     monkeypatch.delenv(NAMED)
     with pytest.raises(ServiceError, match=NAMED):
-        blobs.get([digest(data)])
+        blobs.load_blobs([digest(data)])
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv(NAMED, f"file://{tmp_path}/file/blobs")
     with pytest.raises(ServiceError, match="does not take"):
-        blobs.put([b"new: " + data])
+        blobs.store_blobs([b"new: " + data])
 
 
 @pytest.mark.parametrize(
@@ -213,5 +213,5 @@ def test_a_wrong_address_is_told(service_course: CourseRecord, address: str) -> 
     from autograder.service import blobs
 
     with pytest.raises(ServiceError, match=r"expected s3://bucket") as error:
-        blobs.object_store(address)
+        blobs.open_object_store(address)
     assert "secret" not in str(error.value)

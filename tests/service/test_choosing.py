@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.errors import ServiceError
-from autograder.messages import render
+from autograder.messages import render_message
 from tests.notebook.test_document import LFS_POINTER, LOGIN_PAGE
 from tests.service import course
 from tests.service.test_attempts import folder, offer
@@ -27,7 +27,7 @@ def rubric(offer: Offer) -> Rubric:
     """Of the small course."""
     from autograder.service import versions
 
-    return versions.rubric_of(offer.version)
+    return versions.load_rubric(offer.version)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def counting(offer: Offer, rubric: Rubric, student: str = "ada") -> Handin:
     """The attempt that counts."""
     from autograder.service import attempts
 
-    found = attempts.counting(offer, student, rubric)
+    found = attempts.find_counting_attempt(offer, student, rubric)
     assert found is not None
     return found
 
@@ -74,8 +74,8 @@ def test_an_attempt_that_cannot_be_read_replaces_no_other_one(
     found = counting(offer, rubric)
     assert str(first.pk) == found.folder.name
     assert first.digest == recorded(offer)
-    (message,) = found.messages("en")
-    assert "cannot be read, so this one counts" in render(message, "en")
+    (message,) = found.list_messages("en")
+    assert "cannot be read, so this one counts" in render_message(message, "en")
     last = course.handed_in(offer, "ada", course.answered(folder, layers_answer="layers = 1"))
     assert str(last.pk) == counting(offer, rubric).folder.name
 
@@ -87,8 +87,8 @@ def test_whether_a_file_can_be_read_is_found_out_once(
     from autograder.service import attempts
 
     parsed: list[int] = []
-    known = attempts.notebook_fault
-    monkeypatch.setattr(attempts, "notebook_fault", lambda data: parsed.append(len(data)) or known(data))
+    known = attempts.find_notebook_fault
+    monkeypatch.setattr(attempts, "find_notebook_fault", lambda data: parsed.append(len(data)) or known(data))
     files = course.released(folder)
     course.handed_in(offer, "ada", files)
     counting(offer, rubric)
@@ -117,7 +117,7 @@ def test_what_staff_choose_counts_and_is_logged(
     course.graded_without_a_box(offer)
     found = counting(offer, rubric)
     assert (str(first.pk), first.digest) == (found.folder.name, recorded(offer))
-    assert "The second one was a test." in render(found.messages("en")[0], "en")
+    assert "The second one was a test." in render_message(found.list_messages("en")[0], "en")
     entry = AuditEntry.objects.filter(course=offer.course, action="choose attempt").get()
     assert (staff.username, {"ada": ["ada 2"]}) == (entry.who, entry.before)
     assert {"counts": {"ada": ["ada 1"]}, "reason": "The second one was a test."} == entry.after
@@ -129,7 +129,7 @@ def test_what_staff_choose_counts_and_is_logged(
     course.graded_without_a_box(offer)
     assert (str(third.pk), third.digest) == (counting(offer, rubric).folder.name, recorded(offer))
     assert 2 == AuditEntry.objects.filter(course=offer.course, action="choose attempt").count()
-    assert not audit.broken()
+    assert not audit.find_broken_entry()
 
 
 def test_staff_may_choose_even_what_cannot_be_read(
@@ -173,7 +173,7 @@ def test_a_choice_needs_a_reason_and_something_that_was_graded(
     from autograder.service import choosing, versions
     from autograder.service.models import ChosenAttempt
 
-    rubric = versions.rubric_of(offer.version)
+    rubric = versions.load_rubric(offer.version)
     attempt = course.handed_in(offer, "ada", course.released(folder))
     attempt.state = state
     with pytest.raises(ServiceError):
@@ -191,11 +191,11 @@ def test_files_that_nobody_asked_for_are_named_when_it_is_graded(
     files = course.released(folder)
     code = {"code.ipynb": files["code.ipynb"]}
     attempt = course.handed_in(offer, "ada", {**code, "formulas_final.ipynb": files["formulas.ipynb"]})
-    handed = attempts.to_grade(attempt, rubric)
+    handed = attempts.select_files_to_grade(attempt, rubric)
     fault = handed.notebooks["formulas"]
     assert isinstance(fault, NotebookError)
     assert ("unread-files", ("formulas_final.ipynb",)) == (fault.code, handed.unread)
-    alone = attempts.to_grade(course.handed_in(offer, "bob", {**code, "plot.png": b"x"}), rubric)
+    alone = attempts.select_files_to_grade(course.handed_in(offer, "bob", {**code, "plot.png": b"x"}), rubric)
     fault = alone.notebooks["formulas"]
     assert isinstance(fault, NotebookError)
     assert ("missing", ()) == (fault.code, alone.unread)

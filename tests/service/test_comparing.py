@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from tests.service import course
 from tests.support import copied_class
 from tests.support.copied_class import CopiedClass
@@ -40,13 +40,13 @@ def row(offer: Offer) -> Comparison:
 
 def worked(until: Callable[[], object]) -> None:
     """A worker empties the queue until something holds."""
-    from autograder.service.worker import Worker, run
+    from autograder.service.worker import Worker, run_worker
 
     stop = threading.Event()
 
     def work() -> None:
         with Worker() as worker:
-            run(worker, concurrency=1, stop=stop)
+            run_worker(worker, concurrency=1, stop=stop)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -63,7 +63,7 @@ def kept(offer: Offer) -> KeptComparison:
     """What the worker found."""
     from autograder.service import comparing
 
-    found = comparing.kept(row(offer))
+    found = comparing.decode_comparison(row(offer))
     assert found is not None, row(offer).problem
     return found
 
@@ -95,20 +95,20 @@ def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tm
     from autograder.service.models import VersionFile
 
     folder = course.small(tmp_path / "course")
-    service_course.secret = open_course(folder).secret()
+    service_course.secret = open_course(folder).load_secret()
     service_course.save()
     offer = course.offered(service_course, folder)
     for student, source in (("ada", COPIED), ("bob", COPIED.replace("b", "z"))):
         course.handed_in(offer, student, course.answered(folder, softmax_answer=source))
     leave_ungraded(offer)
-    comparing.ask(offer)
-    comparing.ask(offer)
+    comparing.request_comparison(offer)
+    comparing.request_comparison(offer)
     assert 1 == waiting(offer)
     worked(lambda: row(offer).made_at)
     assert [("ada", "bob")] == [one.pair.students for one in kept(offer).pairs]
     assert ("", 0) == (row(offer).problem, waiting(offer))
     first = row(offer).made_at
-    comparing.ask(offer)
+    comparing.request_comparison(offer)
     VersionFile.objects.filter(version=offer.version, path__endswith=".toml").delete()
     worked(lambda: row(offer).problem)
     assert "small.toml" in row(offer).problem
@@ -122,7 +122,7 @@ def test_copies_among_many_works_come_first(service_course: CourseRecord, tmp_pa
 
     class_ = copied_class.copied_class(WORKS, 7)
     offer = _handed_in(service_course, tmp_path / "course", class_)
-    comparing.ask(offer)
+    comparing.request_comparison(offer)
     worked(lambda: row(offer).made_at)
     found = kept(offer)
     first = {frozenset(one.pair.students) for one in found.pairs[:FIRST]}
@@ -136,10 +136,10 @@ def _handed_in(record: CourseRecord, root: Path, class_: CopiedClass) -> Offer:
 
     for name in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / name, root / name)
-    generate(open_course(root), copied_class.NAME)
-    record.secret = open_course(root).secret()
+    generate_release(open_course(root), copied_class.NAME)
+    record.secret = open_course(root).load_secret()
     record.save()
-    offer = versions.offer(record, open_course(root), copied_class.NAME)
+    offer = versions.create_or_update_offer(record, open_course(root), copied_class.NAME)
     release = (root / "release" / copied_class.NAME / f"{copied_class.NAME}.ipynb").read_bytes()
     for student, work in class_.works.items():
         paper = copied_class.notebook(release, work)

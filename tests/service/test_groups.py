@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.course.counting import everybody
+from autograder.course.counting import find_counting_attempts
 from autograder.grades import PersonMark
 from autograder.records import Deduction
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from tests.service import course
 from tests.support import small_course
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
     """Its assignment, offered by the service, with an end that has passed."""
-    service_course.secret = open_course(folder).secret()
+    service_course.secret = open_course(folder).load_secret()
     service_course.save()
     offer = course.offered(service_course, folder)
     offer.times = TIMES
@@ -54,19 +54,19 @@ def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: st
     made = course.handed_in(offer, student, course.answered(folder, **answers))
     made.submitted_at = END + datetime.timedelta(days=days)
     made.save()
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    rubric = rubrics.load(open_course(folder).rubric(NAME))
-    assert attempts.keep(claimed, course.canned(rubric, made), rubric, "e" * 64)
+    rubric = rubrics.load_rubric(open_course(folder).locate_rubric(NAME))
+    assert attempts.keep_result(claimed, course.canned(rubric, made), rubric, "e" * 64)
     return made
 
 
 def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
     """Everybody's total, and what was taken off."""
-    from autograder.service.standing import standings
+    from autograder.service.standing import load_standings
 
-    with closing(Loaded()) as loaded:
-        found = standings(offer, loaded.of(offer.version))
+    with closing(AssignmentCache()) as loaded:
+        found = load_standings(offer, loaded.load_assignment(offer.version))
     return {who: (one.total, one.late) for who, one in found.items()}
 
 
@@ -79,11 +79,11 @@ def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
     hand_in(offer, folder, "ada", -1)
     last = hand_in(offer, folder, "bob", 0.5, layers_answer="layers = 12")
     alone = hand_in(offer, folder, "zoe", -1)
-    rubric = DatabaseStore(offer.course).results(NAME)
+    rubric = DatabaseStore(offer.course).load_results(NAME)
     assert {"ada": "bob", "bob": "", "zoe": ""} == {who: one.score.by for who, one in rubric.items()}
     assert {Deduction(Decimal(10)), None} == {one.score.deduction for one in rubric.values()}
-    with closing(Loaded()) as loaded:
-        found = attempts.all_counting(offer, loaded.of(offer.version).rubric)
+    with closing(AssignmentCache()) as loaded:
+        found = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
     assert {"ada": str(last.pk), "bob": str(last.pk), "zoe": str(alone.pk)} == {
         who: one.folder.name for who, one in found.items()
     }
@@ -119,8 +119,8 @@ def test_slip_days_are_a_bank_over_the_offers(offer: Offer, folder: Path) -> Non
     used = course.handed_in(earlier, "ada", course.released(folder))
     Attempt.objects.filter(pk=used.pk).update(submitted_at=END + datetime.timedelta(hours=30))
     hand_in(offer, folder, "ada", 0.5)
-    with closing(Loaded()) as loaded:
-        found = attempts.all_counting(offer, loaded.of(offer.version).rubric)
+    with closing(AssignmentCache()) as loaded:
+        found = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
     timings = {who: one.timing for who, one in found.items()}
     assert {"ada": (0, 0, Deduction(Decimal(10))), "bob": (1, 1, None)} == {
         who: (one.slip.used, one.slip.left, one.deduction)
@@ -142,13 +142,13 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
     }
     offer.save()
     made = hand_in(offer, folder, "ada", 1)
-    with closing(Loaded()) as loaded:
-        rubric = loaded.of(offer.version).rubric
-    handed = attempts.to_grade(made, rubric)
+    with closing(AssignmentCache()) as loaded:
+        rubric = loaded.load_assignment(offer.version).rubric
+    handed = attempts.select_files_to_grade(made, rubric)
     assert all(isinstance(one, bytes) for one in handed.notebooks.values())
     codes = {
         who: {item.code == "late" for item in one.score.items}
-        for who, one in DatabaseStore(offer.course).results(NAME).items()
+        for who, one in DatabaseStore(offer.course).load_results(NAME).items()
     }
     assert {"ada": {False}, "bob": {True}} == codes
 
@@ -156,17 +156,17 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
 def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: Path) -> None:
     """In the folder that is written the same attempts count for the same students, with the same times."""
     from autograder.service import attempts
-    from autograder.service.moving import leave
+    from autograder.service.moving import export_course
 
     offer.times = {**TIMES, "slip_days": {"days": 2, "most": 1, "place": 0}}
     offer.save()
     for student, days in (("ada", -1), ("bob", 0.5), ("cleo", 3), ("zoe", -1)):
         hand_in(offer, folder, student, days)
-    left = leave(offer.course, tmp_path / "left")
-    with closing(Loaded()) as loaded:
-        rubric = loaded.of(offer.version).rubric
-    found = {one.student: one for one in everybody(left, rubric).handins}
-    before = attempts.all_counting(offer, rubric)
+    left = export_course(offer.course, tmp_path / "left")
+    with closing(AssignmentCache()) as loaded:
+        rubric = loaded.load_assignment(offer.version).rubric
+    found = {one.student: one for one in find_counting_attempts(left, rubric).handins}
+    before = attempts.find_counting_attempts(offer, rubric)
     assert ["ada", "bob", "cleo", "dan", "zoe"] == list(found) == sorted(before)
     for who, one in before.items():
         assert (one.owner, one.group, one.timing) == (found[who].owner, found[who].group, found[who].timing)
@@ -174,14 +174,14 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
     """What somebody gave one member stands for the others."""
-    from autograder.app.handed_in import share_marks
+    from autograder.app.handed_in import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 
     hand_in(offer, folder, "ada", -1)
     store = DatabaseStore(offer.course)
-    store.give(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
-    with closing(Loaded()) as loaded:
-        rubric = loaded.of(offer.version).rubric
-    assert [] == share_marks(store, rubric, attempts.groups_of(offer), store.results(NAME))
-    assert PersonMark(Decimal(1), comment="Good.") == store.marks(NAME)["ada"][WHY]
+    store.give_mark(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
+    with closing(AssignmentCache()) as loaded:
+        rubric = loaded.load_assignment(offer.version).rubric
+    assert [] == copy_shared_marks(store, rubric, attempts.list_groups(offer), store.load_results(NAME))
+    assert PersonMark(Decimal(1), comment="Good.") == store.load_marks(NAME)["ada"][WHY]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.app.classes import grade
-from autograder.course.counting import everybody
-from autograder.generate import generate
+from autograder.app.classes import grade_class
+from autograder.course.counting import find_counting_attempts
+from autograder.generate import generate_release
 from autograder.grades import PersonMark
 from autograder.grading import scoring
-from autograder.records import Graded, ItemResult, Message, Status
+from autograder.records import GradingResult, ItemResult, Message, Status
 from autograder.rubric import Rubric
-from autograder.service.loaded import Loaded
+from autograder.service.loaded import AssignmentCache
 from autograder.store import Key, Student
 from tests.service import course
 from tests.support import small_course
@@ -42,9 +42,9 @@ Marks = Mapping[str, tuple[int, int]]
 def folder(tmp_path: Path) -> Path:
     """The small course in a folder; its second notebook is each member's own, and three are a group."""
     root = tmp_path / "course"
-    path = small_course.small_course(root).rubric(NAME)
+    path = small_course.small_course(root).locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
-    generate(open_course(root), NAME)
+    generate_release(open_course(root), NAME)
     (root / "groups.csv").write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
     return root
 
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
     """Its assignment, offered by the service."""
-    service_course.secret = open_course(folder).secret()
+    service_course.secret = open_course(folder).load_secret()
     service_course.save()
     return course.offered(service_course, folder)
 
@@ -65,21 +65,23 @@ def hand_in(
 
     files = course.answered(folder, **answers)
     wanted = {f"{name}.ipynb": files[f"{name}.ipynb"] for name in names}
-    return attempts.hand_in(offer, student, wanted, course.SIGNER, at=END + datetime.timedelta(days=days))
+    return attempts.submit_files(
+        offer, student, wanted, course.SIGNER, submitted_at=END + datetime.timedelta(days=days)
+    )
 
 
 def rubric_of(offer: Offer) -> Rubric:
     """The rubric as it is offered."""
     from autograder.service import versions
 
-    return versions.rubric_of(offer.version)
+    return versions.load_rubric(offer.version)
 
 
-def judged(attempt: Attempt, rubric: Rubric) -> Graded:
+def judged(attempt: Attempt, rubric: Rubric) -> GradingResult:
     """What a grader would say of two questions, by the files that it gets."""
     from autograder.service import attempts
 
-    handed = attempts.to_grade(attempt, rubric)
+    handed = attempts.select_files_to_grade(attempt, rubric)
     right = {
         "layers": b"layers = 12" in _bytes(handed.notebooks["formulas"]),
         "softmax": b"return e / e.sum" in _bytes(handed.notebooks["code"]),
@@ -100,14 +102,16 @@ def judged(attempt: Attempt, rubric: Rubric) -> Graded:
         ]
         for question in rubric.questions
     }
-    return Graded(scoring.score(handed.student, rubric, results), digest=handed.digest())
+    return GradingResult(
+        scoring.compute_score(handed.student, rubric, results), digest=handed.compute_digest()
+    )
 
 
 def _bytes(content: object) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], Graded] = judged) -> list[str]:
+def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], GradingResult] = judged) -> list[str]:
     """Grade what waits until nothing does; whose attempts that were, in order."""
     from autograder.service import attempts, versions
 
@@ -117,10 +121,10 @@ def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], Graded] = jud
         if not waiting:
             return done
         for one in waiting:
-            claimed = attempts.claim(one.pk)
+            claimed = attempts.claim_attempt(one.pk)
             assert claimed is not None
-            rubric = versions.rubric_of(claimed.version)
-            assert attempts.keep(claimed, judge(claimed, rubric), rubric, "e" * 64)
+            rubric = versions.load_rubric(claimed.version)
+            assert attempts.keep_result(claimed, judge(claimed, rubric), rubric, "e" * 64)
             done.append(one.student)
     raise AssertionError("grading does not come to an end")
 
@@ -129,10 +133,10 @@ def marks(offer: Offer) -> Marks:
     """What everybody has."""
     from autograder.service.store import DatabaseStore
 
-    def points(one: Graded, question: str) -> int:
+    def points(one: GradingResult, question: str) -> int:
         return int(sum(item.points for item in one.score.items if item.question == question))
 
-    results = DatabaseStore(offer.course).results(NAME)
+    results = DatabaseStore(offer.course).load_results(NAME)
     return {who: (points(one, "layers"), points(one, "softmax")) for who, one in results.items()}
 
 
@@ -144,7 +148,7 @@ def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) 
     hand_in(offer, folder, "bob", "code", days=0.1)
     assert ["ada", "bob"] == grade_waiting(offer)
     assert {"ada": (1, 3), "bob": (1, 0), "cleo": (1, 0)} == marks(offer)
-    results = DatabaseStore(offer.course).results(NAME)
+    results = DatabaseStore(offer.course).load_results(NAME)
     assert {"ada": "", "bob": "ada", "cleo": "ada"} == {who: one.score.by for who, one in results.items()}
     told = {item.student.code for item in results["cleo"].score.items if item.question == "softmax"}
     assert {"refused"} == told
@@ -164,7 +168,7 @@ def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Pat
     assert {"ada": (0, 3), "bob": (0, 3), "cleo": (0, 0)} == marks(offer)
 
     store = DatabaseStore(offer.course)
-    store.give(NAME, "cleo", ("formulas", "mlp-why"), PersonMark(Decimal(1)))
+    store.give_mark(NAME, "cleo", ("formulas", "mlp-why"), PersonMark(Decimal(1)))
     before = dict(CurrentResult.objects.filter(course=offer.course).values_list("student", "result"))
     hand_in(offer, folder, "ada", "code", days=0.3)
     assert ["ada"] == grade_waiting(offer)
@@ -175,7 +179,7 @@ def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Pat
     hand_in(offer, folder, "cleo", "formulas", "code", days=0.4, layers_answer="layers = 12")
     assert {"ada", "bob", "cleo"} == set(grade_waiting(offer))
     assert {"ada": (1, 0), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
-    assert Decimal(1) == store.marks(NAME)["cleo"]["formulas", "mlp-why"].points
+    assert Decimal(1) == store.load_marks(NAME)["cleo"]["formulas", "mlp-why"].points
 
 
 def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Path) -> None:
@@ -184,12 +188,12 @@ def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Pat
 
     hand_in(offer, folder, "ada", "formulas", layers_answer="layers = 13")
     made = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
     rubric = rubric_of(offer)
     early = judged(claimed, rubric)
     hand_in(offer, folder, "ada", "formulas", days=0.2, layers_answer="layers = 12")
-    assert attempts.keep(claimed, early, rubric, "e" * 64)
+    assert attempts.keep_result(claimed, early, rubric, "e" * 64)
     assert "bob" not in marks(offer)
     grade_waiting(offer)
     assert {"ada": (1, 0), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
@@ -211,12 +215,12 @@ def test_parts_are_kept_at_the_same_moment(
         hand_in(offer, folder, "ada", "formulas", "code", layers_answer=f"layers = {layers}")
         hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
         hand_in(offer, folder, "cleo", "code", days=0.1, softmax_answer=RIGHT)
-        claimed = [attempts.claim(one.pk) for one in offer.attempts.filter(state="waiting")]
+        claimed = [attempts.claim_attempt(one.pk) for one in offer.attempts.filter(state="waiting")]
         results = [(one, judged(one, rubric)) for one in claimed if one]
         kept: list[bool] = []
 
-        def keep(one: Attempt, result: Graded, kept: list[bool] = kept) -> None:
-            kept.append(attempts.keep(one, result, rubric, "e" * 64))
+        def keep(one: Attempt, result: GradingResult, kept: list[bool] = kept) -> None:
+            kept.append(attempts.keep_result(one, result, rubric, "e" * 64))
             connections.close_all()
 
         threads = [threading.Thread(target=keep, args=one) for one in results]
@@ -232,15 +236,17 @@ def test_parts_are_kept_at_the_same_moment(
 
 def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
     """The later of both is the time, as in a folder."""
-    from autograder.service.standing import standings
+    from autograder.service.standing import load_standings
 
     offer.times = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10", "cap": "50"}}
     offer.save()
     hand_in(offer, folder, "ada", "formulas", "code", days=-1, layers_answer="layers = 12")
     hand_in(offer, folder, "bob", "code", days=0.5, softmax_answer=RIGHT)
     grade_waiting(offer)
-    with closing(Loaded()) as loaded:
-        late = {who: one.late for who, one in standings(offer, loaded.of(offer.version)).items()}
+    with closing(AssignmentCache()) as loaded:
+        late = {
+            who: one.late for who, one in load_standings(offer, loaded.load_assignment(offer.version)).items()
+        }
     assert Decimal(0) == late["ada"] == late["cleo"] < late["bob"]
 
 
@@ -268,9 +274,9 @@ def test_a_refused_part_takes_nothing_away(
     hand_in(offer, folder, "ada", "code", days=0.5)
     grade_waiting(offer)
     assert wanted == marks(offer)
-    left = moving.leave(offer.course, tmp_path / "left")
-    there = {one.student: one for one in everybody(left, rubric_of(offer)).handins}
-    here = attempts.all_counting(offer, rubric_of(offer))
+    left = moving.export_course(offer.course, tmp_path / "left")
+    there = {one.student: one for one in find_counting_attempts(left, rubric_of(offer)).handins}
+    here = attempts.find_counting_attempts(offer, rubric_of(offer))
     assert {who: (one.owner, one.timing, one.own is None) for who, one in there.items()} == {
         who: (one.owner, one.timing, one.own is None) for who, one in here.items()
     }
@@ -278,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
-    from autograder.app.handed_in import share_marks
+    from autograder.app.handed_in import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
     from autograder.service.store import DatabaseStore
@@ -289,14 +295,14 @@ def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     store, rubric = DatabaseStore(offer.course), rubric_of(offer)
     why, thoughts = ("formulas", "mlp-why"), ("code", "thoughts")
     for cell in (why, thoughts):
-        store.give(NAME, "bob", cell, PersonMark(Decimal(1)))
-    assert [] == share_marks(store, rubric, attempts.groups_of(offer), store.results(NAME))
-    given = store.marks(NAME)
+        store.give_mark(NAME, "bob", cell, PersonMark(Decimal(1)))
+    assert [] == copy_shared_marks(store, rubric, attempts.list_groups(offer), store.load_results(NAME))
+    given = store.load_marks(NAME)
     assert {"ada": {why}, "bob": {why, thoughts}, "cleo": {why}} == {
         who: set(one) for who, one in given.items()
     }
-    assert made == answers.attempt_of(offer, "bob")
-    asked, files = attempts.as_graded(made, rubric)
+    assert made == answers.find_attempt(offer, "bob")
+    asked, files = attempts.resolve_graded_files(made, rubric)
     assert ("ada", {"code.ipynb", "formulas.ipynb"}) == (asked, set(files))
     assert b"layers = 12" in files["formulas.ipynb"]
     assert RIGHT.splitlines()[0].encode() in files["code.ipynb"]
@@ -311,11 +317,11 @@ def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12")
     hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
     grade_waiting(offer)
-    teams.form(offer, rubric_of(offer), {})
+    teams.set_groups(offer, rubric_of(offer), {})
     grade_waiting(offer)
     assert {"ada": (1, 0), "bob": (0, 3)} == marks(offer)
-    DatabaseStore(offer.course).enrol([Student("ada"), Student("bob")])
-    teams.form(offer, rubric_of(offer), {"blue": ["ada", "bob"]})
+    DatabaseStore(offer.course).enroll_students([Student("ada"), Student("bob")])
+    teams.set_groups(offer, rubric_of(offer), {"blue": ["ada", "bob"]})
     grade_waiting(offer)
     assert {"ada": (1, 0), "bob": (1, 3)} == marks(offer)
 
@@ -332,18 +338,20 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
     by = Account.objects.create(username=f"individual-{offer.pk}")
     trial = course.tried(offer, folder, by, course.worth("layers", "number", "2"))
     assert trial is not None
-    rubric = versions.rubric_of(trial.version)
+    rubric = versions.load_rubric(trial.version)
     for row in trial.results.all():
-        mine = trying.claim(row.pk)
+        mine = trying.claim_result(row.pk)
         assert mine is not None
         found = judged(mine.attempt, rubric)
-        assert trying.keep(mine, found, rubric, Key.of(mine.attempt.student, found.digest, rubric, "e" * 64))
-    told = trials.effect(trial)
+        assert trying.keep_result(
+            mine, found, rubric, Key.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64)
+        )
+    told = trials.compute_effect(trial)
     assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))
-    trials.apply(trial, by)
+    trials.apply_trial(trial, by)
     offer.refresh_from_db()
     assert {"ada": (2, 3), "bob": (2, 3), "cleo": (2, 0)} == marks(offer)
-    assert attempts.all_counting(offer, rubric)["cleo"].own is None
+    assert attempts.find_counting_attempts(offer, rubric)["cleo"].own is None
 
 
 def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -> None:
@@ -354,8 +362,8 @@ def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -
         names = ("formulas", "code") if who == "ada" else ("code",)
         hand_in(offer, folder, who, *names, days=days, softmax_answer=RIGHT)
     grade_waiting(offer)
-    with closing(Loaded()) as loaded:
-        found = comparing.of_class(offer, loaded.of(offer.version))
+    with closing(AssignmentCache()) as loaded:
+        found = comparing.of_class(offer, loaded.load_assignment(offer.version))
     assert ({"ada", "bob"}, {("ada", "bob")}, ()) == (
         set(found.works),
         {tuple(sorted(one.students)) for one in found.pairs},
@@ -382,7 +390,7 @@ def test_a_folder_has_the_same_results(
     def work() -> None:
         with Worker() as worker:
             while found := offer.attempts.filter(state="waiting").order_by("number", "student").first():
-                worker.grade(found.pk)
+                worker.grade_attempt(found.pk)
         connections.close_all()
 
     def emptied() -> None:
@@ -397,19 +405,19 @@ def test_a_folder_has_the_same_results(
     emptied()
     assert {"ada": (1, 3), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
 
-    DatabaseStore(service_course).enrol(Student(one) for one in ("ada", "bob", "cleo"))
-    left = moving.leave(service_course, tmp_path / "left")
+    DatabaseStore(service_course).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
+    left = moving.export_course(service_course, tmp_path / "left")
     rubric = rubric_of(offer)
-    there = {one.student: one for one in everybody(left, rubric).handins}
-    here = attempts.all_counting(offer, rubric)
+    there = {one.student: one for one in find_counting_attempts(left, rubric).handins}
+    here = attempts.find_counting_attempts(offer, rubric)
     assert {who: (one.owner, one.own is None) for who, one in here.items()} == {
         who: (one.owner, one.own is None) for who, one in there.items()
     }
-    again = grade(left, NAME)
+    again = grade_class(left, NAME)
     assert {"ada": False, "bob": False, "cleo": False} == {one.student: one.fresh for one in again.outcomes}
 
     CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # so that it is another one's
-    record = moving.take_over(left, f"{service_course.slug}-again", course.SIGNER)
+    record = moving.import_course(left, f"{service_course.slug}-again", course.SIGNER)
     rows = Attempt.objects.filter(offer__course=record).order_by("student", "submitted_at")
     assert [("ada", "graded"), ("bob", "graded"), ("bob", "waiting")] == list(
         rows.values_list("student", "state")

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.errors import GradebookError
-from autograder.grades import PersonMark, standing
-from autograder.records import Graded
+from autograder.grades import PersonMark, compute_standing
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from tests.feedback.examples import RUBRIC, TOML, good, middling, release
 from tests.store.examples import keep
@@ -38,10 +38,10 @@ def changed(why: str = "1", masked: str = "3") -> Rubric:
         )
         .replace("points = 6", f"points = {6 + more}")
     )
-    return rubrics.parse(toml.encode())
+    return rubrics.parse_rubric(toml.encode())
 
 
-def of(rubric: Rubric, graded: Graded) -> Graded:
+def of(rubric: Rubric, graded: GradingResult) -> GradingResult:
     """The result as it is by another rubric."""
     worth = {(one.id, item.id): item.points for one in rubric.questions for item in one.items}
     items = tuple(replace(one, possible=worth[one.question, one.item]) for one in graded.score.items)
@@ -54,7 +54,7 @@ def store(service_course: CourseRecord) -> DatabaseStore:
     from autograder.service.store import DatabaseStore
 
     made = DatabaseStore(service_course)
-    made.prepare(RUBRIC, {"exam": release()})
+    made.prepare_assignment(RUBRIC, {"exam": release()})
     keep(made, middling(), RUBRIC)
     return made
 
@@ -68,64 +68,64 @@ def row(course: CourseRecord, cell: str) -> CellMark:
 
 def test_a_mark_follows_the_points_of_its_item(store: DatabaseStore, service_course: CourseRecord) -> None:
     """Half of one point is half of two; nobody has to look at it again, and the row says that it changed."""
-    store.give("exam", "grace", WHY, PersonMark(Decimal("0.5"), items={"why": Decimal("0.5")}))
+    store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5"), items={"why": Decimal("0.5")}))
     before = row(service_course, WHY[1])
     assert {"why": {"points": "0.5", "of": "1"}} == before.items
     rubric = changed(why="2")
     keep(store, of(rubric, middling()), rubric)
-    assert PersonMark(Decimal(1), items={"why": Decimal(1)}) == store.marks("exam")["grace"][WHY]
+    assert PersonMark(Decimal(1), items={"why": Decimal(1)}) == store.load_marks("exam")["grace"][WHY]
     after = row(service_course, WHY[1])
     assert {"why": {"points": "1", "of": "2"}} == after.items
     assert after.revision > before.revision
     keep(store, middling(), RUBRIC)
-    assert Decimal("0.5") == store.marks("exam")["grace"][WHY].points
+    assert Decimal("0.5") == store.load_marks("exam")["grace"][WHY].points
 
 
 def test_the_cell_is_the_sum_with_what_was_found_beside_it(
     store: DatabaseStore, service_course: CourseRecord
 ) -> None:
     """A person gave one of two items: the other one's automatic points count, and the page shows both."""
-    store.give("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
+    store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
     rubric = changed(masked="5")
     keep(store, of(rubric, middling()), rubric)
-    mark = store.marks("exam")["grace"][MHA]
+    mark = store.load_marks("exam")["grace"][MHA]
     assert (Decimal("5.5"), {"masked": Decimal("2.5")}, False) == (mark.points, mark.items, mark.again)
-    stands = standing(middling().score, rubric, store.marks("exam")["grace"])
+    stands = compute_standing(middling().score, rubric, store.load_marks("exam")["grace"])
     assert Decimal("5.5") == stands.questions[-1].points
     assert row(service_course, "mha").touched
 
 
 def test_another_automatic_result_beside_it_counts_and_is_looked_at(store: DatabaseStore) -> None:
     """The mark stays what it is made of."""
-    store.give("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
+    store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
     less = of(RUBRIC, middling())
     items = tuple(
         replace(one, points=Decimal(1)) if (one.question, one.item) == ("mha", "plain") else one
         for one in less.score.items
     )
     keep(store, replace(less, score=replace(less.score, items=items)), RUBRIC)
-    mark = store.marks("exam")["grace"][MHA]
+    mark = store.load_marks("exam")["grace"][MHA]
     assert (Decimal("2.5"), True) == (mark.points, mark.again)
 
 
 def test_an_item_that_is_gone_takes_its_points_along(store: DatabaseStore) -> None:
     """What is left of the mark is what the cell still has."""
     both = PersonMark(Decimal(3), items={"plain": Decimal(1), "masked": Decimal(2)})
-    store.give("exam", "grace", MHA, both)
+    store.give_mark("exam", "grace", MHA, both)
     head, _, _ = TOML.partition(f"[[question.item]]\n{MASKED}")
-    shorter = rubrics.parse(
+    shorter = rubrics.parse_rubric(
         head.replace("points = 17", "points = 14").replace("points = 6", "points = 3").encode()
     )
     graded = middling()
     items = tuple(one for one in graded.score.items if one.item != "masked")
     keep(store, replace(graded, score=replace(graded.score, items=items)), shorter)
-    mark = store.marks("exam")["grace"][MHA]
+    mark = store.load_marks("exam")["grace"][MHA]
     assert (Decimal(1), {"plain": Decimal(1)}) == (mark.points, mark.items)
 
 
 def test_an_item_that_nobody_has_looked_at_asks_for_the_mark_again(store: DatabaseStore) -> None:
     """A mark of all the items there were stays, and waits, when there is one more that a person decides."""
-    store.give("exam", "grace", MHA, PersonMark(Decimal(1), items={"masked": Decimal(1)}))
+    store.give_mark("exam", "grace", MHA, PersonMark(Decimal(1), items={"masked": Decimal(1)}))
     graded = middling()
     items = tuple(
         replace(one, status=type(one.status).NEEDS_REVIEW, points=Decimal(0))
@@ -134,15 +134,15 @@ def test_an_item_that_nobody_has_looked_at_asks_for_the_mark_again(store: Databa
         for one in graded.score.items
     )
     keep(store, replace(graded, score=replace(graded.score, items=items)), RUBRIC)
-    mark = store.marks("exam")["grace"][MHA]
+    mark = store.load_marks("exam")["grace"][MHA]
     assert (Decimal(1), True) == (mark.points, mark.again)
 
 
 def test_an_item_of_another_cell_is_refused(store: DatabaseStore) -> None:
     """The error names it, and nothing is written."""
     with pytest.raises(GradebookError, match="cell 'mha' has no item 'why'"):
-        store.give("exam", "grace", MHA, PersonMark(Decimal(1), items={"why": Decimal(1)}))
-    assert {} == store.marks("exam")
+        store.give_mark("exam", "grace", MHA, PersonMark(Decimal(1), items={"why": Decimal(1)}))
+    assert {} == store.load_marks("exam")
 
 
 def test_whoever_saves_sees_that_a_row_has_changed(
@@ -152,7 +152,7 @@ def test_whoever_saves_sees_that_a_row_has_changed(
     keep(store, good(), RUBRIC)
     seen = []
     for points in (1, 1, 2):
-        store.give("exam", "grace", MHA, PersonMark(Decimal(points)))
+        store.give_mark("exam", "grace", MHA, PersonMark(Decimal(points)))
         keep(store, middling(), RUBRIC)
         seen.append(row(service_course, "mha").revision)
     assert seen[0] == seen[1] < seen[2]

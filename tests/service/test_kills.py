@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from autograder.app import open_course
-from autograder.app.classes import grade, standings
+from autograder.app.classes import collect_standings, grade_class
 from autograder.errors import ServiceError
 from autograder.service.setup import DATABASE_URL
 from tests.service import course
@@ -161,7 +161,7 @@ def _the_same_marks(service: Served, folder: Path) -> None:
     told = run("backup", str(folder / "left"), "--course", str(service.course), "--as-course", service.slug)
     assert (0, "") == (told.returncode, told.stderr)
     left = open_course(folder / "left")
-    found = standings(left, NAME).rows
+    found = collect_standings(left, NAME).rows
     left.gradebook.unlink()
-    grade(left, NAME)
-    assert found == standings(left, NAME).rows
+    grade_class(left, NAME)
+    assert found == collect_standings(left, NAME).rows

@@ -12,8 +12,8 @@ import pytest
 
 from autograder.assignment import Assignment
 from autograder.errors import ServiceError
-from autograder.grades import standing
-from autograder.service.marking.refusals import NotTaken
+from autograder.grades import compute_standing
+from autograder.service.marking.refusals import ActionRefused
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 
@@ -45,9 +45,9 @@ def test_points_of_items_are_the_cells(room: Room) -> None:
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(room.offer.course)
-    graded, marks = store.of_student(essays.NAME, "ada")
+    graded, marks = store.load_student_result(essays.NAME, "ada")
     assert graded is not None
-    stands = standing(graded.score, room.assignment.rubric, marks)
+    stands = compute_standing(graded.score, room.assignment.rubric, marks)
     assert [one.points for one in stands.questions] == [Decimal("2.5"), 0, 0]
 
 
@@ -83,10 +83,10 @@ def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
     room.save("ben", "other", comment="Wait.")
     before = room.states()
     with pytest.raises(saving.ChangedMeanwhileError):
-        saving.save(rows, room.cell(), given, room.account("ta"))
+        saving.save_marks(rows, room.cell(), given, room.account("ta"))
     assert room.states() == before
     rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    saving.save(rows, room.cell(), given, room.account("ta"))
+    saving.save_marks(rows, room.cell(), given, room.account("ta"))
     assert {room.row(one).points for one in ("ada", "ben")} == {"2"}
 
 
@@ -96,7 +96,7 @@ def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
 
     def order(by: str) -> list[str]:
         found, row = [], None
-        while (row := queue.following(room.place(), room.account(by), "all", row)) and (
+        while (row := queue.find_next_answer(room.place(), room.account(by), "all", row)) and (
             row.student not in found
         ):
             found.append(row.student)
@@ -104,7 +104,7 @@ def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
 
     assert order("a") == order("b")
     assert sorted(order("a")) == sorted(CLASS)
-    backwards = queue.following(
+    backwards = queue.find_next_answer(
         room.place(), room.account("a"), "all", room.row(order("a")[0]), backwards=True
     )
     assert backwards is not None
@@ -115,13 +115,13 @@ def test_nobody_is_sent_to_where_somebody_looks(room: Room) -> None:
     """As long as another answer waits; whoever opens the same one learns who is there."""
     from autograder.service.marking import queue
 
-    first = queue.following(room.place(), room.account("a"), "waiting")
+    first = queue.find_next_answer(room.place(), room.account("a"), "waiting")
     assert first is not None
-    assert queue.look(first, room.account("a")) == []
-    second = queue.following(room.place(), room.account("b"), "waiting")
+    assert queue.record_viewing(first, room.account("a")) == []
+    second = queue.find_next_answer(room.place(), room.account("b"), "waiting")
     assert second is not None
     assert second.pk != first.pk
-    assert queue.look(first, room.account("b")) == [room.account("a").username]
+    assert queue.record_viewing(first, room.account("b")) == [room.account("a").username]
 
 
 def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
@@ -136,7 +136,7 @@ def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
     def asks(by: Account) -> int:
         try:
             start.wait()
-            found = queue.sent_to(place, by, "waiting")
+            found = queue.assign_next_answer(place, by, "waiting")
             assert found is not None
             return int(found.pk)
         finally:
@@ -158,7 +158,7 @@ def test_a_new_submission_is_looked_at_again(room: Room) -> None:
     from autograder.service.marking import groups
 
     row = room.save("ada", "ta", items={"claim": "2", "reason": "1"})
-    groups.gather(room.place(), [row.pk, room.row("cem").pk], room.account("ta"))
+    groups.merge_answers(room.place(), [row.pk, room.row("cem").pk], room.account("ta"))
     seen = room.row("ada").revision
     essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Something else."})])
     again = room.row("ada")
@@ -193,10 +193,10 @@ def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
         room.save("cem", "third", items={"claim": "0", "reason": "0"})
     row = room.save("cem", "head", items={"claim": "2", "reason": "0"}, settles=True)
     assert (row.stage, row.points, row.marked_by) == ("", "2", room.account("head"))
-    known = consistency.consistency(room.place(), room.cell())
+    known = consistency.measure_consistency(room.place(), room.cell())
     assert [(one.pairs, one.equal) for one in known.items.values()] == [(2, 2), (2, 1)]
     assert {one.name.rpartition("-")[2]: one.answers for one in known.markers} == {"first": 2, "second": 2}
-    assert saving.all_of(room.row("cem"))[1].items["reason"]["points"] == "0"
+    assert saving.load_readings(room.row("cem"))[1].items["reason"]["points"] == "0"
 
 
 def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
@@ -211,14 +211,14 @@ def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
 def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> None:
     """About as many as said, and not those at the beginning of the order."""
     from autograder.service.marking import saving
-    from autograder.stream import derived
+    from autograder.stream import derive_key
 
-    places = sorted(derived(b"secret", str(number)).hex()[:32] for number in range(2000))
-    chosen = [place for place in places if saving.in_share(place, 20)]
+    places = sorted(derive_key(b"secret", str(number)).hex()[:32] for number in range(2000))
+    chosen = [place for place in places if saving.is_in_share(place, 20)]
     assert 340 < len(chosen) < 460
     assert 140 < sum(place in chosen for place in places[:1000]) < 260
-    assert not any(saving.in_share(place, 0) for place in places)
-    assert all(saving.in_share(place, 100) for place in places)
+    assert not any(saving.is_in_share(place, 0) for place in places)
+    assert all(saving.is_in_share(place, 100) for place in places)
 
 
 def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
@@ -230,7 +230,7 @@ def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
     room.save("cem", "b", items={"claim": "0", "reason": "0"})
 
     def undo(by: str) -> Any:
-        return saving.undo(room.offer.course_id, essays.NAME, room.account(by))
+        return saving.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
     assert undo("c") is None
     assert undo("a") is not None
@@ -267,12 +267,12 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
             room.save(student, "ta", cell, items=items, comment=drawn.choice(["", "So."]))
         elif action == 2:
             two = [room.row(one, cell).pk for one in drawn.sample(sorted(CLASS), 2)]
-            groups.gather(room.place(cell), two, room.account("ta"))
+            groups.merge_answers(room.place(cell), two, room.account("ta"))
         else:
-            groups.take_out(room.place(cell), [room.row(student, cell).pk], room.account("ta"))
+            groups.take_out_answers(room.place(cell), [room.row(student, cell).pk], room.account("ta"))
     assert room.states() != before
     undone = 0
-    while saving.undo(room.offer.course_id, essays.NAME, room.account("ta")):
+    while saving.undo_action(room.offer.course_id, essays.NAME, room.account("ta")):
         undone += 1
     assert (undone, room.states()) == (60, before)
     assert not IndependentMark.objects.filter(mark__place__course=room.offer.course).exists()
@@ -284,19 +284,19 @@ def test_groups_are_equal_near_and_by_people(room: Room) -> None:
 
     def found(near: float = 0.0) -> list[tuple[str, list[str]]]:
         students = {room.row(one).pk: one for one in CLASS}
-        several = groups.grouped(room.offer, room.place(), room.cell(), room.assignment.rubric, near)
+        several = groups.group_answers(room.offer, room.place(), room.cell(), room.assignment.rubric, near)
         return [(one.binding, sorted(students[number] for number in one.members)) for one in several]
 
     assert found()[0] == ("equal", ["ada", "ben"])
     assert len(found()) == 4
-    groups.gather(room.place(), [room.row("cem").pk, room.row("dia").pk], room.account("ta"))
+    groups.merge_answers(room.place(), [room.row("cem").pk, room.row("dia").pk], room.account("ta"))
     assert ("gathered", ["cem", "dia"]) in found()
-    groups.take_out(room.place(), [room.row("ben").pk], room.account("ta"))
+    groups.take_out_answers(room.place(), [room.row("ben").pk], room.account("ta"))
     assert ("gathered", ["ben"]) in found(1.0)
     with pytest.raises(ServiceError, match="two groups"):
-        groups.gather(room.place(), [room.row("cem").pk], room.account("ta"))
+        groups.merge_answers(room.place(), [room.row("cem").pk], room.account("ta"))
     with pytest.raises(ServiceError, match="another question"):
-        groups.take_out(room.place(), [room.row("cem", "masks").pk], room.account("ta"))
+        groups.take_out_answers(room.place(), [room.row("cem", "masks").pk], room.account("ta"))
 
 
 def test_older_answers_are_described(room: Room) -> None:
@@ -315,12 +315,12 @@ def test_comments_are_offered_again(room: Room) -> None:
     """In their cell, the most used first."""
     from autograder.service.marking import comments
 
-    comments.keep(room.place(), "Say why.", room.account("ta"))
-    comments.keep(room.place(), "Good.", room.account("ta"))
-    comments.keep(room.place(), "Good.", room.account("ta"))
-    comments.used(room.place(), "Good. But say more.")
-    assert [one.text for one in comments.offered(room.place())] == ["Good.", "Say why."]
-    assert comments.offered(room.place("masks")) == []
+    comments.save_comment(room.place(), "Say why.", room.account("ta"))
+    comments.save_comment(room.place(), "Good.", room.account("ta"))
+    comments.save_comment(room.place(), "Good.", room.account("ta"))
+    comments.count_use(room.place(), "Good. But say more.")
+    assert [one.text for one in comments.list_offered(room.place())] == ["Good.", "Say why."]
+    assert comments.list_offered(room.place("masks")) == []
 
 
 def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
@@ -330,10 +330,10 @@ def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
     row = room.save("ada", "ta", items={"claim": "1"}, remarks={"claim": "Which?", "reason": "Why?"})
     assert ({"claim": "Which?", "reason": "Why?"}, True) == (row.remarks, row.touched)
     given = saving.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
-    saving.save({row.pk: row.revision}, room.cell(), given, room.account("ta"))
+    saving.save_marks({row.pk: row.revision}, room.cell(), given, room.account("ta"))
     assert {"claim": "Which?", "reason": "Because?"} == room.row("ada").remarks
-    saving.undo(room.offer.course_id, room.offer.assignment, room.account("ta"))
+    saving.undo_action(room.offer.course_id, room.offer.assignment, room.account("ta"))
     assert {"claim": "Which?", "reason": "Why?"} == room.row("ada").remarks
     for remarks in ({"other": "x"}, {"claim": "x" * 4_001}):
-        with pytest.raises(NotTaken):
+        with pytest.raises(ActionRefused):
             room.save("ada", "ta", remarks=remarks)

@@ -43,14 +43,14 @@ def undo(room: Room, by: str) -> Any:
     """Take back what somebody did last."""
     from autograder.service.marking import saving
 
-    return saving.undo(room.offer.course_id, essays.NAME, room.account(by))
+    return saving.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
 
 def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
     """It is refused, for this reason."""
-    from autograder.service.marking.refusals import NotTaken
+    from autograder.service.marking.refusals import ActionRefused
 
-    with pytest.raises(NotTaken) as caught:
+    with pytest.raises(ActionRefused) as caught:
         what(*args, **named)
     assert code == caught.value.code
 
@@ -61,7 +61,7 @@ def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
 
     rows = {room.row(one).pk: room.row(one).revision for one in students}
     items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
-    saving.save(
+    saving.save_marks(
         rows, room.cell(), saving.GivenMarks(items, adds=True, **given), room.account(by), settles=True
     )
 
@@ -75,7 +75,9 @@ def rerecorded(room: Room, rubric: Rubric) -> None:
     store = DatabaseStore(room.offer.course)
     for student, answers in CLASS.items():
         one = essays.graded(changed, student, answers)
-        store.record([GradedEntry(Key.of(student, one.digest, rubric, "f" * 64), one, rubric)])
+        store.record_results(
+            [GradedEntry(Key.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
+        )
 
 
 def changed_rubric(rubric: Rubric, claim: str = "2", *, drop: str = "", add: str = "") -> Rubric:
@@ -93,7 +95,7 @@ def given_whole(room: Room, student: str, points: str) -> None:
     """A mark of the whole cell, as formgrader gives one."""
     from autograder.service.store import DatabaseStore
 
-    DatabaseStore(room.offer.course).give(
+    DatabaseStore(room.offer.course).give_mark(
         essays.NAME, student, CELL, PersonMark(points=Decimal(points), comment="By formgrader.")
     )
 
@@ -189,10 +191,10 @@ def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
     from autograder.service.marking import saving
 
     twice.save("cem", "first", items={"claim": "2"}, comment="Begun.")
-    own = saving.own_reading(twice.row("cem"), twice.account("first"))
+    own = saving.find_own_reading(twice.row("cem"), twice.account("first"))
     assert own is not None
     assert ("Begun.", {}) == (own.comment, twice.row("cem").items)
-    assert saving.own_reading(twice.row("cem"), twice.account("second")) is None
+    assert saving.find_own_reading(twice.row("cem"), twice.account("second")) is None
     assert "second" == twice.save("cem", "second", items=FULL).stage
     assert "3" == twice.save("cem", "first", items=FULL).points
 
@@ -249,7 +251,7 @@ def test_only_who_may_decide_decides(twice: Room) -> None:
     from autograder.service.marking import saving
 
     given = saving.GivenMarks({"claim": Decimal(1)}, adds=True)
-    refused("mark-differ", saving.save, rows, twice.cell(), given, twice.account("c"))
+    refused("mark-differ", saving.save_marks, rows, twice.cell(), given, twice.account("c"))
     assert "conflict" == twice.row("ada").stage
 
 
@@ -262,7 +264,7 @@ def test_a_marker_who_left_stays_one_of_two(twice: Room) -> None:
     assert "3" == twice.save("cem", "second", items=FULL).points
     from autograder.service.marking import consistency
 
-    names = [one.name for one in consistency.consistency(twice.place(), twice.cell()).markers]
+    names = [one.name for one in consistency.measure_consistency(twice.place(), twice.cell()).markers]
     assert account.username in names
 
 
@@ -274,11 +276,11 @@ def test_readings_follow_points(twice: Room) -> None:
     assert "second" == twice.row("cem").stage
     from autograder.service.marking import answers, saving
 
-    cell = answers.cell_of(rubric, *CELL)
+    cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
     row = twice.row("cem")
     given = saving.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
-    (row,) = saving.save({row.pk: row.revision}, cell, given, twice.account("second"))
+    (row,) = saving.save_marks({row.pk: row.revision}, cell, given, twice.account("second"))
     assert ("", "5") == (row.stage, row.points)
 
 
@@ -292,7 +294,7 @@ def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str
     from autograder.service.marking import saving
 
     assert ["", ""] == [twice.row(one).stage for one in ("ada", "cem")]
-    assert [] == saving.all_of(twice.row("cem"))
+    assert [] == saving.load_readings(twice.row("cem"))
     assert 5 == twice.counts("first")["scale"][0]
 
 
@@ -376,7 +378,9 @@ def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None
                 group(room, tuple(drawn.sample(sorted(CLASS), 2)), by, items=items, comment="For all.")
             else:
                 rows = [room.row(one).pk for one in drawn.sample(sorted(CLASS), 2)]
-                (groups.gather if action == 6 else groups.take_out)(room.place(), rows, room.account(by))
+                (groups.merge_answers if action == 6 else groups.take_out_answers)(
+                    room.place(), rows, room.account(by)
+                )
             done.append(by)
         except ServiceError:
             pass
@@ -398,9 +402,9 @@ def test_comments_of_every_length_are_offered_again(room: Room, length: int) -> 
     drawn = random.Random(length)
     text = "".join(chr(drawn.randrange(0x4E00, 0x9FFF)) for _ in range(length))
     for _ in range(2):
-        comments.keep(room.place(), text, room.account("ta"))
-    comments.used(room.place(), text)
-    assert [text] == [one.text for one in comments.offered(room.place())]
+        comments.save_comment(room.place(), text, room.account("ta"))
+    comments.count_use(room.place(), text)
+    assert [text] == [one.text for one in comments.list_offered(room.place())]
 
 
 @pytest.mark.parametrize(
@@ -431,11 +435,11 @@ def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
     rerecorded(room, rubric)
     with pytest.raises(saving.ChangedMeanwhileError):
         room.save("ada", "ta", items=FULL)
-    cell = answers.cell_of(rubric, *CELL)
+    cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
     given = saving.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
     with pytest.raises(saving.ChangedMeanwhileError):
-        saving.save({room.row("ada").pk: seen}, cell, given, room.account("ta"))
+        saving.save_marks({room.row("ada").pk: seen}, cell, given, room.account("ta"))
     assert {} == room.row("ada").items
 
 
@@ -453,7 +457,7 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 def test_every_door_gives_the_same(room: Room) -> None:
     """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
     from autograder.service.marking import saving
-    from autograder.service.standing import standings
+    from autograder.service.standing import load_standings
     from autograder.service.store import DatabaseStore
     from autograder.store import Decision
 
@@ -461,11 +465,11 @@ def test_every_door_gives_the_same(room: Room) -> None:
     part = {"claim": Decimal("1.5"), "reason": Decimal(1)}
     room.save("ada", "ta", items={"claim": "1.5", "reason": "1"})
     group(room, ("ben",), "ta", items={"claim": "1.5", "reason": "1"})
-    store.give(essays.NAME, "cem", CELL, PersonMark(points=Decimal("2.5"), items=part))
-    store.decide(essays.NAME, {("dia", *CELL): Decision("scale", "", Decimal("2.5"))})
+    store.give_mark(essays.NAME, "cem", CELL, PersonMark(points=Decimal("2.5"), items=part))
+    store.apply_decisions(essays.NAME, {("dia", *CELL): Decision("scale", "", Decimal("2.5"))})
     room.save("eva", "ta", items={"claim": "0", "reason": "1"})
     saving.give_item(room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
-    found = standings(room.offer, room.assignment)
+    found = load_standings(room.offer, room.assignment)
     assert dict.fromkeys(CLASS, Decimal("2.5")) == {
         who: one.questions[0].points for who, one in found.items()
     }

@@ -84,7 +84,7 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
             points = drawn.choice(["0", "1", "2"])
             given = saving.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
             try:
-                saving.save({number: seen[number]}, cell, given, accounts[name])
+                saving.save_marks({number: seen[number]}, cell, given, accounts[name])
                 saved[number].append(points)
             except saving.ChangedMeanwhileError:
                 told.append(number)
@@ -124,8 +124,8 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
 
     def gather() -> None:
         rows = [room.row(one).pk for one in ("eva", "ada", "dia")]
-        groups.gather(room.place(), rows, room.account("other"))
-        groups.take_out(room.place(), rows[:1], room.account("other"))
+        groups.merge_answers(room.place(), rows, room.account("other"))
+        groups.take_out_answers(room.place(), rows[:1], room.account("other"))
 
     def take_back() -> None:
         with contextlib.suppress(ServiceError):
@@ -134,7 +134,7 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
 
     together(until(over, mark), *(again(over, one) for one in (record, gather, take_back)))
     assert stands == {one: room.row(one).points for one in stands}
-    marks = DatabaseStore(room.offer.course).marks(essays.NAME)
+    marks = DatabaseStore(room.offer.course).load_marks(essays.NAME)
     assert stands == {one: str(marks[one][CELL].points) for one in stands}
 
 
@@ -159,13 +159,13 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
                 row = RegradeRequest.objects.create(
                     offer=room.offer, student=student, question="scale", item="claim", reason="Why?"
                 )
-                requests.answer(row, by, "So.", question, Decimal(1))
+                requests.answer_request(row, by, "So.", question, Decimal(1))
 
     def applies() -> None:
         for _ in range(20):
             with transaction.atomic():
-                audit.note("x", "apply version", "essays", course=room.offer.course)
-                saving.locked(places)
+                audit.record_action("x", "apply version", "essays", course=room.offer.course)
+                saving.lock_answers(places)
 
     together(answers, applies)
     assert {"1"} == {room.row(one).points for one in CLASS}
@@ -211,9 +211,9 @@ def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
                 with contextlib.suppress(ServiceError):
                     undo(room, "ta")
 
-    together(until(over, lambda: trials.apply(trial, room.account("lead"))), again(over, mark))
-    rubric = versions.rubric_of(Offer.objects.get(pk=room.offer.pk).version)
-    assert Decimal(4) == rubric.question("scale").item("claim").points
+    together(until(over, lambda: trials.apply_trial(trial, room.account("lead"))), again(over, mark))
+    rubric = versions.load_rubric(Offer.objects.get(pk=room.offer.pk).version)
+    assert Decimal(4) == rubric.get_question("scale").get_item("claim").points
     for row in CellMark.objects.filter(place=room.place()):
         assert "4" == row.worth["claim"]
         assert {row.worth[name] for name in row.items} == {one["of"] for one in row.items.values()}

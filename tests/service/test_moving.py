@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder.app import open_course
-from autograder.app.classes import grade, standings
+from autograder.app.classes import collect_standings, grade_class
 from autograder.app.stores import open_store
 from autograder.course import Course, schedule
 from autograder.errors import ServiceError
@@ -49,10 +49,10 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (root / "submitted" / student / NAME / "timestamp.txt").write_text(STAMPS[student] + "\n")
     put(root / "earlier" / "ada" / NAME / "1", course.answered(root, layers_answer="layers = 1"))
     (root / "earlier" / "ada" / NAME / "1" / "timestamp.txt").write_text("2031-02-03 01:00:00.000000 UTC\n")
-    grade(open_course(root), NAME)
-    with open_store(assignments.load(open_course(root), NAME), new=False) as book:
-        book.give(NAME, "ada", WHY, PersonMark(Decimal("0.5"), comment="half of it"))
-        book.decide(NAME, {("bob", *WHY): Decision(WHY[1], "a group", Decimal(1), "as others")})
+    grade_class(open_course(root), NAME)
+    with open_store(assignments.load_assignment(open_course(root), NAME), new=False) as book:
+        book.give_mark(NAME, "ada", WHY, PersonMark(Decimal("0.5"), comment="half of it"))
+        book.apply_decisions(NAME, {("bob", *WHY): Decision(WHY[1], "a group", Decimal(1), "as others")})
     return root
 
 
@@ -76,9 +76,14 @@ def handed_in(root: Path) -> dict[str, bytes]:
 def kept(root: Path) -> tuple[object, ...]:
     """All that a folder's gradebook knows of the class."""
     found = open_course(root)
-    with open_store(assignments.load(found, NAME), new=False) as book:
-        rows = standings(found, NAME).rows
-        return book.results(NAME), book.marks(NAME), book.decided(NAME), with_a_time(rows)
+    with open_store(assignments.load_assignment(found, NAME), new=False) as book:
+        rows = collect_standings(found, NAME).rows
+        return (
+            book.load_results(NAME),
+            book.load_marks(NAME),
+            book.load_decided_points(NAME),
+            with_a_time(rows),
+        )
 
 
 def with_a_time(rows: Mapping[str, Standing]) -> dict[str, Standing]:
@@ -89,16 +94,16 @@ def with_a_time(rows: Mapping[str, Standing]) -> dict[str, Standing]:
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     """Into the service, and into a folder."""
     from autograder.service import moving
-    from autograder.service.standing import standings as stands
+    from autograder.service.standing import load_standings as stands
     from autograder.web import shown
 
-    service_course.secret = open_course(root).secret()
+    service_course.secret = open_course(root).load_secret()
     service_course.save()
-    record = moving.take_over(open_course(root), service_course.slug, course.SIGNER)
+    record = moving.import_course(open_course(root), service_course.slug, course.SIGNER)
     (offer,) = record.offers.all()
-    rows = standings(open_course(root), NAME).rows
-    assert with_a_time(rows) == with_a_time(stands(offer, shown.loaded(offer)))
-    return moving.leave(record, to)
+    rows = collect_standings(open_course(root), NAME).rows
+    assert with_a_time(rows) == with_a_time(stands(offer, shown.get_assignment(offer)))
+    return moving.export_course(record, to)
 
 
 def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseRecord, tmp_path: Path) -> None:
@@ -114,7 +119,7 @@ def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseReco
     everybody = LISTS["roster.csv"].replace("zoe", "eve,,,\nzoe")
     assert everybody == (left / "roster.csv").read_text("utf-8")
     times = [
-        schedule.load(open_course(root), assignments.load(open_course(root), NAME).rubric)
+        schedule.load_schedule(open_course(root), assignments.load_assignment(open_course(root), NAME).rubric)
         for root in (graded, left)
     ]
     assert times[0] == times[1]
@@ -134,11 +139,11 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
     from autograder.service.models import Attempt
     from autograder.service.store import DatabaseStore
 
-    service_course.secret = open_course(graded).secret()
+    service_course.secret = open_course(graded).load_secret()
     service_course.save()
 
     def again() -> list[tuple[str, int, str]]:
-        moving.take_over(open_course(graded), service_course.slug, course.SIGNER)
+        moving.import_course(open_course(graded), service_course.slug, course.SIGNER)
         rows = Attempt.objects.filter(offer__course=service_course).order_by("student", "number")
         return list(rows.values_list("student", "number", "state"))
 
@@ -147,9 +152,9 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
     assert {"ada": 2, "bob": 1, "eve": 1} == {
         name: number for name, number, state in first if state == "graded"
     }
-    store.give(NAME, "ada", WHY, PersonMark(Decimal(1)))
+    store.give_mark(NAME, "ada", WHY, PersonMark(Decimal(1)))
     assert first == again()
-    assert Decimal(1) == store.marks(NAME)["ada"][WHY].points
+    assert Decimal(1) == store.load_marks(NAME)["ada"][WHY].points
     put(graded / "submitted" / "zoe" / NAME, course.answered(graded))
     try:
         assert [*first, ("zoe", 1, "waiting")] == again()
@@ -170,9 +175,9 @@ def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
     files = course.answered(root, layers_answer="layers = 1")
     names = {"formulas (1).ipynb": "formulas.ipynb", "code.ipynb.txt": "code.ipynb"}
     put(root / "submitted" / "ada" / NAME, {came: files[asked] for came, asked in names.items()})
-    service_course.secret = open_course(root).secret()
+    service_course.secret = open_course(root).load_secret()
     service_course.save()
-    moving.take_over(open_course(root), service_course.slug, course.SIGNER)
+    moving.import_course(open_course(root), service_course.slug, course.SIGNER)
     rows = AttemptFile.objects.filter(attempt__offer__course=service_course)
     assert files == {one.name: bytes(one.blob.data) for one in rows.select_related("blob")}
 
@@ -196,20 +201,20 @@ def test_what_the_service_graded_is_not_graded_again(
     from autograder.service import moving
     from autograder.service.models import Attempt
 
-    service_course.secret = open_course(bare).secret()
+    service_course.secret = open_course(bare).load_secret()
     service_course.save()
-    record = moving.take_over(open_course(bare), service_course.slug, course.SIGNER)
+    record = moving.import_course(open_course(bare), service_course.slug, course.SIGNER)
 
     def work() -> None:
         with Worker() as worker:
-            worker.grade(Attempt.objects.get(offer__course=record).pk)
+            worker.grade_attempt(Attempt.objects.get(offer__course=record).pk)
         connections.close_all()
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    left = moving.leave(record, tmp_path / "left")
-    again = grade(left, NAME)
+    left = moving.export_course(record, tmp_path / "left")
+    again = grade_class(left, NAME)
     assert [("ada", False)] == [(one.student, one.fresh) for one in again.outcomes]
 
 
@@ -219,4 +224,4 @@ def test_only_an_empty_folder_is_written(service_course: CourseRecord, tmp_path:
 
     (tmp_path / "something").touch()
     with pytest.raises(ServiceError, match="expected an empty folder"):
-        moving.leave(service_course, tmp_path)
+        moving.export_course(service_course, tmp_path)

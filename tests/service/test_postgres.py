@@ -32,12 +32,12 @@ def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
             ]
             assert [("",), ("on",)] == shown
         os.kill(first.pid, signal.SIGKILL)
-        while first.running():
+        while first.is_running():
             time.sleep(0.05)
         first.start()
         with psycopg.connect(first.url, autocommit=True) as connection:
             connection.execute("INSERT INTO kept VALUES (2)")
-    assert not first.running()
+    assert not first.is_running()
     with EmbeddedPostgres(folder) as second, psycopg.connect(second.url) as connection:
         assert [(1,), (2,)] == connection.execute("SELECT number FROM kept ORDER BY number").fetchall()
 
@@ -62,7 +62,7 @@ def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
     with EmbeddedPostgres(tmp_path / "database") as running:
         with pytest.raises(ServiceError, match="another service has this database"):
             EmbeddedPostgres(tmp_path / "database")
-        assert running.running()
+        assert running.is_running()
 
 
 def test_one_that_is_still_ending_is_waited_for(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_one_that_is_still_ending_is_waited_for(tmp_path: Path) -> None:
     ending.start()
     with EmbeddedPostgres(folder) as second:
         assert not first.pid
-        assert second.running()
+        assert second.is_running()
     ending.join()
 
 
@@ -122,7 +122,7 @@ def test_it_ends_with_its_service(tmp_path: Path) -> None:
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()
     with EmbeddedPostgres(folder) as again:
-        assert again.running()
+        assert again.is_running()
 
 
 @pytest.mark.parametrize(
@@ -132,20 +132,20 @@ def test_it_ends_with_its_service(tmp_path: Path) -> None:
 def test_what_is_no_url_of_postgresql_is_told(url: str) -> None:
     """The error repeats nothing of it: it may hold a password."""
     with pytest.raises(ServiceError, match="expected postgresql://user:password@host/name") as told:
-        setup.database(url)
+        setup.build_database_settings(url)
     assert "secret" not in str(told.value)
 
 
 def test_the_services_secrets_are_private(tmp_path: Path) -> None:
     """Made once, readable by the owner alone; what others can read, or what is damaged, is refused."""
-    key = setup.kept_key(tmp_path / "service", "key")
+    key = setup.load_or_create_key(tmp_path / "service", "key")
     path = tmp_path / "service" / "key"
     assert (32, 0o600) == (len(key), stat.S_IMODE(path.stat().st_mode))
-    assert key == setup.kept_key(tmp_path / "service", "key")
+    assert key == setup.load_or_create_key(tmp_path / "service", "key")
     path.chmod(0o644)
     with pytest.raises(ServiceError, match="readable for others"):
-        setup.kept_key(tmp_path / "service", "key")
+        setup.load_or_create_key(tmp_path / "service", "key")
     path.chmod(0o600)
     path.write_bytes(b"short")
     with pytest.raises(ServiceError, match="expected 32 bytes, found 5"):
-        setup.kept_key(tmp_path / "service", "key")
+        setup.load_or_create_key(tmp_path / "service", "key")

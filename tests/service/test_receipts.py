@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.errors import ServiceError
-from autograder.service.receipts import Signer, verify
+from autograder.service.receipts import Signer, verify_receipt
 
 SIGNER = Signer(bytes(range(32)))
 FACTS = {
@@ -22,14 +22,14 @@ def test_a_receipt_says_what_was_signed() -> None:
     """One line, with the facts, that the public key opens."""
     receipt = SIGNER.sign(FACTS)
     assert 1 == len(receipt.splitlines())
-    assert {"format": "autograder-receipt-1", **FACTS} == verify(receipt, SIGNER.public)
+    assert {"format": "autograder-receipt-1", **FACTS} == verify_receipt(receipt, SIGNER.public)
     assert receipt == Signer(bytes(range(32))).sign(dict(reversed(FACTS.items())))
 
 
 def test_what_is_nested_without_end_is_no_receipt() -> None:
     """It is told as such, and ends nothing."""
     with pytest.raises(ServiceError, match="this is no receipt"):
-        verify("[" * 200_000, SIGNER.public)
+        verify_receipt("[" * 200_000, SIGNER.public)
 
 
 @pytest.mark.parametrize("name", ["student", "attempt", "received", "files", "format"])
@@ -38,13 +38,13 @@ def test_no_fact_can_be_changed(name: str) -> None:
     stated = json.loads(SIGNER.sign(FACTS))
     for changed in ({**stated, name: "other"}, {key: value for key, value in stated.items() if key != name}):
         with pytest.raises(ServiceError):
-            verify(json.dumps(changed), SIGNER.public)
+            verify_receipt(json.dumps(changed), SIGNER.public)
 
 
 def test_another_service_has_another_key() -> None:
     """The error says that this one did not sign it."""
     with pytest.raises(ServiceError, match="another service signed it"):
-        verify(SIGNER.sign(FACTS), Signer(bytes(32)).public)
+        verify_receipt(SIGNER.sign(FACTS), Signer(bytes(32)).public)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_another_service_has_another_key() -> None:
 def test_what_is_no_receipt_is_told(text: str) -> None:
     """Whatever it is, an error says what was expected."""
     with pytest.raises(ServiceError, match="receipt"):
-        verify(text, SIGNER.public)
+        verify_receipt(text, SIGNER.public)
 
 
 @pytest.mark.parametrize("key", ["", "x", "AAAA", "é"])
 def test_what_is_no_key_is_told(key: str) -> None:
     """The same for the key."""
     with pytest.raises(ServiceError, match="public key"):
-        verify(SIGNER.sign(FACTS), key)
+        verify_receipt(SIGNER.sign(FACTS), key)

@@ -30,7 +30,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
     """Its assignment with the marks of ada published; she lost points in two questions."""
     from autograder.course import Course
 
-    service_course.secret = Course.at(folder).secret()
+    service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
     made = course.offered(service_course, folder)
     told.graded(made, folder, "ada", HALF, KEY)
@@ -42,8 +42,8 @@ def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: st
     """A request of ada's."""
     from autograder.service.marking import requests
 
-    found = told.RUBRIC.question(question)
-    return requests.make(offer, "ada", found, found.item(item), reason)
+    found = told.RUBRIC.get_question(question)
+    return requests.make_request(offer, "ada", found, found.get_item(item), reason)
 
 
 def answered(request: Any, by: Any, points: str | None = None, text: str = "We looked again.") -> Any:
@@ -51,16 +51,16 @@ def answered(request: Any, by: Any, points: str | None = None, text: str = "We l
     from autograder.service.marking import requests
 
     given = None if points is None else Decimal(points)
-    requests.answer(request, by, text, told.RUBRIC.question(request.question), given)
+    requests.answer_request(request, by, text, told.RUBRIC.get_question(request.question), given)
     request.refresh_from_db()
     return request
 
 
 def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
     """It is not done, for this reason."""
-    from autograder.service.marking.refusals import NotTaken
+    from autograder.service.marking.refusals import ActionRefused
 
-    with pytest.raises(NotTaken) as caught:
+    with pytest.raises(ActionRefused) as caught:
         what(*arguments, **named)
     assert code == caught.value.code
 
@@ -83,9 +83,9 @@ def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
     told.mark(offer, "ada", "mlp", points="1", again=True, touched=True)
     refused("request-no-mark", asked, offer)
     Member.objects.create(course=offer.course, role="student", student="bob")
-    question = told.RUBRIC.question("mlp")
+    question = told.RUBRIC.get_question("mlp")
     for student in ("bob", "eve"):
-        refused("request-no-mark", requests.make, offer, student, question, question.items[0], "Why?")
+        refused("request-no-mark", requests.make_request, offer, student, question, question.items[0], "Why?")
 
 
 def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> None:
@@ -106,8 +106,8 @@ def test_one_request_of_an_item_is_open(offer: Offer) -> None:
 
     first = asked(offer)
     refused("request-twice", asked, offer)
-    requests.withdraw(first)
-    refused("request-settled", requests.withdraw, first)
+    requests.cancel_request(first)
+    refused("request-settled", requests.cancel_request, first)
     second = asked(offer)
     answered(second, told.account(offer, "ta"))
     assert asked(offer).pk > second.pk
@@ -119,7 +119,7 @@ def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPa
     from django.db import connection
 
     from autograder.service.marking import requests
-    from autograder.service.marking.refusals import NotTaken
+    from autograder.service.marking.refusals import ActionRefused
 
     monkeypatch.setattr(requests, "MOST_OPEN", 2)
     asked(offer)
@@ -128,8 +128,8 @@ def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPa
     def one(question: str) -> str:
         together.wait()
         try:
-            asked(offer, question, told.RUBRIC.question(question).items[0].id)
-        except NotTaken as error:
+            asked(offer, question, told.RUBRIC.get_question(question).items[0].id)
+        except ActionRefused as error:
             return error.code
         finally:
             connection.close()
@@ -169,7 +169,7 @@ def test_an_answer_can_change_the_mark(offer: Offer) -> None:
     row = told.row(offer, "ada", "places")
     assert {"scored": {"points": "0.5", "of": "1"}} == row.items
     assert ("1.5", True, ta, 1) == (row.points, row.touched, row.marked_by, row.revision)
-    marks = DatabaseStore(offer.course).marks(offer.assignment)["ada"]
+    marks = DatabaseStore(offer.course).load_marks(offer.assignment)["ada"]
     assert Decimal("1.5") == marks["formulas", "places"].points
     again = answered(asked(offer, "places", "summed"), told.account(offer, "ta", "another"), "0")
     assert ("1", "0") == (again.points, again.points_after)
@@ -240,7 +240,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     from django.db import connection
 
     from autograder.service.marking import requests
-    from autograder.service.marking.refusals import NotTaken
+    from autograder.service.marking.refusals import ActionRefused
 
     request, tas = asked(offer), [told.account(offer, "ta", name) for name in ("x", "y")]
     together = threading.Barrier(2)
@@ -249,7 +249,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
         together.wait()
         try:
             answered(requests.RegradeRequest.objects.get(pk=request.pk), tas[number], ("0", "2")[number])
-        except NotTaken as error:
+        except ActionRefused as error:
             return error.code
         finally:
             connection.close()
@@ -260,7 +260,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     request.refresh_from_db()
     assert request.points_after == told.row(offer, "ada", "mlp").points
     taken = asked(offer)
-    requests.withdraw(taken)
+    requests.cancel_request(taken)
     refused("request-settled", answered, taken, tas[0])
 
 
@@ -269,8 +269,8 @@ def test_an_item_that_the_rubric_has_no_more_is_answered_in_words(offer: Offer) 
     from autograder.service.marking import requests
 
     request, ta = asked(offer), told.account(offer, "ta")
-    refused("request-whole", requests.answer, request, ta, "It is gone.", None, Decimal(1))
-    requests.answer(request, ta, "It is gone.", None)
+    refused("request-whole", requests.answer_request, request, ta, "It is gone.", None, Decimal(1))
+    requests.answer_request(request, ta, "It is gone.", None)
     request.refresh_from_db()
     assert ("It is gone.", "1") == (request.answer, request.points_after)
 
@@ -282,7 +282,7 @@ def test_everything_stands_in_the_log(offer: Offer) -> None:
 
     ta = told.account(offer, "ta")
     refused("text-empty", asked, offer, reason="")
-    requests.withdraw(asked(offer))
+    requests.cancel_request(asked(offer))
     answered(asked(offer), ta, "2")
     about = {"question": "mlp", "item": "formula"}
     made = {**about, "reason": "It is right.", "points": "1"}

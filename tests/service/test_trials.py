@@ -44,7 +44,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
     """Its assignment, offered by the service."""
     from autograder.course import Course
 
-    service_course.secret = Course.at(folder).secret()
+    service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
     return course.offered(service_course, folder)
 
@@ -75,8 +75,8 @@ def work(offer: Offer, worker: Any) -> Callable[[], None]:
 
         for one in offer.attempts.filter(state="waiting"):
             worker.grade(one.pk)
-        trying.sweep()
-        for trial in trying.under_way().filter(offer=offer):
+        trying.sweep_trials()
+        for trial in trying.list_active_trials().filter(offer=offer):
             for row in trial.results.filter(result=None):
                 worker.try_trial(row.pk)
 
@@ -122,14 +122,17 @@ def renamed(old: str, new: str) -> Callable[[str], str]:
 def totals(offer: Offer) -> dict[str, Decimal]:
     """What everybody has, as pages show it."""
     from autograder.service import versions
-    from autograder.service.loaded import Loaded
-    from autograder.service.standing import standings
+    from autograder.service.loaded import AssignmentCache
+    from autograder.service.standing import load_standings
 
     offer.refresh_from_db()
-    loaded = Loaded()
+    loaded = AssignmentCache()
     try:
-        assert versions.rubric_of(offer.version)
-        return {who: one.total for who, one in standings(offer, loaded.of(offer.version)).items()}
+        assert versions.load_rubric(offer.version)
+        return {
+            who: one.total
+            for who, one in load_standings(offer, loaded.load_assignment(offer.version)).items()
+        }
     finally:
         loaded.close()
 
@@ -151,12 +154,12 @@ def test_a_version_is_tried_told_and_applied(
     before, stands = counts(), totals(graded)
     trial = begun(graded, folder, by, LAYERS, renamed("How many layers there are", "Layers"))
     assert (graded.version_id, 3) == (trial.base_id, trial.results.count())
-    assert ["ada", "bob", "nil"] == list(trials.effect(trial).waiting)
+    assert ["ada", "bob", "nil"] == list(trials.compute_effect(trial).waiting)
     with pytest.raises(ServiceError, match="not graded by this trial yet: ada, bob, nil"):
-        trials.apply(trial, by)
+        trials.apply_trial(trial, by)
     work()
     assert (before, stands) == (counts(), totals(graded))
-    found = trials.effect(trial)
+    found = trials.compute_effect(trial)
     assert (3, 1, True) == (found.total, 1, found.complete)
     moves = {one.student: one for one in found.moved}
     assert {"ada": 1, "bob": 0, "nil": 0} == {who: one.by for who, one in moves.items()}
@@ -171,7 +174,7 @@ def test_a_version_is_tried_told_and_applied(
     )
     [change] = found.changes
     assert ({"en": "How many layers there are"}, {"en": "Layers"}) == (change.text_before, change.text_after)
-    trials.apply(trial, by)
+    trials.apply_trial(trial, by)
     after = totals(graded)
     assert {who: one.after.total for who, one in moves.items()} == after
     assert trial.version_id == graded.version_id
@@ -181,7 +184,7 @@ def test_a_version_is_tried_told_and_applied(
     )
     entry = AuditEntry.objects.filter(course=graded.course, action="apply version").get()
     assert (trial.base.number, trial.version.number) == (entry.before, entry.after)
-    for again in (trials.apply, trials.drop):
+    for again in (trials.apply_trial, trials.drop_trial):
         with pytest.raises(ServiceError, match="applied already"):
             again(trial, by)
     assert after == totals(graded)
@@ -195,12 +198,12 @@ def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Pat
     course.graded_without_a_box(canned)
     new = course.handed_in(canned, "bob", course.answered(folder, layers_answer="layers = 12"))
     with pytest.raises(ServiceError, match="not graded by this trial yet: bob"):
-        trials.apply(trial, by)
-    assert ("bob",) == trials.effect(trial).waiting
+        trials.apply_trial(trial, by)
+    assert ("bob",) == trials.compute_effect(trial).waiting
     course.graded_without_a_box(canned)
     new.refresh_from_db()
     assert ("graded", trial.base_id) == (new.state, new.version_id)
-    trials.apply(trial, by)
+    trials.apply_trial(trial, by)
     new.refresh_from_db()
     assert trial.version_id == new.version_id
     assert Decimal(2) == totals(canned)["bob"]
@@ -223,7 +226,7 @@ def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: 
     whole = mark("ada", "layers", "0.5", {})
     trial = begun(canned, folder, by, LAYERS, course.worth("thoughts", "any", "3"))
     course.graded_without_a_box(canned)
-    found = trials.effect(trial)
+    found = trials.compute_effect(trial)
     expected = {one.student: one.after for one in found.moved}
     assert [("any", 1, 3, True)] == [
         (item.item, item.before, item.after, item.by_person)
@@ -231,7 +234,7 @@ def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: 
         if one.student == "ada"
         for item in one.items
     ]
-    trials.apply(trial, by)
+    trials.apply_trial(trial, by)
     for row in (full, half, whole):
         row.refresh_from_db()
     assert [("3", "3", False), ("1.5", "3", False)] == [
@@ -255,7 +258,7 @@ def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> No
     def once() -> None:
         try:
             start.wait()
-            trials.apply(trial, by)
+            trials.apply_trial(trial, by)
         except ServiceError as error:
             told.append(str(error))
         finally:
@@ -292,11 +295,11 @@ def test_only_a_version_that_may_move_marks_is_tried(
     path = copy / "rubrics" / f"{NAME}.toml"
     path.write_text(LAYERS(path.read_text()))
     (copy / "assignments" / NAME / "notes.txt").write_text("for staff")
-    assert trials.take_over(offer.course, open_course(copy), NAME, by)[1] is None
+    assert trials.import_assignment(offer.course, open_course(copy), NAME, by)[1] is None
     assert 3 == number()
     reference = next(iter(sorted((copy / "reference").rglob("*.py"))))
     reference.write_text(f"{reference.read_text()}# changed\n")
-    assert trials.take_over(offer.course, open_course(copy), NAME, by)[1] is not None
+    assert trials.import_assignment(offer.course, open_course(copy), NAME, by)[1] is not None
     assert 3 == number()
     assert 1 == VersionTrial.objects.filter(offer=offer).count()
 
@@ -313,7 +316,7 @@ def test_of_several_new_versions_the_last_one_is_tried(offer: Offer, folder: Pat
     second = begun(offer, folder, by, course.worth("activation", "name", "4"))
     first.refresh_from_db()
     assert ("dropped", "") == (first.settled, second.settled)
-    trials.drop(second, by)
+    trials.drop_trial(second, by)
     edit = course.worth("activation", "name", "4")
     assert course.tried(offer, folder, None, edit) is None
     assert second != begun(offer, folder, by, edit)
@@ -347,11 +350,11 @@ def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Accoun
     row.update(points="1", touched=True)  # somebody marks it while the version is tried
     from autograder.service import trials
 
-    assert trials.effect(trial).complete
+    assert trials.compute_effect(trial).complete
     with pytest.raises(GradebookError, match="mlp-why"):
-        trials.apply(trial, by)
+        trials.apply_trial(trial, by)
     row.update(points=None, touched=False)
-    trials.apply(trial, by)
+    trials.apply_trial(trial, by)
     assert not row.exists()
 
 
@@ -368,10 +371,10 @@ def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     [row] = trial.results.all()
     copy = Path(shutil.copytree(folder, tmp_path / "course"))
     (copy / "assignments" / NAME / "notes.txt").write_text("for staff")
-    trials.take_over(offer.course, open_course(copy), NAME, by)
+    trials.import_assignment(offer.course, open_course(copy), NAME, by)
     with pytest.raises(ServiceError, match="something else is offered"):
-        trials.apply(trial, by)
-    assert trying.claim(row.pk) is None
+        trials.apply_trial(trial, by)
+    assert trying.claim_result(row.pk) is None
 
 
 def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
@@ -397,40 +400,40 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         assert 1 == jobs()
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM procrastinate_jobs")
-        assert trying.claim(row.pk) is not None
-        assert trying.claim(row.pk) is None
-        trying.sweep()
+        assert trying.claim_result(row.pk) is not None
+        assert trying.claim_result(row.pk) is None
+        trying.sweep_trials()
         assert 0 == jobs()
         trial.results.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
-        trying.sweep()
+        trying.sweep_trials()
     assert 0 == jobs()
-    assert trying.claim(row.pk) is None
-    assert "ended each time" in trials.effect(trial).failed["ada"]
-    assert 1 == trials.again(trial)
-    assert (1, {}) == (jobs(), trials.effect(trial).failed)
-    claimed = trying.claim(row.pk)
+    assert trying.claim_result(row.pk) is None
+    assert "ended each time" in trials.compute_effect(trial).failed["ada"]
+    assert 1 == trials.retry_failed(trial)
+    assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
+    claimed = trying.claim_result(row.pk)
     assert claimed is not None
     trying.give_back(claimed, "no memory")
     row.refresh_from_db()
     assert ("no memory", None, 1) == (row.problem, row.leased_until, row.tries)
-    trials.drop(trial, by)
-    assert trying.claim(row.pk) is None
+    trials.drop_trial(trial, by)
+    assert trying.claim_result(row.pk) is None
 
 
 def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
     """The worker that had it finds it settled."""
-    from autograder.records import Graded, Score
+    from autograder.records import GradingResult, Score
     from autograder.service import trials, versions
     from autograder.service.trials import trying
     from autograder.store import Key
 
     attempt = course.handed_in(offer, "ada", course.released(folder))
     trial = begun(offer, folder, by)
-    claimed = trying.claim(trial.results.get().pk)
+    claimed = trying.claim_result(trial.results.get().pk)
     assert claimed is not None
-    rubric = versions.rubric_of(trial.version)
-    result = Graded(Score("ada", NAME, 1, ()), digest=attempt.digest)
-    key = Key.of("ada", attempt.digest, rubric, "e" * 64)
-    trials.drop(trial, by)
-    assert not trying.keep(claimed, result, rubric, key)
+    rubric = versions.load_rubric(trial.version)
+    result = GradingResult(Score("ada", NAME, 1, ()), digest=attempt.digest)
+    key = Key.from_submission("ada", attempt.digest, rubric, "e" * 64)
+    trials.drop_trial(trial, by)
+    assert not trying.keep_result(claimed, result, rubric, key)
     assert trial.results.get().result is None

@@ -31,9 +31,9 @@ def test_a_rubric_is_read_with_its_checks(service_course: CourseRecord, tmp_path
     shared = {"checks/shared.py": 'TITLE = "Twice"\n'}
     code_course(tmp_path / "course", {"double": (1, CHECKS)}, reference=shared)
     course = open_course(tmp_path / "course")
-    service_course.secret = course.secret()
+    service_course.secret = course.load_secret()
     service_course.save()
-    offer = versions.offer(service_course, course, NAME)
-    kept = versions.rubric_of(offer.version)
-    assert rubrics.load(course.rubric(NAME)) == kept
-    assert ["doubled"] == [item.id for item in kept.question("double").items]
+    offer = versions.create_or_update_offer(service_course, course, NAME)
+    kept = versions.load_rubric(offer.version)
+    assert rubrics.load_rubric(course.locate_rubric(NAME)) == kept
+    assert ["doubled"] == [item.id for item in kept.get_question("double").items]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.records import ExecutedNotebook, Graded, ItemResult, Markdown, Message, Score, Status
+from autograder.records import ExecutedNotebook, GradingResult, ItemResult, Markdown, Message, Score, Status
 from tests.service import course
 from tests.support import small_course
 
@@ -21,7 +21,7 @@ UNKNOWN = Message("choice.unknown", {"name": "softplus"})
 
 def told(question: str, item: str, message: Message, points: str = "0") -> ItemResult:
     """A result that is not full points."""
-    possible = RUBRIC.question(question).item(item).points
+    possible = RUBRIC.get_question(question).get_item(item).points
     return ItemResult(question, item, Status.FAILED, Decimal(points), possible, message, "for <b>staff</b>")
 
 
@@ -46,12 +46,12 @@ def graded(offer: Offer, folder: Path, student: str, *differing: ItemResult) -> 
 
     Member.objects.get_or_create(course=offer.course, student=student, defaults={"role": "student"})
     made = course.handed_in(offer, student, course.released(folder))
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
     cells = (Markdown("Because <b>it</b> is so.", "mlp-why"),)
     notebooks = (ExecutedNotebook("formulas", cells, (None,)),)
-    found = Graded(score(student, *differing), notebooks, digest=made.digest)
-    assert attempts.keep(claimed, found, RUBRIC, "e" * 64)
+    found = GradingResult(score(student, *differing), notebooks, digest=made.digest)
+    assert attempts.keep_result(claimed, found, RUBRIC, "e" * 64)
     return made
 
 

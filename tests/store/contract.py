@@ -14,8 +14,8 @@ A test file of the package says how its store is opened, and how a person gives 
 and in its conftest.py, so that what fails is told in full, ``register_assert_rewrite`` of pytest with the
 name of this module.
 
-That another program may grade at the same time, and that what `Store.record` returned from is on disk, is not
-seen through the protocol: it is for tests of the store's own.
+Tests of each store show that another program may grade at the same time, and that results are on disk when
+`Store.record_results` returns: the protocol does not show it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.errors import GradebookError
-from autograder.grades import CellName, PersonMark, standing
-from autograder.records import Cell, Deduction, Graded, StudentGroup
+from autograder.grades import CellName, PersonMark, compute_standing
+from autograder.records import Cell, Deduction, GradingResult, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from tests.store.examples import RUBRIC, SHORT, as_student, better, entry, good, keep, middling, release
@@ -60,11 +60,11 @@ class OpenedStore(msgspec.Struct, frozen=True):
 
 def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bool]]:
     """Everybody's points and whether they are final, as the use cases compute them from a store."""
-    marks = store.marks("exam")
+    marks = store.load_marks("exam")
     return {
         student: (found.total, found.final)
-        for student, graded in store.results("exam").items()
-        for found in [standing(graded.score, rubric, marks.get(student))]
+        for student, graded in store.load_results("exam").items()
+        for found in [compute_standing(graded.score, rubric, marks.get(student))]
     }
 
 
@@ -79,7 +79,7 @@ class StoreContract:
     @pytest.fixture
     def opened(self, unprepared: OpenedStore) -> OpenedStore:
         """The store with the exam prepared."""
-        unprepared.store.prepare(RUBRIC, RELEASES)
+        unprepared.store.prepare_assignment(RUBRIC, RELEASES)
         return unprepared
 
     @pytest.fixture
@@ -101,16 +101,16 @@ class StoreContract:
     # ---------------------------------------------------------------- results
 
     @pytest.mark.parametrize("graded", [good(), middling()], ids=["good", "middling"])
-    def test_a_result_comes_back_as_it_was(self, store: Store, graded: Graded) -> None:
+    def test_a_result_comes_back_as_it_was(self, store: Store, graded: GradingResult) -> None:
         """Decimals, statuses, endings, cells and all; under its key and as the student's result."""
         assert keep(store, graded, RUBRIC, MOMENT) == {}
-        assert graded == store.find(entry(graded, RUBRIC).key)
-        assert {graded.score.student: graded} == store.results("exam")
+        assert graded == store.find_result(entry(graded, RUBRIC).key)
+        assert {graded.score.student: graded} == store.load_results("exam")
 
     def test_outlines_leave_notebooks_out(self, store: Store) -> None:
         """Without `whole`, the score is the same, and of notebooks there are the names."""
         keep(store, good(), RUBRIC)
-        (outline,) = store.results("exam", whole=False).values()
+        (outline,) = store.load_results("exam", whole=False).values()
         assert good().score == outline.score
         assert [(one.name, ()) for one in good().notebooks] == [
             (one.name, one.cells) for one in outline.notebooks
@@ -119,17 +119,17 @@ class StoreContract:
     def test_nobody_stands_who_is_not_recorded(self, store: Store) -> None:
         """Of whom nothing was recorded, or another result, recording changes something."""
         kept, other = entry(good(), RUBRIC), entry(middling(), RUBRIC)
-        assert frozenset() == store.standing([kept])
-        store.record([kept])
+        assert frozenset() == store.find_unchanged_students([kept])
+        store.record_results([kept])
         changed = replace(good(), score=replace(good().score, items=good().score.items[:1]))
-        assert frozenset() == store.standing([other, replace(kept, graded=changed)])
+        assert frozenset() == store.find_unchanged_students([other, replace(kept, graded=changed)])
 
     def test_decimals_keep_their_digits(self, store: Store) -> None:
         """A half point of 0.50 stays 0.50."""
         items = (replace(good().score.items[0], points=Decimal("0.50")), *good().score.items[1:])
         graded = replace(good(), score=replace(good().score, items=items))
         keep(store, graded, RUBRIC)
-        assert str(store.results("exam")["ada"].score.items[0].points) == "0.50"
+        assert str(store.load_results("exam")["ada"].score.items[0].points) == "0.50"
 
     def test_lone_surrogates_are_replaced(self, store: Store) -> None:
         """Texts that UTF-8 cannot carry are stored with U+FFFD, and everything else as it was."""
@@ -137,7 +137,7 @@ class StoreContract:
         cells = (notebook.cells[0], Cell("print('\ud800')", ""))
         graded = replace(good(), notebooks=(replace(notebook, cells=cells),))
         keep(store, graded, RUBRIC)
-        found = store.results("exam")[graded.score.student]
+        found = store.load_results("exam")[graded.score.student]
         source = graded.notebooks[0].cells[1].source
         assert source.replace("\ud800", "\ufffd") == found.notebooks[0].cells[1].source
         assert graded.score.points == found.score.points
@@ -156,56 +156,66 @@ class StoreContract:
     def test_every_part_of_the_key_matters(self, store: Store, other: dict[str, object]) -> None:
         """A result is found under exactly its own key."""
         keep(store, good(), RUBRIC)
-        assert store.find(replace(entry(good(), RUBRIC).key, **other)) is None
+        assert store.find_result(replace(entry(good(), RUBRIC).key, **other)) is None
 
     def test_recording_again_changes_nothing(self, store: Store) -> None:
         """Neither results nor what people gave nor whether it is to be looked at again."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        before = (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
+        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        before = (
+            store.load_results("exam"),
+            store.load_marks("exam"),
+            store.list_students("exam"),
+            totals(store),
+        )
         keep(store, middling(), RUBRIC, MOMENT)
-        store.prepare(RUBRIC, RELEASES)
-        assert before == (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
+        store.prepare_assignment(RUBRIC, RELEASES)
+        assert before == (
+            store.load_results("exam"),
+            store.load_marks("exam"),
+            store.list_students("exam"),
+            totals(store),
+        )
 
     def test_under_one_key_is_the_latest_result(self, store: Store) -> None:
         """Grading again replaces its own result."""
         graded = replace(middling(), digest=good().digest)
         keep(store, graded, RUBRIC)
         keep(store, better(graded), RUBRIC)
-        assert better(graded) == store.find(entry(graded, RUBRIC).key)
+        assert better(graded) == store.find_result(entry(graded, RUBRIC).key)
 
     def test_the_result_recorded_last_counts(self, store: Store) -> None:
         """Of two attempts the later; the earlier one once it is recorded again; and both are found."""
         first, second = good(), replace(good(), digest="f" * 64)
         for graded in (first, second):
             keep(store, graded, RUBRIC)
-        assert {"ada": second} == store.results("exam")
+        assert {"ada": second} == store.load_results("exam")
         keep(store, first, RUBRIC)
-        assert {"ada": first} == store.results("exam")
-        assert second == store.find(entry(second, RUBRIC).key)
+        assert {"ada": first} == store.load_results("exam")
+        assert second == store.find_result(entry(second, RUBRIC).key)
 
     def test_the_attempt_that_counts_stays_however_old(self, store: Store) -> None:
         """Newer attempts make it neither less whole nor less current."""
         graded = [replace(good(), digest=f"{number:064}") for number in range(6)]
         for one in (*graded, graded[0]):
             keep(store, one, RUBRIC)
-        assert graded[0] == store.find(entry(graded[0], RUBRIC).key)
-        assert {"ada": graded[0]} == store.results("exam")
+        assert graded[0] == store.find_result(entry(graded[0], RUBRIC).key)
+        assert {"ada": graded[0]} == store.load_results("exam")
 
     def test_results_of_one_rubric(self, store: Store) -> None:
         """They can be asked for by the digest of the rubric; students come in order."""
         for student in ("zoe", "ada"):
             keep(store, as_student(good(), student), RUBRIC)
-        assert list(store.results("exam", RUBRIC.digest)) == ["ada", "zoe"]
-        assert store.results("exam", SHORT.digest) == {}
-        assert store.results("another") == {}
+        assert list(store.load_results("exam", RUBRIC.digest)) == ["ada", "zoe"]
+        assert store.load_results("exam", SHORT.digest) == {}
+        assert store.load_results("another") == {}
 
     def test_runs_are_numbered(self, store: Store) -> None:
         """Each has a number of its own, and can come to its end after others began."""
-        first, second = (store.begin(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
-        store.record([entry(good(), RUBRIC)], run=second)
-        store.finish(first)
-        store.finish(second)
+        first, second = (store.start_run(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
+        store.record_results([entry(good(), RUBRIC)], run=second)
+        store.finish_run(first)
+        store.finish_run(second)
         assert first != second
 
     # ---------------------------------------------------------------- whole or not at all
@@ -213,9 +223,9 @@ class StoreContract:
     def test_a_group_is_kept_as_a_whole(self, store: Store) -> None:
         """Results of several students in one go are what they are one by one."""
         several = [as_student(middling(), f"s{number}") for number in range(5)]
-        assert store.record([entry(one, RUBRIC, MOMENT) for one in several]) == {}
-        assert {one.score.student: one for one in several} == store.results("exam")
-        assert frozenset(one.score.student for one in several) == store.listed("exam")
+        assert store.record_results([entry(one, RUBRIC, MOMENT) for one in several]) == {}
+        assert {one.score.student: one for one in several} == store.load_results("exam")
+        assert frozenset(one.score.student for one in several) == store.list_students("exam")
 
     def test_a_group_with_one_that_is_refused_leaves_nothing(self, store: Store) -> None:
         """Neither its results nor marks nor students; recorded again without it, all the others are there."""
@@ -224,36 +234,40 @@ class StoreContract:
         wrong = replace(wrong, key=replace(wrong.key, assignment="another"))
         right = [entry(as_student(good(), student), RUBRIC) for student in ("ada", "zoe")]
         with pytest.raises(GradebookError, match="prepare it first"):
-            store.record([right[0], wrong, right[1]])
-        assert ({}, {}, frozenset()) == (store.results("exam"), store.marks("exam"), store.listed("exam"))
-        assert store.find(right[0].key) is None
-        store.record(right)
-        assert list(store.results("exam")) == ["ada", "zoe"]
+            store.record_results([right[0], wrong, right[1]])
+        assert ({}, {}, frozenset()) == (
+            store.load_results("exam"),
+            store.load_marks("exam"),
+            store.list_students("exam"),
+        )
+        assert store.find_result(right[0].key) is None
+        store.record_results(right)
+        assert list(store.load_results("exam")) == ["ada", "zoe"]
 
     def test_what_was_not_recorded_is_graded_again_and_nobody_else(self, store: Store) -> None:
         """A run that was killed between two groups resumes: what is known is found, what is not is not."""
         groups = [[as_student(good(), f"s{2 * group + one}") for one in range(2)] for group in range(3)]
-        run = store.begin(RUBRIC, "e" * 64, "namespaces")
-        store.record([entry(one, RUBRIC) for one in groups[0]], run=run)  # killed here
+        run = store.start_run(RUBRIC, "e" * 64, "namespaces")
+        store.record_results([entry(one, RUBRIC) for one in groups[0]], run=run)  # killed here
         entries = [entry(one, RUBRIC) for group in groups for one in group]
-        waiting = [one for one in entries if store.find(one.key) is None]
+        waiting = [one for one in entries if store.find_result(one.key) is None]
         assert [one.key.student for one in waiting] == ["s2", "s3", "s4", "s5"]
-        again = store.begin(RUBRIC, "e" * 64, "namespaces")
-        store.record(waiting, run=again)
-        store.finish(again)
-        assert [one.graded for one in entries] == list(store.results("exam").values())
+        again = store.start_run(RUBRIC, "e" * 64, "namespaces")
+        store.record_results(waiting, run=again)
+        store.finish_run(again)
+        assert [one.graded for one in entries] == list(store.load_results("exam").values())
 
     def test_several_threads_record_at_once(self, store: Store) -> None:
         """Different students at the same time: nothing is lost."""
 
         def record(group: int) -> None:
-            store.record(
+            store.record_results(
                 [entry(as_student(middling(), f"s{group}-{one}"), RUBRIC, MOMENT) for one in range(5)]
             )
 
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(record, range(4)))
-        assert 20 == len(store.results("exam")) == len(store.listed("exam"))
+        assert 20 == len(store.load_results("exam")) == len(store.list_students("exam"))
         assert {totals(store)["s0-0"]} == set(totals(store).values())
 
     # ---------------------------------------------------------------- cells
@@ -262,43 +276,43 @@ class StoreContract:
         """An assignment that the store does not know is an error that says what to do."""
         with pytest.raises(GradebookError, match="prepare it first"):
             keep(unprepared.store, good(), RUBRIC)
-        assert unprepared.store.results("exam") == {}
+        assert unprepared.store.load_results("exam") == {}
 
     def test_a_release_without_a_cell_is_refused(self, unprepared: OpenedStore) -> None:
         """A question of the rubric that has no cell in the release is named."""
         broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
         with pytest.raises(GradebookError, match="no cell 'mha'"):
-            unprepared.store.prepare(RUBRIC, broken)
+            unprepared.store.prepare_assignment(RUBRIC, broken)
 
     def test_a_new_cell_reaches_submissions_that_are_known(self, unprepared: OpenedStore) -> None:
         """When the rubric gains a question, people can mark it for everybody who handed in before."""
         store, mark = unprepared.store, PersonMark(Decimal(4))
         decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-        store.prepare(SHORT, RELEASES)
+        store.prepare_assignment(SHORT, RELEASES)
         keep(store, good(), SHORT)
-        assert EnteredMarks(0, ()) == store.decide("exam", decision)
-        store.prepare(RUBRIC, RELEASES)
+        assert EnteredMarks(0, ()) == store.apply_decisions("exam", decision)
+        store.prepare_assignment(RUBRIC, RELEASES)
         unprepared.give("ada", ("exam", "mha"), mark)
-        assert {"ada": {("exam", "mha"): mark}} == store.marks("exam")
+        assert {"ada": {("exam", "mha"): mark}} == store.load_marks("exam")
 
     def test_a_cell_that_is_gone_goes_with_its_automatic_mark(self, store: Store) -> None:
         """Nobody can mark it any more, and recording by the shorter rubric goes on."""
         keep(store, good(), RUBRIC)
-        store.prepare(SHORT, RELEASES)
+        store.prepare_assignment(SHORT, RELEASES)
         decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-        assert EnteredMarks(0, ()) == store.decide("exam", decision)
+        assert EnteredMarks(0, ()) == store.apply_decisions("exam", decision)
         keep(store, good(), SHORT)
-        assert store.marks("exam") == {}
+        assert store.load_marks("exam") == {}
 
     @pytest.mark.parametrize("mark", [PersonMark(Decimal(5)), PersonMark(extra=Decimal(1))])
     def test_a_cell_with_a_persons_mark_cannot_go(self, opened: OpenedStore, mark: PersonMark) -> None:
         """The error names it, and everything is as it was."""
         keep(opened.store, good(), RUBRIC)
         opened.give("ada", ("exam", "mha"), mark)
-        before = opened.store.marks("exam")
+        before = opened.store.load_marks("exam")
         with pytest.raises(GradebookError, match="'mha' is no longer in the release"):
-            opened.store.prepare(SHORT, RELEASES)
-        assert before == opened.store.marks("exam")
+            opened.store.prepare_assignment(SHORT, RELEASES)
+        assert before == opened.store.load_marks("exam")
 
     # ---------------------------------------------------------------- people
 
@@ -308,7 +322,7 @@ class StoreContract:
         mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
         opened.give("grace", WHY, mark)
         keep(opened.store, middling(), RUBRIC, MOMENT)
-        assert {"grace": {WHY: mark}} == opened.store.marks("exam")
+        assert {"grace": {WHY: mark}} == opened.store.load_marks("exam")
 
     def test_a_mark_given_through_the_store_is_one_given_beside_it(self, opened: OpenedStore) -> None:
         """The same by either way, whatever was given; and a mark can be changed, also to none."""
@@ -319,9 +333,9 @@ class StoreContract:
             PersonMark(extra=Decimal(1), comment="On second thoughts."),
         ):
             seen = []
-            for give in (lambda *one: opened.store.give("exam", *one), opened.give):
+            for give in (lambda *one: opened.store.give_mark("exam", *one), opened.give):
                 give("grace", WHY, mark)
-                seen.append((opened.store.marks("exam"), totals(opened.store)))
+                seen.append((opened.store.load_marks("exam"), totals(opened.store)))
             assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
 
     def test_a_mark_that_is_taken_back_leaves_nothing(self, opened: OpenedStore) -> None:
@@ -329,25 +343,27 @@ class StoreContract:
         keep(opened.store, middling(), RUBRIC, MOMENT)
         before = totals(opened.store)
         mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
-        for give in (lambda *one: opened.store.give("exam", *one), opened.give):
+        for give in (lambda *one: opened.store.give_mark("exam", *one), opened.give):
             give("grace", WHY, mark)
             assert before != totals(opened.store)
             give("grace", WHY, PersonMark())
-            assert ({}, before) == (opened.store.marks("exam"), totals(opened.store))
+            assert ({}, before) == (opened.store.load_marks("exam"), totals(opened.store))
 
     def test_a_mark_that_is_moved_stays_what_it_was(self, opened: OpenedStore) -> None:
         """One that came from a decision follows the next one; one that somebody gave themselves does not."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
-        opened.store.give("exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which?"), Decimal("0.5"))
-        opened.store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.5")))
-        assert {GRACE: Decimal("0.5")} == opened.store.decided("exam")
+        opened.store.give_mark(
+            "exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which?"), Decimal("0.5")
+        )
+        opened.store.give_mark("exam", "grace", FORMULA, PersonMark(Decimal("0.5")))
+        assert {GRACE: Decimal("0.5")} == opened.store.load_decided_points("exam")
         both = {
             GRACE: Decision(WHY[1], "g", Decimal(1)),
             ("grace", *FORMULA): Decision(FORMULA[1], "g", Decimal(1)),
         }
-        assert EnteredMarks(1, (("grace", *FORMULA),)) == opened.store.decide("exam", both)
-        assert {GRACE: Decimal(1)} == opened.store.decided("exam")
-        assert opened.store.decided("another") == {}
+        assert EnteredMarks(1, (("grace", *FORMULA),)) == opened.store.apply_decisions("exam", both)
+        assert {GRACE: Decimal(1)} == opened.store.load_decided_points("exam")
+        assert opened.store.load_decided_points("another") == {}
 
     def test_a_mark_for_nothing_is_refused(self, store: Store) -> None:
         """The error names student and cell, and nothing is written."""
@@ -355,10 +371,10 @@ class StoreContract:
         mark = PersonMark(Decimal(1))
         for student, cell in (("zoe", WHY), ("grace", ("exam", "no-such-cell"))):
             with pytest.raises(GradebookError, match=f"{student!r} has no cell {cell[1]!r} in 'exam'"):
-                store.give("exam", student, cell, mark)
+                store.give_mark("exam", student, cell, mark)
         with pytest.raises(GradebookError, match="in 'another'"):
-            store.give("another", "grace", WHY, mark)
-        assert store.marks("exam") == {}
+            store.give_mark("another", "grace", WHY, mark)
+        assert store.load_marks("exam") == {}
 
     def test_the_next_command_finds_what_this_one_kept(self, opened: OpenedStore) -> None:
         """Results, marks, whom people see and what came from decisions; runs are counted on."""
@@ -367,19 +383,29 @@ class StoreContract:
         store = opened.store
         for graded in (good(), middling()):
             keep(store, graded, RUBRIC, MOMENT)
-        store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"), "Which two?")})
-        store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.25")))
-        run = store.begin(RUBRIC, "e" * 64, "namespaces")
-        before = (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
+        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"), "Which two?")})
+        store.give_mark("exam", "grace", FORMULA, PersonMark(Decimal("0.25")))
+        run = store.start_run(RUBRIC, "e" * 64, "namespaces")
+        before = (
+            store.load_results("exam"),
+            store.load_marks("exam"),
+            store.list_students("exam"),
+            totals(store),
+        )
         with opened.again() as again:
-            again.prepare(RUBRIC, RELEASES)
-            assert before == (again.results("exam"), again.marks("exam"), again.listed("exam"), totals(again))
-            assert good() == again.find(entry(good(), RUBRIC).key)
-            again.finish(run)
-            assert run != again.begin(RUBRIC, "e" * 64, "namespaces")
+            again.prepare_assignment(RUBRIC, RELEASES)
+            assert before == (
+                again.load_results("exam"),
+                again.load_marks("exam"),
+                again.list_students("exam"),
+                totals(again),
+            )
+            assert good() == again.find_result(entry(good(), RUBRIC).key)
+            again.finish_run(run)
+            assert run != again.start_run(RUBRIC, "e" * 64, "namespaces")
             keep(again, better(middling()), RUBRIC, MOMENT)
-            again.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-            marks = again.marks("exam")["grace"]
+            again.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
+            marks = again.load_marks("exam")["grace"]
             assert (Decimal(1), True) == (marks[WHY].points, marks[FORMULA].again)
 
     def test_a_new_submission_asks_for_the_mark_again(self, opened: OpenedStore) -> None:
@@ -388,10 +414,10 @@ class StoreContract:
         opened.give("grace", WHY, PersonMark(Decimal("0.5")))
         assert totals(opened.store)["grace"][1]
         keep(opened.store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-        assert PersonMark(Decimal("0.5"), again=True) == opened.store.marks("exam")["grace"][WHY]
+        assert PersonMark(Decimal("0.5"), again=True) == opened.store.load_marks("exam")["grace"][WHY]
         assert not totals(opened.store)["grace"][1]
         keep(opened.store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-        assert opened.store.marks("exam")["grace"][WHY].again
+        assert opened.store.load_marks("exam")["grace"][WHY].again
 
     def test_another_automatic_mark_asks_for_the_mark_again(self, opened: OpenedStore) -> None:
         """A mark over an automatic one is to be looked at again when that one changes, and only that one."""
@@ -399,7 +425,7 @@ class StoreContract:
         for cell in (FORMULA, WHY):
             opened.give("grace", cell, PersonMark(Decimal(1)))
         keep(opened.store, better(middling()), RUBRIC, MOMENT)
-        marks = opened.store.marks("exam")["grace"]
+        marks = opened.store.load_marks("exam")["grace"]
         assert (marks[FORMULA].again, marks[WHY].again) == (True, False)
         assert {Decimal(1)} == {mark.points for mark in marks.values()}
 
@@ -407,20 +433,20 @@ class StoreContract:
         """Exactly, beside the points of the cell that they make up."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal("4.25"), items={"plain": Decimal(3), "masked": Decimal("1.25")})
-        opened.store.give("exam", "grace", MHA, mark)
-        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
+        opened.store.give_mark("exam", "grace", MHA, mark)
+        assert {"grace": {MHA: mark}} == opened.store.load_marks("exam")
         keep(opened.store, middling(), RUBRIC, MOMENT)
-        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
-        opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
-        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+        assert {"grace": {MHA: mark}} == opened.store.load_marks("exam")
+        opened.store.give_mark("exam", "grace", MHA, PersonMark(Decimal(5)))
+        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.load_marks("exam")
 
     def test_points_of_items_go_with_the_mark_that_they_make_up(self, opened: OpenedStore) -> None:
         """Whoever gives another mark beside the program gives it for the whole cell."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         items = {"plain": Decimal(3), "masked": Decimal("1.25")}
-        opened.store.give("exam", "grace", MHA, PersonMark(Decimal("4.25"), items=items))
+        opened.store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.25"), items=items))
         opened.give("grace", MHA, PersonMark(Decimal(5)))
-        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.load_marks("exam")
 
     def test_a_flag_comes_back_alone_and_beside_a_mark(self, opened: OpenedStore) -> None:
         """It is no mark: the cell waits as before; and it is taken back as it was given."""
@@ -431,8 +457,8 @@ class StoreContract:
             PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}, flagged=True),
             PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}),
         ):
-            opened.store.give("exam", "grace", MHA, mark)
-            assert {"grace": {MHA: mark}} == opened.store.marks("exam")
+            opened.store.give_mark("exam", "grace", MHA, mark)
+            assert {"grace": {MHA: mark}} == opened.store.load_marks("exam")
             assert mark.points is not None or stands == totals(opened.store)
 
     def test_remarks_on_items_come_back(self, opened: OpenedStore) -> None:
@@ -443,43 +469,43 @@ class StoreContract:
             PersonMark(Decimal(4), remarks={"plain": "Neat.", "masked": "Which keys?"}),
             PersonMark(Decimal(4)),
         ):
-            opened.store.give("exam", "grace", MHA, mark)
-            assert {"grace": {MHA: mark}} == opened.store.marks("exam")
+            opened.store.give_mark("exam", "grace", MHA, mark)
+            assert {"grace": {MHA: mark}} == opened.store.load_marks("exam")
 
     def test_what_a_result_depends_on_comes_back(self, opened: OpenedStore) -> None:
         """The key of the result that counts, exactly as it was recorded; nobody else's."""
-        assert opened.store.keys("exam") == {}
+        assert opened.store.load_keys("exam") == {}
         first, second = entry(good(), RUBRIC), entry(replace(middling(), digest="f" * 64), RUBRIC)
-        opened.store.record([first, second])
-        assert {"ada": first.key, "grace": second.key} == opened.store.keys("exam")
+        opened.store.record_results([first, second])
+        assert {"ada": first.key, "grace": second.key} == opened.store.load_keys("exam")
         later = entry(better(middling()), RUBRIC, environment="d" * 64)
-        opened.store.record([later])
-        assert {"ada": first.key, "grace": later.key} == opened.store.keys("exam")
-        assert opened.store.keys("another") == {}
+        opened.store.record_results([later])
+        assert {"ada": first.key, "grace": later.key} == opened.store.load_keys("exam")
+        assert opened.store.load_keys("another") == {}
 
     def test_a_comment_is_taken_back_with_an_empty_one(self, opened: OpenedStore) -> None:
         """What a person gives is all that they gave."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for mark in (PersonMark(Decimal(1), comment="Which?"), PersonMark(Decimal(1))):
-            opened.store.give("exam", "grace", WHY, mark)
-            assert {"grace": {WHY: mark}} == opened.store.marks("exam")
+            opened.store.give_mark("exam", "grace", WHY, mark)
+            assert {"grace": {WHY: mark}} == opened.store.load_marks("exam")
 
     def test_a_decision_ends_what_a_mark_was_made_of(self, opened: OpenedStore) -> None:
         """Points of items stay beside the mark that they add up to, and beside no other."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)})
-        opened.store.give("exam", "grace", MHA, mark, Decimal(4))
+        opened.store.give_mark("exam", "grace", MHA, mark, Decimal(4))
         for points in (4, 5):
-            opened.store.decide("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
+            opened.store.apply_decisions("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
             items = mark.items if points == 4 else {}
-            assert PersonMark(Decimal(points), items=items) == opened.store.marks("exam")["grace"][MHA]
+            assert PersonMark(Decimal(points), items=items) == opened.store.load_marks("exam")["grace"][MHA]
 
     def test_standings_are_the_same_from_every_store(self, opened: OpenedStore) -> None:
         """Points in all, with what people gave: what is computed depends on no store."""
         for graded in (good(), middling()):
             keep(opened.store, graded, RUBRIC, MOMENT)
         opened.give("grace", FORMULA, PersonMark(Decimal("0.25"), Decimal("0.5")))
-        opened.store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        opened.store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
         assert {"ada": (Decimal(7), False), "grace": (Decimal("4.25"), True)} == totals(opened.store)
 
     def test_a_decision_is_a_persons_mark(self, store: Store) -> None:
@@ -487,25 +513,25 @@ class StoreContract:
         keep(store, middling(), RUBRIC, MOMENT)
 
         def decide(points: str, comment: str = "") -> EnteredMarks:
-            return store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(points), comment)})
+            return store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal(points), comment)})
 
         assert EnteredMarks(1, ()) == decide("0.5", "Which two?")
-        assert PersonMark(Decimal("0.5"), comment="Which two?") == store.marks("exam")["grace"][WHY]
+        assert PersonMark(Decimal("0.5"), comment="Which two?") == store.load_marks("exam")["grace"][WHY]
         assert EnteredMarks(0, ()) == decide("0.5")
         assert EnteredMarks(1, ()) == decide("1", "Another comment stays out.")
-        assert PersonMark(Decimal(1), comment="Which two?") == store.marks("exam")["grace"][WHY]
+        assert PersonMark(Decimal(1), comment="Which two?") == store.load_marks("exam")["grace"][WHY]
 
     def test_what_somebody_gave_themselves_stays(self, opened: OpenedStore) -> None:
         """The mark of one answer is a closer look than that of a group, before and after a decision."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         decision = {GRACE: Decision(WHY[1], "g", Decimal(1))}
         opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-        assert EnteredMarks(0, (GRACE,)) == opened.store.decide("exam", decision)
-        assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
+        assert EnteredMarks(0, (GRACE,)) == opened.store.apply_decisions("exam", decision)
+        assert PersonMark(Decimal("0.25")) == opened.store.load_marks("exam")["grace"][WHY]
         opened.give("grace", WHY, PersonMark(Decimal(1)))
-        opened.store.decide("exam", decision)
+        opened.store.apply_decisions("exam", decision)
         opened.give("grace", WHY, PersonMark(Decimal("0.75")))
-        assert opened.store.decide("exam", decision).kept == (GRACE,)
+        assert opened.store.apply_decisions("exam", decision).kept == (GRACE,)
 
     def test_a_mark_that_agrees_with_a_decision_stays_its_givers(self, opened: OpenedStore) -> None:
         """Somebody gave what a decision gives: when the decision is corrected, theirs is not."""
@@ -513,63 +539,77 @@ class StoreContract:
         opened.give("grace", WHY, PersonMark(Decimal(1)))
         for points, kept in (("1", ()), ("0.5", (GRACE,)), ("1", ())):
             decision = {GRACE: Decision(WHY[1], "g", Decimal(points))}
-            assert EnteredMarks(0, kept) == opened.store.decide("exam", decision)
-            assert PersonMark(Decimal(1)) == opened.store.marks("exam")["grace"][WHY]
+            assert EnteredMarks(0, kept) == opened.store.apply_decisions("exam", decision)
+            assert PersonMark(Decimal(1)) == opened.store.load_marks("exam")["grace"][WHY]
 
     def test_a_decision_says_nothing_beside_another_mark(self, opened: OpenedStore) -> None:
         """Its comment explains its own points, and would be untrue beside those that somebody gave."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-        opened.store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1), "All of it is right.")})
-        assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
+        opened.store.apply_decisions(
+            "exam", {GRACE: Decision(WHY[1], "g", Decimal(1), "All of it is right.")}
+        )
+        assert PersonMark(Decimal("0.25")) == opened.store.load_marks("exam")["grace"][WHY]
 
     def test_a_decision_settles_a_mark_that_is_to_be_looked_at_again(self, store: Store) -> None:
         """A new submission with the same answer is decided at once; without a decision it waits."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
         keep(store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-        assert store.marks("exam")["grace"][WHY].again
-        store.decide("exam", {})
-        assert store.marks("exam")["grace"][WHY].again
-        assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        assert not store.marks("exam")["grace"][WHY].again
-        assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-        assert PersonMark(Decimal(1)) == store.marks("exam")["grace"][WHY]
+        assert store.load_marks("exam")["grace"][WHY].again
+        store.apply_decisions("exam", {})
+        assert store.load_marks("exam")["grace"][WHY].again
+        assert EnteredMarks(1, ()) == store.apply_decisions(
+            "exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))}
+        )
+        assert not store.load_marks("exam")["grace"][WHY].again
+        assert EnteredMarks(1, ()) == store.apply_decisions(
+            "exam", {GRACE: Decision(WHY[1], "g", Decimal(1))}
+        )
+        assert PersonMark(Decimal(1)) == store.load_marks("exam")["grace"][WHY]
 
     def test_a_decision_about_nobody_is_left_out(self, store: Store) -> None:
         """Answers of students, cells and assignments that the store does not know."""
         keep(store, middling(), RUBRIC, MOMENT)
         for answer in (("zoe", *WHY), ("grace", "exam", "no-such-cell")):
-            assert EnteredMarks(0, ()) == store.decide("exam", {answer: Decision(answer[2], "g", Decimal(1))})
-        assert EnteredMarks(0, ()) == store.decide("another", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-        assert store.marks("exam") == {}
+            assert EnteredMarks(0, ()) == store.apply_decisions(
+                "exam", {answer: Decision(answer[2], "g", Decimal(1))}
+            )
+        assert EnteredMarks(0, ()) == store.apply_decisions(
+            "another", {GRACE: Decision(WHY[1], "g", Decimal(1))}
+        )
+        assert store.load_marks("exam") == {}
 
     def test_whoever_is_enrolled_has_handed_in_nothing(self, store: Store) -> None:
         """A class list is no list of submissions; entering it twice, or with less, is no error."""
-        store.enrol([Student("ada", "Ada", "Lovelace", "ada@example.org"), Student("alan")])
-        store.enrol([Student("ada", email="a@example.org")])
-        assert (frozenset(), {}) == (store.listed("exam"), store.results("exam"))
+        store.enroll_students([Student("ada", "Ada", "Lovelace", "ada@example.org"), Student("alan")])
+        store.enroll_students([Student("ada", email="a@example.org")])
+        assert (frozenset(), {}) == (store.list_students("exam"), store.load_results("exam"))
         keep(store, good(), RUBRIC)
-        assert frozenset({"ada"}) == store.listed("exam")
+        assert frozenset({"ada"}) == store.list_students("exam")
 
     def test_nothing_is_put_back_where_nothing_was_written_over(self, store: Store) -> None:
         """Restoring what stands finds nothing, and changes nothing of what people gave."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        before = (store.results("exam"), store.marks("exam"))
-        found = store.restore(store.results("exam"), {"grace": RUBRIC}, RELEASES)
+        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        before = (store.load_results("exam"), store.load_marks("exam"))
+        found = store.restore_marks(store.load_results("exam"), {"grace": RUBRIC}, RELEASES)
         assert found == ()
-        assert before == (store.results("exam"), store.marks("exam"))
+        assert before == (store.load_results("exam"), store.load_marks("exam"))
 
     def test_what_is_taken_off_for_being_late_touches_no_mark(self, store: Store) -> None:
         """It is shown, changed and taken back, also of students whom the store does not know."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        before = (store.results("exam"), store.marks("exam"), store.decided("exam"))
+        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        before = (store.load_results("exam"), store.load_marks("exam"), store.load_decided_points("exam"))
         for taken in ("1.5", "1.5", "0.25", "0"):
-            store.deduct("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})
-            assert before == (store.results("exam"), store.marks("exam"), store.decided("exam"))
-        store.deduct("another", {"grace": Decimal(1)})
+            store.record_deductions("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})
+            assert before == (
+                store.load_results("exam"),
+                store.load_marks("exam"),
+                store.load_decided_points("exam"),
+            )
+        store.record_deductions("another", {"grace": Decimal(1)})
 
     def test_a_result_keeps_what_is_said_of_time_and_group(self, store: Store) -> None:
         """What is taken off for being late, with whom it was handed in, and who did."""
@@ -578,4 +618,4 @@ class StoreContract:
             good().score, deduction=deduction, group=StudentGroup("red", ("ada", "bob")), by="bob"
         )
         keep(store, replace(good(), score=score), RUBRIC)
-        assert score == store.results("exam")["ada"].score
+        assert score == store.load_results("exam")["ada"].score

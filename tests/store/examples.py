@@ -16,7 +16,7 @@ from autograder.records import (
     CellRun,
     Ending,
     ExecutedNotebook,
-    Graded,
+    GradingResult,
     ItemResult,
     Markdown,
     Message,
@@ -68,8 +68,8 @@ manual = true
 cell = "task3-b-why"
 text = { en = "Your reason, in a sentence" }
 """
-RUBRIC = rubrics.parse((_SHORT.replace("points = 2", "points = 8", 1) + _MHA).encode())
-SHORT = rubrics.parse(_SHORT.encode())
+RUBRIC = rubrics.parse_rubric((_SHORT.replace("points = 2", "points = 8", 1) + _MHA).encode())
+SHORT = rubrics.parse_rubric(_SHORT.encode())
 """The rubric without its last question."""
 _PENDING = Message("manual")
 
@@ -95,17 +95,17 @@ def _released(kind: str, name: str, marks: Mapping[str, object], points: float) 
 
 
 def _item(question: str, name: str, status: Status, points: str, message: str) -> ItemResult:
-    possible = RUBRIC.question(question).item(name).points
+    possible = RUBRIC.get_question(question).get_item(name).points
     said = _PENDING if status is Status.NEEDS_REVIEW else Message(message)
     return ItemResult(question, name, status, Decimal(points), possible, said, "for staff")
 
 
-def _graded(student: str, items: tuple[ItemResult, ...], notebook: ExecutedNotebook) -> Graded:
+def _graded(student: str, items: tuple[ItemResult, ...], notebook: ExecutedNotebook) -> GradingResult:
     score = Score(student, "exam", 3, items, notes=(Note("remark", "for staff", "mha"),))
-    return Graded(score, (notebook,), digest=student.encode().hex().ljust(64, "0"), seconds=0.2)
+    return GradingResult(score, (notebook,), digest=student.encode().hex().ljust(64, "0"), seconds=0.2)
 
 
-def good() -> Graded:
+def good() -> GradingResult:
     """Ada's: everything right, and one reason waits for a person."""
     items = (
         _item("task3-b", "formula", Status.PASSED, "1", "passed"),
@@ -118,7 +118,7 @@ def good() -> Graded:
     return _graded("ada", items, ExecutedNotebook("exam", cells, runs))
 
 
-def middling() -> Graded:
+def middling() -> GradingResult:
     """Grace's: half of a formula, a reason that waits, an error, and a cell that was stopped."""
     items = (
         _item("task3-b", "formula", Status.FAILED, "0.5", "example"),
@@ -131,12 +131,12 @@ def middling() -> Graded:
     return _graded("grace", items, ExecutedNotebook("exam", cells, runs))
 
 
-def as_student(graded: Graded, student: str) -> Graded:
+def as_student(graded: GradingResult, student: str) -> GradingResult:
     """The same result for another student."""
     return replace(graded, score=replace(graded.score, student=student))
 
 
-def better(graded: Graded) -> Graded:
+def better(graded: GradingResult) -> GradingResult:
     """The same result with full points for its first item."""
     first, *others = graded.score.items
     right = replace(first, points=first.possible, status=Status.PASSED)
@@ -144,16 +144,20 @@ def better(graded: Graded) -> Graded:
 
 
 def entry(
-    graded: Graded, rubric: Rubric, submitted_at: datetime | None = None, *, environment: str = "e" * 64
+    graded: GradingResult,
+    rubric: Rubric,
+    submitted_at: datetime | None = None,
+    *,
+    environment: str = "e" * 64,
 ) -> GradedEntry:
     """One result under its key."""
-    key = Key.of(graded.score.student, graded.digest, rubric, environment)
+    key = Key.from_submission(graded.score.student, graded.digest, rubric, environment)
     return GradedEntry(key, graded, rubric, submitted_at)
 
 
 def keep(
     store: Store,
-    graded: Graded,
+    graded: GradingResult,
     rubric: Rubric,
     submitted_at: datetime | None = None,
     *,
@@ -161,4 +165,6 @@ def keep(
     environment: str = "e" * 64,
 ) -> Mapping[str, str]:
     """Record it, by itself."""
-    return store.record([entry(graded, rubric, submitted_at, environment=environment)], language=language)
+    return store.record_results(
+        [entry(graded, rubric, submitted_at, environment=environment)], language=language
+    )

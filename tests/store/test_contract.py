@@ -60,7 +60,9 @@ class TestMemory(StoreContract):
     def unprepared(self) -> Iterator[OpenedStore]:
         """An empty one; people have no other way into it than its own."""
         with MemoryStore() as memory:
-            yield OpenedStore(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark))
+            yield OpenedStore(
+                memory, lambda student, cell, mark: memory.give_mark("exam", student, cell, mark)
+            )
 
 
 class TestPostgreSQL(StoreContract):
@@ -74,6 +76,6 @@ class TestPostgreSQL(StoreContract):
         beside = DatabaseStore(service_course)
         return OpenedStore(
             DatabaseStore(service_course),
-            lambda student, cell, mark: beside.give("exam", student, cell, mark),
+            lambda student, cell, mark: beside.give_mark("exam", student, cell, mark),
             lambda: DatabaseStore(service_course),
         )

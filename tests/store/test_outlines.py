@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from autograder.records import Graded
-from autograder.store import Outlines, decode, encode
+from autograder.records import GradingResult
+from autograder.store import OutlineReader, decode_result, encode_result
 from tests.store.examples import good, middling
 
 CLASS = 300
@@ -16,17 +16,17 @@ MOST_EACH = 2_500
 """Bytes. Ten thousand results may take 50 MB, of which some is held more than once."""
 
 
-def of_class(graded: Graded) -> list[bytes]:
+def of_class(graded: GradingResult) -> list[bytes]:
     """The same result of many students, as stores keep it, with a notebook of twenty cells."""
     (notebook,) = graded.notebooks
     long = replace(notebook, cells=notebook.cells[:1] * 20, runs=notebook.runs[:1] * 20)
     return [
-        encode(replace(graded, notebooks=(long,), score=replace(graded.score, student=f"s{number}")))
+        encode_result(replace(graded, notebooks=(long,), score=replace(graded.score, student=f"s{number}")))
         for number in range(CLASS)
     ]
 
 
-def held(stored: list[bytes], read: Callable[[bytes], Graded | None]) -> float:
+def held(stored: list[bytes], read: Callable[[bytes], GradingResult | None]) -> float:
     """Bytes that each result takes once it is read."""
     tracemalloc.start()
     try:
@@ -39,16 +39,20 @@ def held(stored: list[bytes], read: Callable[[bytes], Graded | None]) -> float:
 def test_an_outline_has_all_but_cells_and_files() -> None:
     """Score, digest and times are those of the result; notebooks are there by name."""
     for graded in (good(), middling()):
-        outline = Outlines().read(encode(graded))
+        outline = OutlineReader().read_outline(encode_result(graded))
         assert outline is not None
         named = [replace(one, cells=(), runs=()) for one in graded.notebooks]
-        assert replace(graded, notebooks=tuple(named), files=()) == outline == Outlines().of(graded)
+        assert (
+            replace(graded, notebooks=tuple(named), files=())
+            == outline
+            == OutlineReader().make_outline(graded)
+        )
 
 
 def test_equal_results_share_their_items() -> None:
     """Of two students who did alike, the items are one object."""
-    outlines = Outlines()
-    first, second = (outlines.read(one) for one in of_class(good())[:2])
+    outlines = OutlineReader()
+    first, second = (outlines.read_outline(one) for one in of_class(good())[:2])
     assert first is not None
     assert second is not None
     assert first.score.student != second.score.student
@@ -57,10 +61,10 @@ def test_equal_results_share_their_items() -> None:
 
 def test_what_cannot_be_read_is_none() -> None:
     """As of a whole result."""
-    assert [None, None] == [Outlines().read(one) for one in (b"pruned:", b'{"score": 1}')]
+    assert [None, None] == [OutlineReader().read_outline(one) for one in (b"pruned:", b'{"score": 1}')]
 
 
 def test_a_class_takes_little_memory() -> None:
     """Outlines take less than is allowed for each; whole results take more, or this would tell nothing."""
     stored = of_class(middling())
-    assert held(stored, Outlines().read) < MOST_EACH < held(stored, decode)
+    assert held(stored, OutlineReader().read_outline) < MOST_EACH < held(stored, decode_result)

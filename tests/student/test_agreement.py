@@ -10,10 +10,10 @@ import nbformat
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.kinds import forms
+from autograder.kinds import list_forms
 from autograder.notebook.build import build_release
-from autograder.notebook.closed import entries, normal
-from autograder.notebook.document import parse
+from autograder.notebook.closed import normalize_name, split_entries
+from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.rubric import Rubric
@@ -129,7 +129,7 @@ PROMPT = "Choose among query, key and value. Name a task."
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
     """The rubric, with checks of the questions about code."""
     folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "softmax", "Trainer")
-    return rubrics.parse(RUBRIC.encode(), reference=folder)
+    return rubrics.parse_rubric(RUBRIC.encode(), reference=folder)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def release(rules: Rubric) -> bytes:
 @pytest.fixture(scope="module")
 def checking(release: bytes, rules: Rubric) -> str:
     """The file that lies beside the notebook."""
-    return build_student_check(rules, releases=[load_release(release, NAME)], forms=forms()).decode()
+    return build_student_check(rules, releases=[load_release(release, NAME)], forms=list_forms()).decode()
 
 
 def in_notebook(checking: str, name: str, source: str, language: str = "en") -> list[tuple[str, str]]:
@@ -168,7 +168,9 @@ def in_file(
 ) -> list[tuple[str, str]]:
     """What ``autograder check`` says of the saved notebook."""
     saved = with_sources(release, {f"{name}-answer": source})
-    paper = report_on(parse(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language)
+    paper = report_on(
+        parse_notebook(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language
+    )
     (report,) = (one for one in paper.reports if one.question == name)
     return [(line.state, line.text) for line in report.lines]
 
@@ -236,7 +238,7 @@ def test_both_say_the_same(release: bytes, checking: str, case: tuple[str, str, 
 @pytest.mark.parametrize("text", ["...", "", " . ", "…", "[]", "'...'", "- …"])
 def test_what_the_grader_takes_for_nothing_has_no_tick(release: bytes, checking: str, text: str) -> None:
     """Signs in which a choice reads no name at all."""
-    assert {""} == {normal(one) for one in entries(text, ()) or ()}
+    assert {""} == {normalize_name(one) for one in split_entries(text, ()) or ()}
     source = f"changes = {text!r}"
     for said in (in_notebook(checking, "changes", source), in_file(release, checking, "changes", source)):
         assert [MISSING] == [state for state, _ in said]

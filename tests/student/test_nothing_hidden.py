@@ -14,14 +14,19 @@ import pytest
 from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.notebook.document import parse
-from autograder.notebook.student_check import FILE_NAME, sources, specification_of, travelling_sentences
+from autograder.notebook.document import parse_notebook
+from autograder.notebook.student_check import (
+    FILE_NAME,
+    collect_sentences,
+    collect_sources,
+    extract_specification,
+)
 from autograder.student.rendering import as_html, as_text
 from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
 
-COURSE = Course.at(Path(__file__).parents[2])
-NAMES = COURSE.assignments()
+COURSE = Course.from_folder(Path(__file__).parents[2])
+NAMES = COURSE.list_assignments()
 PUBLIC = {"id", "kind", "title", "symbols", "visible", "answer", "notebook", "text", "form", "library"}
 """Keys of a rubric whose values students may see."""
 ENTRY = {
@@ -60,14 +65,14 @@ def written(value: Any) -> Iterator[str]:
 def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
     """An assignment of the course, and the files made for students."""
     name = str(request.param)
-    return name, generate.build(COURSE, rubrics.load(COURSE.rubric(name)))
+    return name, generate.build_release_files(COURSE, rubrics.load_rubric(COURSE.locate_rubric(name)))
 
 
 def hidden(name: str, files: dict[str, bytes]) -> set[str]:
     """What the rubric says, and neither the notebooks, titles and visible checks nor our sentences show."""
-    table = tomllib.loads(COURSE.rubric(name).read_text("utf-8"))
+    table = tomllib.loads(COURSE.locate_rubric(name).read_text("utf-8"))
     shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(
-        travelling_sentences()
+        collect_sentences()
     )
     shown += str([(question.get("title"), question.get("visible")) for question in table["question"]])
     return {text for question in table["question"] for text in written(question) if text not in shown}
@@ -77,12 +82,12 @@ def test_the_file_of_students_holds_nothing_hidden(released: tuple[str, dict[str
     """No accepted answer, expected value, mistake or input of a shipped rubric is in ``coursecheck.py``."""
     name, files = released
     source = files[FILE_NAME].decode()
-    specification = specification_of(source)
+    specification = extract_specification(source)
     assert specification is not None
     found = hidden(name, files)
     assert found
     # The modules in the file are the same for every assignment, so only the specification can tell.
-    assert json.dumps(json.dumps(sources(), ensure_ascii=False), ensure_ascii=False) in source
+    assert json.dumps(json.dumps(collect_sources(), ensure_ascii=False), ensure_ascii=False) in source
     said = json.dumps(specification, ensure_ascii=False)
     numbers = set(re.findall(r"\d+(?:\.\d+)?", said))
     assert set() == {text for text in found if (text in numbers if text[0].isdigit() else text in said)}
@@ -94,7 +99,7 @@ def test_the_file_of_students_holds_nothing_hidden(released: tuple[str, dict[str
 def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]], language: str) -> None:
     """What is said about answers that are all wrong contains nothing hidden, as text and as HTML."""
     name, files = released
-    specification = specification_of(files[FILE_NAME].decode())
+    specification = extract_specification(files[FILE_NAME].decode())
     assert specification is not None
     wrong = {
         entry["cell"]: "".join(f"{one} = 'seven *'\n" for one in entry["names"]) or "Seven."
@@ -102,7 +107,9 @@ def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]],
     }
     for file, data in files.items():
         if file != FILE_NAME:
-            paper = report_on(parse(with_sources(data, wrong)).cells, specification, file[:-6], language)
+            paper = report_on(
+                parse_notebook(with_sources(data, wrong)).cells, specification, file[:-6], language
+            )
             assert paper.reports
             page = re.sub(r'style="[^"]*"', "", as_html(paper.reports))  # sizes of the page are no marks
             said = as_text(paper.reports) + page + "".join(map(str, paper.cells))

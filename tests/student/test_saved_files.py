@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from autograder.app.inspection import NotebookInspection, inspect_notebook
 from autograder.errors import NotebookError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.student.report import MISSING, PROBLEM, READY
-from autograder.student.saved_files import digest, look_at
+from autograder.student.saved_files import compute_digest, report_file
 from tests.support.files_course import LM, STARTER, written
 
 
@@ -44,7 +44,7 @@ def looked(path: str, content: bytes | NotebookError | None, **asked: Any) -> li
     """State and words of each line about a file."""
     handed: Mapping[str, bytes | NotebookError] = {} if content is None else {path: content}
     entry = {"path": path, "most": 4096, "optional": False, "starter": "", **asked}
-    return [(line.state, line.text) for line in look_at(entry, handed, "en")]
+    return [(line.state, line.text) for line in report_file(entry, handed, "en")]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_file_is_told_by_what_it_holds(
 
 def test_what_was_given_out_is_no_answer_and_what_is_optional_may_be_missing() -> None:
     """Blanks at the ends of lines make no difference to a starter."""
-    given_out = digest(b"x = 1\n")
+    given_out = compute_digest(b"x = 1\n")
     assert [(MISSING, "lm.py is still as it was given.")] == looked("lm.py", b"x = 1  \n", starter=given_out)
     assert READY == looked("lm.py", b"x = 2\n", starter=given_out)[0][0]
     assert [] == looked("p.npy", None, optional=True)
@@ -119,7 +119,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What students get of two assignments with files."""
     course = written(tmp_path_factory.mktemp("files"))
     for name in ("captions", "model"):
-        generate(course, name)
+        generate_release(course, name)
     return course.root / "release"
 
 

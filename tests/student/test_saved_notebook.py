@@ -13,7 +13,7 @@ from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
 from autograder.errors import CourseError, NotebookError
-from autograder.notebook.document import parse
+from autograder.notebook.document import parse_notebook
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.student.report import MISSING, PERSON, PROBLEM, READY
 from autograder.student.saved_notebook import NotebookReport, report_on
@@ -25,8 +25,8 @@ Change = Callable[[list[dict[str, Any]]], None]
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
     """The exam as it is handed out."""
-    course = Course.at(Path(__file__).parents[2])
-    return generate.build(course, rubrics.load(course.rubric(NAME)))
+    course = Course.from_folder(Path(__file__).parents[2])
+    return generate.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def seen(files: dict[str, bytes], specification: dict[str, Any]) -> Callable[[Ch
     def see(change: Change) -> NotebookReport:
         tree = json.loads(files[f"{NAME}.ipynb"])
         change(tree["cells"])
-        return report_on(parse(json.dumps(tree).encode()).cells, specification, NAME, "en")
+        return report_on(parse_notebook(json.dumps(tree).encode()).cells, specification, NAME, "en")
 
     return see
 
@@ -155,7 +155,7 @@ def test_another_assignment_is_told_apart(specification: dict[str, Any]) -> None
     """A notebook without any cell of the assignment is not looked at further."""
     foreign = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "1", "metadata": {}}]}
     with pytest.raises(NotebookError, match="is no notebook of 'dl4nlp-exam'") as caught:
-        report_on(parse(json.dumps(foreign).encode()).cells, specification, "other", "en")
+        report_on(parse_notebook(json.dumps(foreign).encode()).cells, specification, "other", "en")
     assert "other-assignment" == caught.value.code
 
 

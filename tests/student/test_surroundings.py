@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.notebook.document import parse
+from autograder.notebook.document import parse_notebook
 from autograder.student.report import PROBLEM
 from autograder.student.saved_notebook import report_on
 from autograder.student.surroundings import find_failing_code, find_in_history, read_names
@@ -133,7 +133,7 @@ def seen() -> Callable[[str], list[str]]:
         answer = {"cell_type": "code", "metadata": {"nbgrader": marks}, "source": "width = 3"}
         own = {"cell_type": "code", "metadata": {}, "source": source}
         data = json.dumps({"nbformat": 4, "cells": [answer, own]}).encode()
-        report = report_on(parse(data).cells, SPECIFICATION, "nb", "en")
+        report = report_on(parse_notebook(data).cells, SPECIFICATION, "nb", "en")
         return [line.text for line in report.cells if line.state == PROBLEM]
 
     return see

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric import Visible
-from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, run_visible_checks, shown_call
-from autograder.tables import convert
+from autograder.rubric import VisibleCheck
+from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, format_call, run_visible_checks
+from autograder.tables import convert_table
 
 SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2], "value": [[4.0, 5.0]]}
 
@@ -147,7 +147,7 @@ def test_a_library_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numbers_without_end_are_shown_so_that_they_can_be_pasted() -> None:
     """Infinity and NaN have no literal of their own."""
-    call = shown_call("f", {"args": [float("inf"), {"array": [float("-inf")], "dtype": "float64"}]}, "torch")
+    call = format_call("f", {"args": [float("inf"), {"array": [float("-inf")], "dtype": "float64"}]}, "torch")
     assert "f(float('inf'), torch.tensor([float('-inf')], dtype=torch.float64))" == call
 
 
@@ -165,4 +165,4 @@ def test_numbers_without_end_are_shown_so_that_they_can_be_pasted() -> None:
 def test_a_visible_check_without_sense_is_refused(table: dict[str, Any], said: str) -> None:
     """A rubric may not state one that checks nothing, or one that draws."""
     with pytest.raises(RubricError, match=said):
-        convert(table, Visible, "here").check("here")
+        convert_table(table, VisibleCheck, "here").check("here")

@@ -18,7 +18,7 @@ def main(slug: str, role: str, names: list[str]) -> None:
         from django.contrib.auth.hashers import make_password
 
         from autograder.service.models import Account, CourseRecord, Member, Offer, ProgramKey
-        from autograder.web.account import digest
+        from autograder.web.account import hash_secret
 
         course = CourseRecord.objects.get(slug=slug)
         Offer.objects.filter(course=course).update(visible=True)
@@ -31,7 +31,7 @@ def main(slug: str, role: str, names: list[str]) -> None:
                 course=course, **student, defaults={"account": account, "role": role}
             )
             keys[name] = secrets.token_urlsafe(32)
-            ProgramKey.objects.create(account=account, digest=digest(keys[name]), label="test")
+            ProgramKey.objects.create(account=account, digest=hash_secret(keys[name]), label="test")
         print(json.dumps(keys))
 
 

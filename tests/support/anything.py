@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Ending, Observation, Opaque, Ref, Tensor
+from autograder.records import Ending, Observation, OpaqueValue, Ref, Tensor
 
 DEEPEST = 4
 TEXTS = ("", "yes", "a", "fp16", "(8, 12, 128, 128)", "124,439,808", "\ud800", "{what}", "x" * 5000, "wpe")
@@ -85,7 +85,7 @@ _LEAVES: tuple[Callable[[random.Random], Any], ...] = (
     lambda numbers: struct.unpack("d", numbers.randbytes(8))[0],
     text,
     _tensor,
-    lambda numbers: Opaque(text(numbers, 5)),
+    lambda numbers: OpaqueValue(text(numbers, 5)),
     lambda numbers: Ref(text(numbers, 5)),
     lambda _: Tensor("not an array", "float32"),  # type: ignore[arg-type]
 )

@@ -11,10 +11,10 @@ import msgspec
 
 import autograder
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof.canaries import CANARIES, Canary
-from autograder.sandbox.runtime import current_runtime
+from autograder.sandbox.runtime import get_current_runtime
 
 Edits = Mapping[str, Mapping[str, str]]
 """File of autograder/sandbox/inside → text that must occur there → what stands there instead."""
@@ -45,11 +45,11 @@ class BrokenSandbox:
             path.write_text(text, encoding="utf-8")
         for path in [folder, *folder.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
-        self.runtime = msgspec.structs.replace(current_runtime(), package_root=str(folder))
+        self.runtime = msgspec.structs.replace(get_current_runtime(), package_root=str(folder))
 
     def start(self, environment: Environment) -> NamespaceSandbox:
         """See `autograder.sandbox.pool.start_sandbox`."""
-        return NamespaceSandbox(environment, lambda: Launched(self.runtime))
+        return NamespaceSandbox(environment, lambda: ZygoteProcess(self.runtime))
 
 
 def tried_here() -> list[Canary]:

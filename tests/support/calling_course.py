@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded, ItemResult
+from autograder.records import GradingResult, ItemResult
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell, check, write_course
 
@@ -149,11 +149,11 @@ def calling_course(root: Path) -> Course:
     for one, source in RIGHT.items():
         cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, POINTS[one])]
     course = write_course(root, NAME, RUBRIC, {NAME: cells}, "", checks=CHECKS)
-    generate(course, NAME)
+    generate_release(course, NAME)
     return course
 
 
-def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> Graded:
+def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> GradingResult:
     """The right answers with some in the place of others, graded; one that is empty was left as it was."""
     sources = {f"{name}-answer": source for name, source in {**key, **answers}.items() if source}
     name = grader.assignment.name
@@ -161,6 +161,6 @@ def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> Grade
     return grader.grade(SubmittedFiles("ada", {name: paper}))
 
 
-def results(graded: Graded) -> dict[str, ItemResult]:
+def results(graded: GradingResult) -> dict[str, ItemResult]:
     """The results by ``question.item``."""
     return {f"{one.question}.{one.item}": one for one in graded.score.items}

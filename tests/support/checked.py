@@ -7,7 +7,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.checking.drawing import derive_seed
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.running import CheckOutcome, CheckProgram
 
 FILE = "<answer>"
@@ -27,7 +27,7 @@ class CheckedAnswer(Struct, frozen=True):
 
 def run_checks(program: CheckProgram, source: str, *, name_mistakes: bool = False) -> CheckedAnswer:
     """Run all checks of a file on an answer."""
-    undo = install(Objects([FILE]))
+    undo = install_objects(Objects([FILE]))
     outcomes: dict[tuple[str, str], CheckOutcome] = {}
     try:
         try:

@@ -9,9 +9,9 @@ import nbformat
 
 from autograder.checking.reading import load_check_file
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell
 
@@ -52,7 +52,9 @@ def code_course(
         (root / "reference" / "checks" / f"{question}.py").write_text(text, "utf-8")
         rubric += f'\n[[question]]\nid = "{question}"\nkind = "{kind}"\npoints = {points}\n'
         file = load_check_file(root / "reference", question)
-        handed_out = file.listing([fault.id for fault in file.faults]) if file.faults else "# your answer"
+        handed_out = (
+            file.make_listing([fault.id for fault in file.faults]) if file.faults else "# your answer"
+        )
         cells += [
             answer(f"{question}-answer", handed_out, file.solution),
             cell(question, "pass", grade=True, points=points),
@@ -61,8 +63,8 @@ def code_course(
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
-    course = Course.at(root)
-    generate(course, NAME)
+    course = Course.from_folder(root)
+    generate_release(course, NAME)
     return course
 
 
@@ -78,7 +80,7 @@ def write_empty_checks(folder: Path, *questions: str) -> Path:
     return folder
 
 
-def grade(grader: Grader, answers: Mapping[str, str]) -> Graded:
+def grade(grader: Grader, answers: Mapping[str, str]) -> GradingResult:
     """Grade answers by question; questions without one were left as they were."""
     release = grader.assignment.release_bytes[NAME]
     written = {f"{question}-answer": source for question, source in answers.items()}

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.authoring import start
+from autograder.authoring import start_assignment
 from autograder.course import Course
 
 NAME = "warmup"
@@ -24,10 +24,10 @@ s1005,Alex,Kim,alex2@example.org,akim2,4005
 
 def make_course(root: Path, roster: str = ROSTER) -> Course:
     """A course with an assignment of one notebook, and a class list."""
-    start(root, NAME, ["written"])
+    start_assignment(root, NAME, ["written"])
     if roster:
         (root / "roster.csv").write_text(roster, encoding="utf-8")
-    return Course.at(root)
+    return Course.from_folder(root)
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:

@@ -11,11 +11,11 @@ import nbformat
 
 from autograder.assignment import Assignment
 from autograder.checks.base import Evidence
-from autograder.checks.judging.manual import manual
-from autograder.generate import generate
+from autograder.checks.judging.manual import judge_manual
+from autograder.generate import generate_release
 from autograder.grading import scoring
-from autograder.notebook.read import read
-from autograder.records import ExecutedNotebook, Graded
+from autograder.notebook.read import read_notebook
+from autograder.records import ExecutedNotebook, GradingResult
 from autograder.store import GradedEntry, Key
 from tests.support import small_course
 
@@ -90,7 +90,7 @@ CELLS = (
 
 def essays(root: Path) -> Path:
     """Write the course into a folder, released."""
-    generate(small_course.write_course(root, NAME, RUBRIC, {NAME: CELLS}, ""), NAME)
+    generate_release(small_course.write_course(root, NAME, RUBRIC, {NAME: CELLS}, ""), NAME)
     return root
 
 
@@ -104,23 +104,23 @@ def handed(assignment: Assignment, answers: Mapping[str, str]) -> bytes:
     return nbformat.writes(notebook).encode()
 
 
-def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> Graded:
+def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> GradingResult:
     """What grading makes of answers in words; the number is taken as right."""
     data = handed(assignment, answers)
-    submission = read(data, assignment.releases[NAME], student=student, assignment=NAME)
+    submission = read_notebook(data, assignment.releases[NAME], student=student, assignment=NAME)
     results = {}
     for question in assignment.rubric.questions:
-        given = assignment.answer(question, submission)
+        given = assignment.find_answer(question, submission)
         assert given is not None
         if question.kind == "written":
             evidence = Evidence(given, (), answers=submission.answers)
-            results[question.id] = tuple(manual(question, item, evidence) for item in question.items)
+            results[question.id] = tuple(judge_manual(question, item, evidence) for item in question.items)
         else:
             check = assignment.checks[question.id]
             results[question.id] = check.judge(Evidence(given, ()))
     cells = submission.cells
-    return Graded(
-        scoring.score(student, assignment.rubric, results),
+    return GradingResult(
+        scoring.compute_score(student, assignment.rubric, results),
         (
             ExecutedNotebook(
                 NAME,
@@ -140,10 +140,10 @@ def recorded(offer: Offer, assignment: Assignment, class_: Iterable[tuple[str, M
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(offer.course)
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     entries = []
     for student, answers in class_:
         one = graded(assignment, student, answers)
-        key = Key.of(student, one.digest, assignment.rubric, "e" * 64)
+        key = Key.from_submission(student, one.digest, assignment.rubric, "e" * 64)
         entries.append(GradedEntry(key, one, assignment.rubric))
-    store.record(entries)
+    store.record_results(entries)

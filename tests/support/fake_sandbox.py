@@ -45,7 +45,7 @@ class FakeSandbox:
         self.boxes.append(FakeBox(self, seed, dict(files or {})))
         return self.boxes[-1]
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Until it is closed."""
         return not self.closed
 
@@ -90,11 +90,11 @@ class FakeBox:
                 raise self._end(Ending.CELL_TIME)
             yield self.run_cell(source, seconds=seconds)
 
-    def computed(self) -> float:
+    def measure_processor_time(self) -> float:
         """Nothing: no code runs."""
         return 0.0
 
-    def delayed(self) -> float:
+    def measure_delay(self) -> float:
         """Nothing either."""
         return 0.0
 

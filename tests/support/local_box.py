@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.records import Call, Observation, Opaque, Ref, Tensor
+from autograder.records import Call, Observation, OpaqueValue, Ref, Tensor
 
 
 class LocalBox:
@@ -63,4 +63,4 @@ def _outside(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _outside(part) for key, part in value.items()}
     sympy = type(value).__module__.startswith("sympy.")
-    return Opaque(type(value).__name__, str(value) if sympy else "")
+    return OpaqueValue(type(value).__name__, str(value) if sympy else "")

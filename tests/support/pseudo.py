@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from autograder.messages.translating import Book
+from autograder.messages.translating import TranslationFiles
 
 LANGUAGE = "xx"
 _OTHER = str.maketrans(
@@ -23,13 +23,13 @@ def accented(text: str) -> str:
 
 def write(locale: Path) -> None:
     """The catalogue in the invented language: one file, and nothing else."""
-    book = Book(locale=locale)
-    catalogue = book.updated(LANGUAGE)
+    book = TranslationFiles(locale=locale)
+    catalogue = book.update_catalogue(LANGUAGE)
     for message in catalogue:
         if message.context:
             several = not isinstance(message.id, str)
             message.string = tuple(map(accented, message.id)) if several else accented(message.id)
-    book.write(catalogue, LANGUAGE)
+    book.write_catalogue(catalogue, LANGUAGE)
 
 
 def english(text: str, known: frozenset[str] = frozenset()) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.app import classes, course_log
 from autograder.app.published import read_published
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.gradebook import Gradebook
 from tests.service.course import answered
 from tests.support import small_course
@@ -34,10 +34,10 @@ CLASS = {
 
 def make_class(folder: Path) -> None:
     """Write the course into an empty folder, and grade it."""
-    generate(small_course.small_course(folder), NAME)
+    generate_release(small_course.small_course(folder), NAME)
     for student, answers in CLASS.items():
         hand_in(folder, student, **answers)
-    done = classes.grade(Course.at(folder), NAME, workers=1)
+    done = classes.grade_class(Course.from_folder(folder), NAME, workers=1)
     assert [] == [one.faults for one in done.outcomes if one.faults]
 
 
@@ -51,18 +51,18 @@ def hand_in(folder: Path, student: str, **answers: str) -> None:
 
 def accept_13(course: Course) -> None:
     """The mistake with 13 layers is worth more now: bob gains 0.25."""
-    small_course.changed(course.rubric(NAME), "when = 13\npoints = 0.5", "when = 13\npoints = 0.75")
+    small_course.changed(course.locate_rubric(NAME), "when = 13\npoints = 0.5", "when = 13\npoints = 0.75")
 
 
 def final(course: Course, name: str = NAME) -> Any:
     """What is the same however often somebody was killed: marks, the log but for times, what was agreed."""
     with Gradebook(course.gradebook) as book:
-        results = {who: one.score.items for who, one in book.results(name).items()}
-        marks, keys = book.marks(name), book.keys(name)
+        results = {who: one.score.items for who, one in book.load_results(name).items()}
+        marks, keys = book.load_marks(name), book.load_keys(name)
     entries = [
         (one.action, one.who, json.dumps(one.facts, sort_keys=True))
-        for one in course_log.entries(course, name)
+        for one in course_log.read_entries(course, name)
     ]
     agreed = {who: one.reason for who, one in read_published(course, name).agreed.items()}
     left = sorted(path.name for path in (course.private / "regrade").rglob("*"))
-    return results, marks, keys, entries, agreed, course_log.broken(course), left
+    return results, marks, keys, entries, agreed, course_log.find_broken_entry(course), left

@@ -85,7 +85,7 @@ def subsets() -> Iterator[Case]:
     for size in range(len(EXAM) + 1):
         for left in combinations(EXAM, size):
             name = " + ".join(left) or "none"
-            yield Case("sets of faults", name, f"{CHECKS.listing(left)}# mine\n", frozenset(left))
+            yield Case("sets of faults", name, f"{CHECKS.make_listing(left)}# mine\n", frozenset(left))
 
 
 def catalogue() -> Iterator[Case]:

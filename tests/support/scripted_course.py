@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.verify.papers import with_sources
 from tests.support import small_course
 from tests.support.calling_course import calling_course
@@ -166,7 +166,7 @@ def make_files(folder: Path, class_: ScriptedClass) -> ScriptedFiles:
     files.downloads.mkdir(parents=True)
     small_course.small_course(files.course)
     calling_course(files.course)
-    generate(Course.at(files.course), SMALL)
+    generate_release(Course.from_folder(files.course), SMALL)
     (files.course / "collect.toml").write_text(_COLLECT)
     extensions = [
         f"\n[{name}.{group.way.extended_for}.{who}]\nend = {(ENDS[name] + group.way.extended).isoformat()}\n"

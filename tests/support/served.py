@@ -19,10 +19,10 @@ from typing import Any, Self
 
 import psycopg
 
-from autograder.service.postgres import url_of
+from autograder.service.postgres import build_url
 from autograder.service.setup import DATABASE_URL
 from autograder.web import sending
-from autograder.web.maintenance import folder_of
+from autograder.web.maintenance import get_folder
 
 STARTING_SECONDS = 120.0
 
@@ -132,7 +132,7 @@ class Served:
     @property
     def database_url(self) -> str:
         """Of its database."""
-        return url_of(folder_of(self.course) / "database")
+        return build_url(get_folder(self.course) / "database")
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database answers."""
@@ -162,7 +162,7 @@ class Served:
         for name, data in files.items():
             (folder / name).write_bytes(data)
         page = self.address(f"app/c/{self.slug}/a/{assignment}/")
-        sending.submit([folder / name for name in files], page, folder / "key", folder / "receipt.json")
+        sending.submit_files([folder / name for name in files], page, folder / "key", folder / "receipt.json")
         return dict(json.loads((folder / "receipt.json").read_text()))
 
 

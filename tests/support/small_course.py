@@ -291,7 +291,7 @@ def write_course(
     for title, cells in notebooks.items():
         notebook = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{title}.ipynb")
-    return Course.at(root)
+    return Course.from_folder(root)
 
 
 def small_course(root: Path) -> Course:
@@ -303,7 +303,7 @@ def small_course(root: Path) -> Course:
 def load_rubric() -> Rubric:
     """Return the rubric with the items of its checks."""
     with tempfile.TemporaryDirectory() as folder:
-        return rubrics.load(small_course(Path(folder)).rubric(NAME))
+        return rubrics.load_rubric(small_course(Path(folder)).locate_rubric(NAME))
 
 
 def changed(path: Path, old: str, new: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from autograder.notebook.document import joined, load_tree
-from autograder.notebook.markers import STUB_LINES, split
+from autograder.notebook.document import join_source, load_tree
+from autograder.notebook.markers import STUB_LINES, split_regions
 from autograder.notebook.release import load_release
 
 _SHORTEST_LINE = 6
@@ -28,7 +28,7 @@ def solution_fragments(source: bytes) -> tuple[str, ...]:
     visible: list[str] = []
     withheld: list[str] = []
     for cell in load_release(source, "source").cells:
-        parts = split(cell.source, f"cell {cell.number}")
+        parts = split_regions(cell.source, f"cell {cell.number}")
         whole = cell.is_answer and "SOLUTION" not in parts.regions
         visible += () if whole else parts.kept
         withheld += (*parts.kept, *parts.withheld) if whole else parts.withheld
@@ -55,7 +55,7 @@ def _cells(released: bytes) -> list[dict[str, Any]]:
 
 def _texts(tree: Any) -> Iterator[str]:
     """Every string of a JSON tree; a source's list of lines as one."""
-    if (whole := joined(tree)) is not None:
+    if (whole := join_source(tree)) is not None:
         yield whole
     elif isinstance(tree, (list, tuple)):
         for entry in tree:

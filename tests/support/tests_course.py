@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell, write_course
 
@@ -134,11 +134,11 @@ def write_tests_course(root: Path, *, inside: bool = False) -> Course:
         cell("last", "pass", grade=True, points=2),
     ]
     course = write_course(root, NAME, rubric, {NAME: cells}, "")
-    generate(course, NAME)
+    generate_release(course, NAME)
     return course
 
 
-def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers: str) -> Graded:
+def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers: str) -> GradingResult:
     """The right answers with some in the place of others, graded; one that is empty was left as it was."""
     written = {"squares": SQUARES, "scaled": SCALED, **answers}
     sources = {name: source for name, source in written.items() if source}
@@ -146,7 +146,7 @@ def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers:
     return grader.grade(SubmittedFiles("ada", {NAME: paper}), timeouts=timeouts)
 
 
-def told(graded: Graded) -> dict[str, tuple[str, str]]:
+def told(graded: GradingResult) -> dict[str, tuple[str, str]]:
     """Points and code of each item."""
     return {
         f"{one.question}.{one.item}": (f"{one.points.normalize():f}", one.code or one.status.value)

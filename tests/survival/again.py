@@ -24,7 +24,7 @@ import msgspec
 from autograder.course import Course
 from autograder.demo import course as demo_course
 from autograder.gradebook import Gradebook
-from autograder.records import Graded
+from autograder.records import GradingResult
 from tests.survival.classroom import SURVIVED
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def marks(course: Course, name: str) -> Marks:
     """Every item and remark of every student, and the rows of nbgrader's gradebook."""
     found: Marks = {}
     with Gradebook(course.gradebook) as gradebook:
-        results = gradebook.results(name)
+        results = gradebook.load_results(name)
     for student, graded in results.items():
         found |= _of(student, graded)
     with sqlite3.connect(course.gradebook) as database:
@@ -72,7 +72,7 @@ def marks(course: Course, name: str) -> Marks:
     return found
 
 
-def _of(student: str, graded: Graded) -> Marks:
+def _of(student: str, graded: GradingResult) -> Marks:
     score = graded.score
     items = {
         f"{score.assignment}, {student}, {item.question}.{item.item}": msgspec.json.encode(item).decode()
@@ -103,7 +103,7 @@ def again(folder: Path, *, students: int, seed: int, times: int, names: Sequence
         names: the assignments; empty: all of the demo.
     """
     started = time.monotonic()
-    course, classes = demo_course.make(folder, students=students, seed=seed)
+    course, classes = demo_course.make_course(folder, students=students, seed=seed)
     found: list[str] = []
     compared = 0
     for name in names or classes:

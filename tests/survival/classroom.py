@@ -14,7 +14,7 @@ from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
@@ -37,7 +37,7 @@ FUNCTIONS = (
 def make_class(root: Path, students: int, preload: str) -> Course:
     """A course with submissions that are right, wrong, slow, and that end their own boxes."""
     course = make_course(root)
-    rubric = course.rubric(NAME)
+    rubric = course.locate_rubric(NAME)
     rubric.write_text(rubric.read_text().replace('preload = ["numpy"]', f'preload = ["{preload}"]'))
     for number in range(students):
         formula, function = FORMULAS[number % len(FORMULAS)], FUNCTIONS[number % len(FUNCTIONS)]
@@ -54,10 +54,10 @@ def make_class(root: Path, students: int, preload: str) -> Course:
 
 def grade(root: Path, report: Any = lambda student: None) -> None:
     """Grade the class as ``autograder grade`` does; ``report`` hears of each student whose mark is kept."""
-    course = Course.at(root)
-    assignment = assignments.load(course, NAME)
+    course = Course.from_folder(root)
+    assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool() as pool:
-        handins = course.handins(NAME)
+        handins = course.list_handins(NAME)
         for outcome in batch.grade_class(assignment, handins, gradebook, pool, workers=WORKERS):
             report(outcome.student)
 
@@ -79,7 +79,7 @@ class State(Struct, frozen=True):
 
 def state(root: Path, name: str = NAME) -> State:
     """As it is on disk now; nothing may be running."""
-    course = Course.at(root)
+    course = Course.from_folder(root)
     with sqlite3.connect(course.gradebook) as database:
         tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = {one: database.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in tables}
@@ -97,24 +97,24 @@ def state(root: Path, name: str = NAME) -> State:
 
 def current(root: Path, name: str = NAME) -> dict[str, Any]:
     """The current result of every student, as far as there is one."""
-    course = Course.at(root)
+    course = Course.from_folder(root)
     if not course.gradebook.exists():
         return {}
     with Gradebook(course.gradebook) as gradebook:
-        results = gradebook.results(name)
+        results = gradebook.load_results(name)
     return {student: _plain(graded) for student, graded in results.items()}
 
 
 def interrupted(root: Path) -> int:
     """How many runs were begun and never finished."""
-    with sqlite3.connect(Course.at(root).gradebook) as database:
+    with sqlite3.connect(Course.from_folder(root).gradebook) as database:
         query = "SELECT count(*) FROM autograder_run WHERE finished_at IS NULL"
         number: int = database.execute(query).fetchone()[0]
     database.close()
     return number
 
 
-def _plain(graded: Graded) -> Any:
+def _plain(graded: GradingResult) -> Any:
     plain = msgspec.to_builtins(graded)
     for name in ("seconds", "sandbox_seconds", "spent"):
         plain.pop(name)
@@ -139,6 +139,6 @@ def files(root: Path) -> dict[str, int]:
 
 def run_again(root: Path) -> int:
     """How many submissions carry the note that they were run again."""
-    with Gradebook(Course.at(root).gradebook) as gradebook:
-        results = gradebook.results(NAME)
+    with Gradebook(Course.from_folder(root).gradebook) as gradebook:
+        results = gradebook.load_results(NAME)
     return sum(SURVIVED in {note.code for note in graded.score.notes} for graded in results.values())

@@ -49,7 +49,7 @@ def main() -> None:
     folder, *step = sys.argv[1:]
     if step:
         _arm(step[0], after=step[1] == "after")
-    regrading.regrade(Course.at(Path(folder)), NAME, choice=CHOICE, workers=1)
+    regrading.regrade_class(Course.from_folder(Path(folder)), NAME, choice=CHOICE, workers=1)
 
 
 if __name__ == "__main__":

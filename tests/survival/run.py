@@ -41,7 +41,7 @@ class Survival:
         self._folder = folder
         self._chance = random.Random(seed)
         self._template = folder / "template"
-        classroom.make_class(self._template, students, preload).secret()
+        classroom.make_class(self._template, students, preload).load_secret()
         self.findings: list[str] = []
         self.kills: Counter[str] = Counter()
         self.points: Counter[str] = Counter()

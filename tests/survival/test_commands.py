@@ -109,7 +109,7 @@ def command(
 
 def state(files: ScriptedFiles) -> dict[str, Any]:
     """All that is the same however often somebody was killed, part by part."""
-    course, root = Course.at(files.course), files.course
+    course, root = Course.from_folder(files.course), files.course
     found: dict[str, Any] = {
         "attempts": tree(root, "submitted", "earlier"),
         "exported": {path.name: path.read_bytes() for path in sorted(root.glob("filled.*"))},

@@ -43,13 +43,13 @@ MATTER_MOST = (
 def _changed(folder: Path) -> None:
     """A class with published marks and marks of items, whose rubric has changed since."""
     make_class(folder)
-    course = Course.at(folder)
+    course = Course.from_folder(folder)
     with Gradebook(course.gradebook) as book:
         half = PersonMark(Decimal("0.5"), items={"why": Decimal("0.5")}, worth={"why": Decimal(1)})
-        book.give(NAME, "ada", ("formulas", "mlp-why"), half)
-    classes.feedback(course, NAME, publish_marks=True)
+        book.give_mark(NAME, "ada", ("formulas", "mlp-why"), half)
+    classes.write_feedback(course, NAME, publish_marks=True)
     accept_13(course)
-    rubric = course.rubric(NAME)
+    rubric = course.locate_rubric(NAME)
     small_course.changed(rubric, 'id = "why"\npoints = 1', 'id = "why"\npoints = 3')
     answer = '\nanswer = "mlp_parameters"'
     small_course.changed(rubric, f"points = 3{answer}", f"points = 5{answer}")
@@ -75,7 +75,7 @@ def _unkilled(changed: Path, elsewhere: Path) -> Any:
     """The end of a regrading that nobody killed, in another copy of the class."""
     shutil.copytree(changed, elsewhere)
     assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
-    found = final(Course.at(elsewhere))
+    found = final(Course.from_folder(elsewhere))
     assert [("publish", "regrade")] == [tuple(entry[0] for entry in found[3])]
     assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages say of how many
     assert Decimal("1.5") == found[1]["ada"]["formulas", "mlp-why"].points
@@ -88,7 +88,7 @@ def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
     code = _begun(elsewhere, step, when).wait(PATIENCE_SECONDS)
     assert code in (0, -signal.SIGKILL), (step, when)
     assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
-    found = final(Course.at(elsewhere))
+    found = final(Course.from_folder(elsewhere))
     shutil.rmtree(elsewhere)
     return found if code else None
 
@@ -121,6 +121,6 @@ def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
             code = running.wait(PATIENCE_SECONDS)
             kills += code == -signal.SIGKILL
         assert 0 == code
-        assert wanted == final(Course.at(folder)), classes_done
+        assert wanted == final(Course.from_folder(folder)), classes_done
         shutil.rmtree(folder)
         classes_done += 1

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric import load
-from autograder.variants.drawing import Fault, Variant, draw
-from autograder.variants.options import Draws, read
+from autograder.rubric import load_rubric
+from autograder.variants.drawing import Fault, Variant, draw_variant
+from autograder.variants.options import Draws, read_draws
 
 ROOT = Path(__file__).parents[2]
 SECRET = bytes(range(32))
 STUDENTS = 10_000
-SHEET = load(ROOT / "rubrics" / "variants-practice.toml")
+SHEET = load_rubric(ROOT / "rubrics" / "variants-practice.toml")
 CATALOGUES = {"repair": tuple(Fault(one.id, one.title) for one in SHEET.checks["repair"].faults)}
 CODE = """
 import sys
@@ -34,7 +34,7 @@ def drawn(student: str, secret: bytes = SECRET, assignment: str = "variants-prac
     """A student's variant of the practice sheet."""
     assert SHEET.draws is not None
     counts = SHEET.planted
-    return draw(secret, assignment, student, SHEET.draws, catalogues=CATALOGUES, counts=counts)
+    return draw_variant(secret, assignment, student, SHEET.draws, catalogues=CATALOGUES, counts=counts)
 
 
 @cache
@@ -46,7 +46,7 @@ def everybody() -> tuple[Variant, ...]:
 def table(**draws: object) -> Draws:
     """Draws without a rubric."""
     where = draws.pop("where", [])
-    return read({"draw": draws, "where": where}, "rubric")
+    return read_draws({"draw": draws, "where": where}, "rubric")
 
 
 def test_the_same_in_every_process() -> None:
@@ -73,7 +73,7 @@ def test_the_draw_is_the_one_that_was_handed_out() -> None:
     )
     faults = {"m": [Fault(name, {"en": name}) for name in "uvwxyz"]}
     found = [
-        draw(SECRET, "sheet", student, draws, catalogues=faults, counts={"f": 3})
+        draw_variant(SECRET, "sheet", student, draws, catalogues=faults, counts={"f": 3})
         for student in ("ada", "bob")
     ]
     assert [
@@ -165,7 +165,8 @@ def test_integers_are_unbiased_at_awkward_bounds() -> None:
     """A bound that does not divide the generator's range prefers no value."""
     draws = table(n={"integers": {"from": 0, "to": 6}, "common": 0})
     counts = Counter(
-        draw(SECRET, "a", str(one), draws, catalogues={}, counts={}).values["n"] for one in range(7000)
+        draw_variant(SECRET, "a", str(one), draws, catalogues={}, counts={}).values["n"]
+        for one in range(7000)
     )
     assert_even([counts[number] for number in range(7)])
 
@@ -175,14 +176,14 @@ def test_conditions_that_nothing_satisfies_are_refused() -> None:
     draws = table(
         n={"integers": [1, 2], "common": 1}, m={"integers": [1, 2], "common": 1}, where=["n + m < 3"]
     )
-    assert {"n": 1, "m": 1} == draw(SECRET, "a", "ada", draws, catalogues={}, counts={}).values
+    assert {"n": 1, "m": 1} == draw_variant(SECRET, "a", "ada", draws, catalogues={}, counts={}).values
 
 
 def test_more_faults_than_there_are_are_refused() -> None:
     """The message says how many there are."""
     draws = table(f={"faults": "q"})
     faults = [Fault(name, {}) for name in "abc"]
-    every = draw(SECRET, "a", "x", draws, catalogues={"q": faults}, counts={"f": 3})
+    every = draw_variant(SECRET, "a", "x", draws, catalogues={"q": faults}, counts={"f": 3})
     assert ("a", "b", "c") == every.faults["f"]
     with pytest.raises(RubricError, match="4 are to be planted, but the checks plant 3"):
-        draw(SECRET, "a", "x", draws, catalogues={"q": faults}, counts={"f": 4})
+        draw_variant(SECRET, "a", "x", draws, catalogues={"q": faults}, counts={"f": 4})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 from autograder.variants.drawing import Fault, Variant
 
 RUBRIC = """
@@ -65,7 +65,7 @@ OWN = Variant(
 
 def read(text: str) -> Rubric:
     """Read a rubric with the checks of the exam's decoder."""
-    return parse(text.encode(), reference=Path(__file__).parents[2] / "reference")
+    return parse_rubric(text.encode(), reference=Path(__file__).parents[2] / "reference")
 
 
 def changed(old: str, new: str) -> Rubric:
@@ -77,8 +77,8 @@ def changed(old: str, new: str) -> Rubric:
 def test_the_common_variant_stands_in_the_rubric_as_read() -> None:
     """Without a student the common values are put in, and the items are those of the file."""
     rubric = read(RUBRIC)
-    assert 4 * 512**2 == rubric.question("count").items[0].options["value"]
-    assert {"en": "With GELU"} == rubric.question("count").items[0].text
+    assert 4 * 512**2 == rubric.get_question("count").items[0].options["value"]
+    assert {"en": "With GELU"} == rubric.get_question("count").items[0].text
     assert {"decoder": ("residual", "output_head")} == rubric.variant.faults
     assert 99 == rubric.variant.values["total"]
 
@@ -86,12 +86,12 @@ def test_the_common_variant_stands_in_the_rubric_as_read() -> None:
 def test_a_personal_rubric_is_a_plain_one() -> None:
     """With a variant its own values and faults stand there, with the same points, cells and total."""
     common = read(RUBRIC)
-    rubric = common.personal(OWN, {"repair": FAULTS})
-    assert 4 * 256**2 == rubric.question("count").items[0].options["value"]
-    items = rubric.question("repair").items
+    rubric = common.make_personal(OWN, {"repair": FAULTS})
+    assert 4 * 256**2 == rubric.get_question("count").items[0].options["value"]
+    items = rubric.get_question("repair").items
     assert [("residual", 1), ("self_mask", 1)] == [(item.id, item.points) for item in items]
     assert {"en": "Mask", "de": "Maske"} == items[1].text
-    assert [one.cells() for one in common.questions] == [one.cells() for one in rubric.questions]
+    assert [one.list_cells() for one in common.questions] == [one.list_cells() for one in rubric.questions]
     assert (common.version, common.assignment) == (rubric.version, rubric.assignment)
     assert common.digest != rubric.digest
 
@@ -101,9 +101,9 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
     common = read(
         RUBRIC.replace('value = "⟦4*d_model**2⟧"', "value = 5").replace("With ⟦activation⟧", "With")
     )
-    rubric = common.personal(OWN, {"repair": FAULTS})
-    assert common.question("count") is rubric.question("count")
-    assert common.question("repair") is not rubric.question("repair")
+    rubric = common.make_personal(OWN, {"repair": FAULTS})
+    assert common.get_question("count") is rubric.get_question("count")
+    assert common.get_question("repair") is not rubric.get_question("repair")
 
 
 @pytest.mark.parametrize(

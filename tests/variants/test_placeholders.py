@@ -7,8 +7,8 @@ import json
 import pytest
 
 from autograder.errors import NotebookError, RubricError
-from autograder.notebook.fill import Listing, fill_notebook, label, label_of
-from autograder.variants.expressions import fill, fill_table
+from autograder.notebook.fill import Listing, fill_notebook, label_release, read_label
+from autograder.variants.expressions import fill_table, fill_text
 
 VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}
 
@@ -26,7 +26,9 @@ VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}
 )
 def test_values_stand_where_placeholders_were(text: str, filled: str | None) -> None:
     """Names and whole-number expressions are replaced; nothing of Python, LaTeX or Markdown is touched."""
-    assert (filled if filled is not None else text.replace("⟦d_model⟧", "768")) == fill(text, VALUES, "here")
+    assert (filled if filled is not None else text.replace("⟦d_model⟧", "768")) == fill_text(
+        text, VALUES, "here"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_values_stand_where_placeholders_were(text: str, filled: str | None) -> 
 def test_what_is_no_placeholder_is_named(text: str, message: str) -> None:
     """Unknown names, halves and everything but whole-number arithmetic are refused, with the place."""
     with pytest.raises(RubricError, match=message):
-        fill(text, VALUES, "here")
+        fill_text(text, VALUES, "here")
 
 
 def test_a_placeholder_alone_is_a_number() -> None:
@@ -97,5 +99,5 @@ def test_a_listing_is_exchanged_where_it_stands() -> None:
 
 def test_a_label_is_read_back() -> None:
     """What is written into a notebook's metadata is what is read; a notebook without it says nothing."""
-    assert "abc" == label_of(label(notebook("x"), "abc"))
-    assert "" == label_of(notebook("x")) == label_of(b"not a notebook")
+    assert "abc" == read_label(label_release(notebook("x"), "abc"))
+    assert "" == read_label(notebook("x")) == read_label(b"not a notebook")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.cli.app import app
 from autograder.course import Course
 from autograder.errors import CourseError
@@ -100,7 +100,7 @@ def test_verify_explain_shows_inputs_and_values_of_an_answer(course: Path) -> No
 def test_verify_warns_of_checks_that_pass_for_no_work(course: Path) -> None:
     """Only a property guards the length: an unchanged input has it as well."""
     with Pool() as pool:
-        verified = verify(load(Course.at(course), NAME), pool)
+        verified = verify(load_assignment(Course.from_folder(course), NAME), pool)
     warned = {(warning.place, warning.got) for warning in verified.warnings}
     assert {
         ("stretch", "zeros, length: earned by an answer that returns its first argument"),
@@ -122,5 +122,5 @@ QUESTIONS: Mapping[str, str] = {
 @pytest.mark.parametrize(("question", "message"), QUESTIONS.items(), ids=QUESTIONS)
 def test_explainer_refuses_other_questions(question: str, message: str, course: Path) -> None:
     with Pool() as pool, pytest.raises(CourseError, match=message[:40]) as raised:
-        Explainer(load(Course.at(course), NAME), pool, question, show_values=False)
+        Explainer(load_assignment(Course.from_folder(course), NAME), pool, question, show_values=False)
     assert message == str(raised.value)

@@ -7,14 +7,21 @@ from decimal import Decimal
 import pytest
 
 from autograder.checks.base import TRIVIAL, Trial
-from autograder.records import ItemResult, Limits, Message, Note, Score, Spent, Status
-from autograder.rubric import Item, Question, parse
+from autograder.records import ItemResult, Limits, Message, Note, ResourceUsage, Score, Status
+from autograder.rubric import Item, Question, parse_rubric
 from autograder.sandbox import limit_notes
 from autograder.verify import headroom
 from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
-from autograder.verify.matrix import coverage, list_warnings, mark, matrix, most, row
+from autograder.verify.matrix import (
+    build_matrix,
+    build_row,
+    check_coverage,
+    list_warnings,
+    mark_item,
+    take_largest,
+)
 
-RUBRIC = parse(
+RUBRIC = parse_rubric(
     b"""
 version = 1
 [assignment]
@@ -53,7 +60,7 @@ points = 2
 text = { en = "a" }
 """
 )
-FIRST = RUBRIC.question("first")
+FIRST = RUBRIC.get_question("first")
 RIGHT = {
     "first.a": (Status.PASSED, 2),
     "first.b": (Status.PASSED, 1),
@@ -68,7 +75,7 @@ def result(
 ) -> ItemResult:
     """A result of an item."""
     question, _, item = place.partition(".")
-    possible = max(RUBRIC.question(question).item(item).points, Decimal(0))
+    possible = max(RUBRIC.get_question(question).get_item(item).points, Decimal(0))
     return ItemResult(question, item, status, points, possible, Message(said), "words for staff", code)
 
 
@@ -82,7 +89,7 @@ def score(**changes: tuple[Status, str]) -> Score:
 
 def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> list[tuple[str, str]]:
     """Place and expectation of every finding."""
-    return [(one.place, one.expected) for one in row(trial, FIRST, RUBRIC, got, key or {}).findings]
+    return [(one.place, one.expected) for one in build_row(trial, FIRST, RUBRIC, got, key or {}).findings]
 
 
 LOST = (Status.FAILED, "0")
@@ -105,13 +112,13 @@ LOST = (Status.FAILED, "0")
 )
 def test_kept_lost_or_open(item: str, status: Status, points: str, expected: Mark) -> None:
     """Partial points are a loss; a negative item fails, and one for a person is read by nobody."""
-    assert expected == mark(FIRST.item(item), result(f"first.{item}", status, Decimal(points)))
+    assert expected == mark_item(FIRST.get_item(item), result(f"first.{item}", status, Decimal(points)))
 
 
 def test_a_trial_that_does_as_it_says() -> None:
     """Nothing is found where exactly the stated items are lost, with the stated points and code."""
     trial = Trial("x", "", ("a",), {"a": Decimal("0.5")}, codes={"a": "some-code"})
-    made = row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
+    made = build_row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
     assert ((), ()) == (made.findings, made.wrong)
     assert {"a": Mark.LOST, "b": Mark.KEPT, "away": Mark.KEPT, "words": Mark.KEPT} == made.marks
 
@@ -149,7 +156,7 @@ def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tu
 def test_a_named_mistake_that_loses_nothing_is_right(code: str, remedy: str) -> None:
     """The rubric is wrong there; a wrong answer that nobody named shows what the check does not notice."""
     trial = Trial("x", "", ("a",), codes={"a": code})
-    (finding,) = row(trial, FIRST, RUBRIC, score(), {}).findings
+    (finding,) = build_row(trial, FIRST, RUBRIC, score(), {}).findings
     assert finding.remedy.startswith(remedy)
 
 
@@ -164,7 +171,7 @@ def test_what_a_trial_is_not_blamed_for() -> None:
 def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
     """Kept by all, lost unasked, or lost with other points than stated: nobody has seen the check fail."""
     question = Question("q", "any", Decimal(1), (Item("only", Decimal(1), {"en": "x"}),))
-    rubric = parse(
+    rubric = parse_rubric(
         b'version = 1\n[assignment]\nname = "e"\npoints = 1\n[[question]]\nid = "q"\nkind = "any"\n'
         b'points = 1\n[[question.item]]\nid = "only"\npoints = 1\ntext = { en = "x" }\n'
     )
@@ -172,14 +179,14 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
     def covered(trial: Trial, status: Status, points: str) -> bool:
         one = ItemResult("q", "only", status, Decimal(points), Decimal(1), Message("formula.wrong"), "s", "c")
         got = Score("trial", "e", 1, (one,))
-        return coverage(matrix(question, [row(trial, question, rubric, got, {})])) == ()
+        return check_coverage(build_matrix(question, [build_row(trial, question, rubric, got, {})])) == ()
 
     assert covered(Trial("x", "", ("only",)), Status.FAILED, "0")
     assert not covered(Trial("x", "", ("only",)), Status.PASSED, "1")
     assert not covered(Trial("x", ""), Status.FAILED, "0")
     assert not covered(Trial("x", "", ("only",), {"only": Decimal("0.5")}), Status.FAILED, "0")
     assert not covered(Trial("x", "", ("only",)), Status.NEEDS_REVIEW, "0")
-    assert "no trial at all" == coverage(matrix(question, []))[0].got
+    assert "no trial at all" == check_coverage(build_matrix(question, []))[0].got
 
 
 def test_an_answer_without_work_should_lose_all_items() -> None:
@@ -193,14 +200,14 @@ def test_an_answer_without_work_should_lose_all_items() -> None:
 def test_an_answer_may_need_manual_review() -> None:
     trial = Trial("x", "", ("b",), review=("a",))
     got = score(first__a=(Status.NEEDS_REVIEW, "0"), first__b=LOST)
-    assert () == row(trial, FIRST, RUBRIC, got, {}).findings
+    assert () == build_row(trial, FIRST, RUBRIC, got, {}).findings
 
 
 @pytest.mark.parametrize(("told_as", "warnings"), [("some-code", 0), ("code.mistake", 1)])
 def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings: int) -> None:
     trial = Trial("mutant m", "", loses_any=True, told_as=told_as)
-    made = row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
-    found = list(list_warnings(matrix(FIRST, [made])))
+    made = build_row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
+    found = list(list_warnings(build_matrix(FIRST, [made])))
     assert ["mutant m is not recognised: its title and points never apply"] * warnings == [
         one.got for one in found
     ]
@@ -209,13 +216,21 @@ def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings:
 def test_half_of_each_limit_is_left() -> None:
     """More than half of a limit is named with the number; exactly half is not."""
     limits = Limits(cell_seconds=10, memory_mb=100)
-    assert frozenset() == headroom.over(Spent(cell_seconds=5, memory_mb=50), limits)
-    assert {"cell_seconds", "memory_mb"} == headroom.over(Spent(cell_seconds=5.1, memory_mb=50.1), limits)
-    spent = Spent(memory_mb=80)
-    (found,) = headroom.findings("answer key", "exam", spent, limits, headroom.over(spent, limits))
+    assert frozenset() == headroom.find_exceeded(ResourceUsage(cell_seconds=5, memory_mb=50), limits)
+    assert {"cell_seconds", "memory_mb"} == headroom.find_exceeded(
+        ResourceUsage(cell_seconds=5.1, memory_mb=50.1), limits
+    )
+    spent = ResourceUsage(memory_mb=80)
+    (found,) = headroom.report_exceeded(
+        "answer key", "exam", spent, limits, headroom.find_exceeded(spent, limits)
+    )
     assert ("at most 50 MB, one part in 2 of memory_mb", "80 MB") == (found.expected, found.got)
-    assert Spent(cell_seconds=1, memory_mb=2) == headroom.least(Spent(1, memory_mb=3), Spent(2, memory_mb=2))
-    assert Spent(2, memory_mb=3) == most([Spent(1, memory_mb=3), Spent(2, memory_mb=2)])
+    assert ResourceUsage(cell_seconds=1, memory_mb=2) == headroom.take_smaller(
+        ResourceUsage(1, memory_mb=3), ResourceUsage(2, memory_mb=2)
+    )
+    assert ResourceUsage(2, memory_mb=3) == take_largest(
+        [ResourceUsage(1, memory_mb=3), ResourceUsage(2, memory_mb=2)]
+    )
 
 
 def test_what_was_stopped_is_named() -> None:
@@ -224,7 +239,7 @@ def test_what_was_stopped_is_named() -> None:
         Note(code, "the words", "cell 3")
         for code in (limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET)
     ]
-    found = list(headroom.stopped("x", "q", [*notes, Note("kernel", "another")]))
+    found = list(headroom.report_stopped("x", "q", [*notes, Note("kernel", "another")]))
     assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
     assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in found)
 
@@ -233,6 +248,6 @@ def test_a_code_without_a_sentence_is_told() -> None:
     """A kind whose sentences are not found would show students the code itself."""
     lost = result("first.a", Status.FAILED, Decimal(0), said="riddle.wrong")
     others = [one for one in score().items if (one.question, one.item) != ("first", "a")]
-    made = row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})
+    made = build_row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})
     (finding,) = made.findings
     assert ("first.a", "the bare code 'riddle.wrong'") == (finding.place, finding.got)

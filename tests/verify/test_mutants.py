@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.app.adopting import adopt
-from autograder.app.preparing import Verified, build_and_verify
+from autograder.app.adopting import adopt_assignments
+from autograder.app.preparing import Verification, build_and_verify
 from autograder.course import Course
 from tests.adopting import courses
 
@@ -52,7 +52,7 @@ assert forever(3) == 0
 
 
 @pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> Verified:
+def verified(tmp_path_factory: pytest.TempPathFactory) -> Verification:
     """A small adopted nbgrader course, verified."""
     root = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
@@ -60,11 +60,11 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Verified:
         (corpus / "small.txt").write_text(SMALL, "utf-8")
         patch.setattr(courses, "CORPUS", corpus)
         courses.load("small").write(root)
-    adopt(root)
+    adopt_assignments(root)
     return build_and_verify(Course(root), "small")
 
 
-def test_verify_lists_mutants_that_the_tests_of_a_cell_miss(verified: Verified) -> None:
+def test_verify_lists_mutants_that_the_tests_of_a_cell_miss(verified: Verification) -> None:
     """No test of the cell asks for a value below the lower bound."""
     cell = verified.mutated[0]
     assert (cell.cell, cell.tests) == ("clipped", ("clipped_test", "clipped_refuses"))
@@ -74,13 +74,13 @@ def test_verify_lists_mutants_that_the_tests_of_a_cell_miss(verified: Verified) 
     assert len(survivors) < cell.mutants
 
 
-def test_verify_decides_about_mutants_that_loop_for_ever(verified: Verified) -> None:
+def test_verify_decides_about_mutants_that_loop_for_ever(verified: Verification) -> None:
     """Without ``n -= 1`` the function never returns: its test fails in a bounded time."""
     cell = verified.mutated[-1]
     assert cell.cell == "forever"
     assert not any(survivor.before == "n -= 1" for survivor in cell.survivors)
 
 
-def test_verify_of_an_adopted_assignment_has_no_other_findings(verified: Verified) -> None:
+def test_verify_of_an_adopted_assignment_has_no_other_findings(verified: Verification) -> None:
     assert verified.findings == ()
     assert verified.matrices == ()

@@ -8,7 +8,7 @@ from typing import Any
 from autograder.errors import BoxEnded
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Observation
 from autograder.sandbox.base import Usage
-from autograder.verify.trials import only_reads, read_all
+from autograder.verify.trials import is_read_only, read_variables
 
 PLAN = (Call("x", read=True),)
 
@@ -45,7 +45,7 @@ def read(sources: dict[str, str]) -> dict[str, Any]:
     """The value of x after each source; missing where it could not be read."""
     box = PlainBox()
     before = (Cell("two = 2"),)
-    found = read_all(box, before, {name: (source, PLAN) for name, source in sources.items()}, Limits())
+    found = read_variables(box, before, {name: (source, PLAN) for name, source in sources.items()}, Limits())
     assert box.closed
     return {name: one[0].value for name, one in found.items()}
 
@@ -62,5 +62,5 @@ def test_what_comes_after_the_end_of_the_box_is_missing() -> None:
 
 def test_what_counts_as_reading() -> None:
     """A call is more than reading a variable."""
-    assert only_reads(PLAN)
-    assert not only_reads((*PLAN, Call("f")))
+    assert is_read_only(PLAN)
+    assert not is_read_only((*PLAN, Call("f")))

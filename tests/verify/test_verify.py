@@ -11,22 +11,22 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.errors import CourseError, RubricError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.sandbox.pool import Pool
-from autograder.verify import Verified, VerifyFinding, verify
+from autograder.verify import Verification, VerifyFinding, verify
 from tests.support.small_course import NAME, changed, small_course
 
 pytestmark = pytest.mark.sandbox
 
 
-def verified(course: Course, name: str = NAME) -> Verified:
+def verified(course: Course, name: str = NAME) -> Verification:
     """What verifying brings to light."""
-    generate(course, name)
+    generate_release(course, name)
     with Pool() as pool:
-        return verify(assignments.load(course, name), pool)
+        return verify(assignments.load_assignment(course, name), pool)
 
 
-def places(found: Verified) -> dict[tuple[str, str], VerifyFinding]:
+def places(found: Verification) -> dict[tuple[str, str], VerifyFinding]:
     """The findings by paper and place."""
     return {(finding.paper, finding.place): finding for finding in found.findings}
 
@@ -47,7 +47,7 @@ def test_the_small_course_holds(tmp_path: Path) -> None:
 
 def of_rubric(old: str, new: str) -> Callable[[Course], None]:
     """A defect in the rubric."""
-    return lambda course: changed(course.rubric(NAME), old, new)
+    return lambda course: changed(course.locate_rubric(NAME), old, new)
 
 
 def of_reference(old: str, new: str) -> Callable[[Course], None]:
@@ -176,7 +176,7 @@ def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> No
 def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
     """A named mistake that equals the right formula, written otherwise."""
     course = small_course(tmp_path)
-    changed(course.rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
+    changed(course.locate_rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
     (finding,) = [one for one in verified(course).findings if one.place == "mlp.formula"]
     assert "trial 'formula: mistake one-matrix-only: 2*(2*d_model)^2' of mlp" == finding.paper
     assert finding.remedy.startswith("this mistake is right")
@@ -186,7 +186,7 @@ def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
     """Points that disagree between notebook and rubric are named when the release is made."""
     course = small_course(tmp_path)
     changed(
-        course.rubric(NAME),
+        course.locate_rubric(NAME),
         'kind = "number"\nnotebook = "formulas"\npoints = 1',
         'kind = "number"\npoints = 1',
     )
@@ -207,8 +207,8 @@ def test_verify_quick_stops_before_the_trials(tmp_path: Path) -> None:
     course = small_course(tmp_path)
     for defect in (CANNOT_FAIL, WRONG_KEY):
         defect.plant(course)
-    generate(course, NAME)
+    generate_release(course, NAME)
     with Pool() as pool:
-        found = verify(assignments.load(course, NAME), pool, quick=True).findings
+        found = verify(assignments.load_assignment(course, NAME), pool, quick=True).findings
     key = [(one.paper, one.place) for one in found if one.paper != "rubric"]
     assert [("answer key", "layers.number")] == key

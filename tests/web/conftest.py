@@ -43,7 +43,7 @@ def lms(at: Small) -> Iterator[LearningPlatform]:
 
     with LearningPlatform(f"of {at.record.slug}") as made:
         platforms = {"lms": made.stated()}
-        lti.register(platforms.values())
+        lti.register_platforms(platforms.values())
         with override_settings(RUNNING=replace(settings.RUNNING, platforms=platforms)):
             yield made
 

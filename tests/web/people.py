@@ -68,7 +68,7 @@ class Small(Struct, frozen=True, eq=False):
 
 def small(record: CourseRecord, folder: Path) -> Small:
     """The course, with the assignment of a folder."""
-    record.secret = open_course(folder).secret()
+    record.secret = open_course(folder).load_secret()
     record.save()
     return Small(record, courses.offered(record, folder), folder)
 

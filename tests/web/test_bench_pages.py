@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from autograder.service.bench import MOST_SOURCE, Bench, BenchStanding
+from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.web.people import Small
@@ -60,7 +60,7 @@ def place(at: Small, attempt: Attempt) -> str:
 def ready(bench: Bench, attempt: Attempt, notebook: str = "code") -> None:
     """Wait until it answers."""
     until = time.monotonic() + 300
-    while bench.open(attempt, notebook).standing is not BenchStanding.READY:
+    while bench.open_notebook(attempt, notebook).standing is not BenchStatus.READY:
         assert time.monotonic() < until
         time.sleep(0.02)
 
@@ -137,7 +137,7 @@ def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Atte
     client = at.client("ta")
     assert "Write an input first." in sent(client, at, attempt, "  ")
     assert "The input is too long: 2001 characters" in sent(client, at, attempt, "1" * (MOST_SOURCE + 1))
-    assert () == bench.last_tries(attempt, who=str(at.account("ta").pk), notebook="code")  # type: ignore[union-attr]
+    assert () == bench.list_last_tries(attempt, who=str(at.account("ta").pk), notebook="code")  # type: ignore[union-attr]
 
 
 def test_only_attempts_at_this_assignment_are_found(bench: Bench, at: Small, attempt: Attempt) -> None:
@@ -163,7 +163,7 @@ def test_a_notebook_that_cannot_be_run_says_so(bench: Bench, at: Small) -> None:
     client = at.client("ta")
     client.get(place(at, attempt) + "?notebook=code")
     until = time.monotonic() + 300
-    while bench.open(attempt, "code").standing is not BenchStanding.FAILED:
+    while bench.open_notebook(attempt, "code").standing is not BenchStatus.FAILED:
         assert time.monotonic() < until
         time.sleep(0.02)
     page = sent(client, at, attempt, "1")

@@ -34,7 +34,7 @@ def give(at: Small, points: str, comment: str) -> None:
     from autograder.service.store import DatabaseStore
 
     mark = PersonMark(points=Decimal(points), comment=comment)
-    DatabaseStore(at.record).give(NAME, "ada", WHY, mark)
+    DatabaseStore(at.record).give_mark(NAME, "ada", WHY, mark)
     rows = CellMark.objects.filter(place__course=at.record, place__cell=WHY[1], student="ada")
     rows.update(marked_at=timezone.now())
 
@@ -122,10 +122,10 @@ def other(at: Small, attempt: Any) -> None:
     """A result in which another question is right."""
     from autograder.service import attempts, versions
 
-    claimed = attempts.claim(attempt.pk)
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
-    rubric = versions.rubric_of(attempt.version)
-    assert attempts.keep(claimed, course.canned(rubric, attempt, "mlp"), rubric, "e" * 64)
+    rubric = versions.load_rubric(attempt.version)
+    assert attempts.keep_result(claimed, course.canned(rubric, attempt, "mlp"), rubric, "e" * 64)
 
 
 def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> None:
@@ -140,18 +140,18 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
     from autograder.web import shown
 
     client = published(at)
-    loaded = shown.loaded(at.offer)
-    changes.seen(at.offer, loaded, "ada")
-    before = changes.leave(at.offer).shown["ada"]
+    loaded = shown.get_assignment(at.offer)
+    changes.record_seen_marks(at.offer, loaded, "ada")
+    before = changes.export_shown_marks(at.offer).shown["ada"]
     ShownMarks.objects.all().delete()
     agreed = AgreedChange("1", datetime(2026, 5, 4, tzinfo=UTC), "A slip of ours.")
     parts = {**before.parts, "taken": "7"}
     earlier = replace(before, at=datetime(2026, 5, 3, tzinfo=UTC), total=Decimal(9), parts=parts)
-    changes.take_over(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
-    assert agreed == changes.leave(at.offer).agreed["ada"]
+    changes.import_shown_marks(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
+    assert agreed == changes.export_shown_marks(at.offer).agreed["ada"]
     page = feedback(client, at)
     assert "9 points before, 2 points since" in page
     assert "A slip of ours." in page
-    left = changes.leave(at.offer)
+    left = changes.export_shown_marks(at.offer)
     assert {} == left.agreed
     assert [Decimal(9)] == [one.before for one in left.shown["ada"].changes]

@@ -12,7 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError, ExchangeFactory
 from traitlets.config import Config
 
-from autograder.service.receipts import verify
+from autograder.service.receipts import verify_receipt
 from tests.service import course
 from tests.web.people import Small
 from tests.web.test_staff import canned
@@ -25,11 +25,13 @@ class Home:
 
     def __init__(self, at: Small, address: str, folder: Path, student: str = "ada") -> None:
         from autograder.service.models import ProgramKey
-        from autograder.web.account import digest
+        from autograder.web.account import hash_secret
 
         self.folder, self._slug = folder, at.record.slug
         key = f"key of {student} in {self._slug}"
-        ProgramKey.objects.create(account=at.account("student", student), digest=digest(key), label="test")
+        ProgramKey.objects.create(
+            account=at.account("student", student), digest=hash_secret(key), label="test"
+        )
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "key").write_text(key + "\n")
         names = {way: f"Service{way.title().replace('_', '')}" for way in WAYS}
@@ -84,7 +86,7 @@ def test_from_the_list_to_the_feedback(at: Small, home: Home) -> None:
     (submitted,) = home.do("list", cached=True)
     (one,) = submitted["submissions"]
     receipt = (Path(one["path"]) / "receipt.json").read_text()
-    assert str(attempt.pk) == verify(receipt, course.SIGNER.public)["id"]
+    assert str(attempt.pk) == verify_receipt(receipt, course.SIGNER.public)["id"]
     assert (home.folder / name / "code.ipynb").read_bytes() == _contents(attempt)["code.ipynb"]
     assert not one["has_exchange_feedback"]
 
@@ -101,7 +103,7 @@ def test_from_the_list_to_the_feedback(at: Small, home: Home) -> None:
 def _contents(attempt: Any) -> dict[str, bytes]:
     from autograder.service import attempts
 
-    return attempts.contents(attempt)
+    return attempts.load_files(attempt)
 
 
 def test_what_is_gone_is_listed_no_more(at: Small, home: Home) -> None:

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from autograder.app import open_course
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from tests.service import course
 from tests.support.files_course import LM, STARTER, written
 from tests.web.people import Small
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Both assignments, released, in a folder."""
     made = written(tmp_path_factory.mktemp("files"))
     for name in NAMES:
-        generate(made, name)
+        generate_release(made, name)
     return made.root
 
 
@@ -38,11 +38,11 @@ def offered(service_course: CourseRecord, folder: Path) -> dict[str, Small]:
     """The course in the service, by assignment."""
     from autograder.service import versions
 
-    service_course.secret = Course.at(folder).secret()
+    service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
     found = {}
     for name in NAMES:
-        offer = versions.offer(service_course, open_course(folder), name)
+        offer = versions.create_or_update_offer(service_course, open_course(folder), name)
         offer.visible = True
         offer.save()
         found[name] = Small(service_course, offer, folder)
@@ -95,9 +95,9 @@ def test_no_page_reads_the_data_of_an_assignment(
             read.append(part)
             yield part
 
-    get, parts = blobs.get, blobs.parts
-    monkeypatch.setattr(blobs, "get", noted)
-    monkeypatch.setattr(blobs, "parts", noted_parts)
+    get, parts = blobs.load_blobs, blobs.iterate_parts
+    monkeypatch.setattr(blobs, "load_blobs", noted)
+    monkeypatch.setattr(blobs, "iterate_parts", noted_parts)
     for place in ("", "1/", "files/captions.ipynb", "1/files/captioning/rnn.py"):
         answer = client.get(f"{page}{place}")
         assert answer.getvalue() if answer.streaming else answer.content
@@ -115,12 +115,15 @@ def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path
 
     at = offered["captions"]
     sent = {"captioning/rnn.py": STARTER.encode(), "predictions.npy": b"0" * 20_000, "other.txt": b"x"}
-    attempt = attempts.hand_in(at.offer, "ada", sent, course.SIGNER)
+    attempt = attempts.submit_files(at.offer, "ada", sent, course.SIGNER)
     laid_out = versions.lay_out(attempt.version, tmp_path)
-    assignment = assignments.load(laid_out, "captions")
-    assert assignment.digest() == assignments.load(open_course(at.folder), "captions").digest()
+    assignment = assignments.load_assignment(laid_out, "captions")
+    assert (
+        assignment.compute_digest()
+        == assignments.load_assignment(open_course(at.folder), "captions").compute_digest()
+    )
     assert {"captioning/rnn.py", "predictions.npy"} == set(assignment.key_files)
-    files = attempts.to_grade(attempt, assignment.rubric).files
+    files = attempts.select_files_to_grade(attempt, assignment.rubric).files
     assert STARTER.encode() == files["captioning/rnn.py"]
     refused = files["predictions.npy"]
     assert isinstance(refused, NotebookError)
@@ -134,7 +137,7 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
 
     at = offered["model"]
     attempt = course.handed_in(at.offer, "ada", {"lm.py": LM.encode()})
-    seen = shown.checked(attempt, "en")
+    seen = shown.check_attempt(attempt, "en")
     assert ["Your files"] == [one.name for one in seen]
     states = {one.question: [line.state for line in one.lines] for one in seen[0].answers}
     assert "ready" in states["count"]
@@ -145,7 +148,7 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
 
     captions = offered["captions"]
     attempt = course.handed_in(captions.offer, "bob", {"captioning/rnn.py": b"def stop(): pass\n"})
-    seen = shown.checked(attempt, "en")
+    seen = shown.check_attempt(attempt, "en")
     assert ["Your files", "captions.ipynb"] == [one.name for one in seen]
     assert {"step", "predictions"} == {one.question for one in seen[0].answers}
     assert "missing" in {line.state for line in seen[0].answers[0].lines}
@@ -170,12 +173,12 @@ def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_pat
 
     sent = {"lm.py": LM.encode(), "report.md": b"Two.\n"}
     for name, files in {"model": sent, "captions": {"captioning/rnn.py": STARTER.encode()}}.items():
-        attempts.hand_in(offered[name].offer, "ada", files, course.SIGNER)
-    left = moving.leave(offered["model"].record, tmp_path / "left")
+        attempts.submit_files(offered[name].offer, "ada", files, course.SIGNER)
+    left = moving.export_course(offered["model"].record, tmp_path / "left")
     submitted = left.root / "submitted/ada"
     assert STARTER.encode() == (submitted / "captions/captioning/rnn.py").read_bytes()
     (submitted / "captions/captioning/own-notes.txt").write_text("not asked for")
-    moving.take_over(left, "again", course.SIGNER)
+    moving.import_course(left, "again", course.SIGNER)
     for name, count in {"model": 2, "captions": 1}.items():
         (attempt,) = offered[name].offer.attempts.all()
         assert count == attempt.files.count()
@@ -188,5 +191,5 @@ def test_a_path_that_leads_elsewhere_is_refused(offered: dict[str, Small], path:
     from autograder.service import attempts
 
     with pytest.raises(ServiceError, match="cannot be a file's name"):
-        attempts.hand_in(offered["model"].offer, "ada", {path: b"x"}, course.SIGNER)
+        attempts.submit_files(offered["model"].offer, "ada", {path: b"x"}, course.SIGNER)
     assert not offered["model"].offer.attempts.exists()

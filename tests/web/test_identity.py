@@ -47,7 +47,7 @@ def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
         monkeypatch.setattr(JupyterHubOAuth2Adapter, "authorize_url", f"{hub}/oauth2/authorize")
         monkeypatch.setattr(JupyterHubOAuth2Adapter, "profile_url", f"{hub}/user")
         running = replace(settings.RUNNING, providers=providers)
-        with override_settings(RUNNING=running, SOCIALACCOUNT_PROVIDERS=identity.as_settings(providers)):
+        with override_settings(RUNNING=running, SOCIALACCOUNT_PROVIDERS=identity.to_settings(providers)):
             yield made
 
 
@@ -177,11 +177,11 @@ def test_a_student_with_a_password_keeps_the_account(at: Small, platform: Platfo
 def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platform) -> None:
     """So staff get in, who are on no class list; once, and with the account they have then."""
     from autograder.service.models import Member
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     platform.claims["preferred_username"] = "a lecturer"
     member = Member.objects.create(course=at.record, role="instructor", last_name="Noether")
-    client, link = at.client("nobody"), invite(member)[0]
+    client, link = at.client("nobody"), create_invitation(member)[0]
     assert "Sign in with University" in text(client.get(link))
     assert "/app/" == signed_in(client).headers["location"]
     assert 200 == client.get(f"{at.base}staff/").status_code
@@ -193,14 +193,14 @@ def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platfo
 def test_nobody_becomes_two_of_one_course(at: Small, platform: Platform) -> None:
     """Whoever is a student there already takes no second place by an invitation; a name may be taken."""
     from autograder.service.models import Account, Member
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     Account.objects.create(username=who(at).upper())
     member, client = student(at), at.client("nobody")
     signed_in(client)
     other = Member.objects.create(course=at.record, role="ta", last_name="Second")
     again = at.client("nobody")
-    again.get(invite(other)[0])
+    again.get(create_invitation(other)[0])
     signed_in(again)
     for one in (member, other):
         one.refresh_from_db()
@@ -235,9 +235,9 @@ secret = "{PASSWORD}"
 
 def test_the_file_of_providers(tmp_path: Path) -> None:
     """It may be missing; what is there is read."""
-    assert {} == identity.read(tmp_path)
-    found = identity.read(written(tmp_path, GOOD))
-    assert [("oidc/tu/login/", "TU")] == identity.buttons(found)
+    assert {} == identity.read_providers(tmp_path)
+    found = identity.read_providers(written(tmp_path, GOOD))
+    assert [("oidc/tu/login/", "TU")] == identity.list_buttons(found)
 
 
 @pytest.mark.parametrize(
@@ -259,5 +259,5 @@ def test_the_file_of_providers(tmp_path: Path) -> None:
 def test_a_wrong_file_is_told(tmp_path: Path, stated: str, mode: int, told: str) -> None:
     """With its place; its secrets are not repeated."""
     with pytest.raises(ServiceError, match=told) as error:
-        identity.read(written(tmp_path, stated, mode))
+        identity.read_providers(written(tmp_path, stated, mode))
     assert not re.search(PASSWORD, str(error.value))

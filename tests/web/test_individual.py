@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.records import ExecutedNotebook, Markdown
 from tests.service import course
 from tests.service.test_individual import RIGHT, grade_waiting, judged
@@ -19,7 +19,7 @@ from tests.web.test_student import text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autograder.records import Graded
+    from autograder.records import GradingResult
     from autograder.rubric import Rubric
     from autograder.service.models import Attempt, CourseRecord
 
@@ -29,9 +29,9 @@ SECRET = "what only ada knows"
 @pytest.fixture
 def at(service_course: CourseRecord, tmp_path: Path) -> Small:
     """ada, bob and cleo are a group; the second notebook is each one's own."""
-    path = small_course.small_course(tmp_path / "course").rubric(NAME)
+    path = small_course.small_course(tmp_path / "course").locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
-    generate(open_course(tmp_path / "course"), NAME)
+    generate_release(open_course(tmp_path / "course"), NAME)
     made = small(service_course, tmp_path / "course")
     made.offer.groups = {"red": ["ada", "bob", "cleo"]}
     made.offer.save()
@@ -44,13 +44,13 @@ def hand_in(at: Small, student: str, *names: str) -> Attempt:
     return course.handed_in(at.offer, student, {f"{one}.ipynb": files[f"{one}.ipynb"] for one in names})
 
 
-def with_notebooks(attempt: Attempt, rubric: Rubric) -> Graded:
+def with_notebooks(attempt: Attempt, rubric: Rubric) -> GradingResult:
     """A result that shows what was written into each notebook."""
     from msgspec.structs import replace
 
     from autograder.service import attempts
 
-    handed = attempts.to_grade(attempt, rubric)
+    handed = attempts.select_files_to_grade(attempt, rubric)
     shown = [
         ExecutedNotebook(name, (Markdown(data.decode()),), (None,))
         for name, data in handed.notebooks.items()
@@ -91,11 +91,11 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
 
     hand_in(at, "ada", "formulas", "code")
     made = course.handed_in(at.offer, "bob", {"code.ipynb": course.answered(at.folder)["code.ipynb"]})
-    rubric = versions.rubric_of(at.offer.version)
+    rubric = versions.load_rubric(at.offer.version)
     grade_waiting(at.offer, with_notebooks)
     at.offer.published_at = made.submitted_at
     at.offer.save()
-    feedback = {who: shown.feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")}
+    feedback = {who: shown.render_feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")}
     assert {"ada": True, "bob": False, "cleo": False} == {
         who: SECRET in page for who, page in feedback.items()
     }
@@ -107,7 +107,7 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
         number = 1 if who == "cleo" else 2
         assert 404 == client.get(f"{place}{number}/").status_code
         assert 404 == client.get(f"{place}{number}/files/code.ipynb").status_code
-    assert SECRET not in str(attempts.to_grade(made, rubric).notebooks["code"])
+    assert SECRET not in str(attempts.select_files_to_grade(made, rubric).notebooks["code"])
 
 
 def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
@@ -117,13 +117,13 @@ def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
     from autograder.store import Student
     from autograder.web import shown
 
-    DatabaseStore(at.record).enrol(Student(one) for one in ("ada", "bob", "cleo"))
+    DatabaseStore(at.record).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
     hand_in(at, "ada", "formulas", "code")
     hand_in(at, "bob", "code")
     grade_waiting(at.offer)
 
     def points() -> dict[str, int]:
-        lines = collecting.lines_of(at.offer, shown.loaded(at.offer), "en")
+        lines = collecting.build_grade_lines(at.offer, shown.get_assignment(at.offer), "en")
         return {one.student: int(one.points) for one in lines if one.points is not None}
 
     assert {"ada": 4, "bob": 4, "cleo": 1} == points()

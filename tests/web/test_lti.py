@@ -139,9 +139,9 @@ def test_who_is_on_the_list_keeps_their_place(
 )
 def test_roles_are_those_of_the_platform(at: Small, roles: tuple[str, ...], role: str, leads: str) -> None:
     """Whoever neither learns nor teaches there is nobody here, such as an administrator of the platform."""
-    from autograder.service.platforms import role_of
+    from autograder.service.platforms import get_role
 
-    found = role_of(
+    found = get_role(
         [f"{ROLES}#{one}" for one in roles] + ["http://purl.imsglobal.org/x/system/person#SysAdmin"]
     )
     assert (role or None) == (found and found.value)
@@ -319,9 +319,9 @@ def test_a_platform_that_is_stated_no_more_is_out(
     """And a deployment that is not stated never was in."""
     from autograder.web import lti
 
-    lti.register([lms.stated(deployments=())])
+    lti.register_platforms([lms.stated(deployments=())])
     assert 403 == lms.launch(at.client("nobody")).status_code
-    lti.register([])
+    lti.register_platforms([])
     begun = {"iss": lms.address, "client_id": lms.client, "login_hint": "me"}
     assert 400 == at.client("nobody").post("/app/lti/login", begun).status_code
 
@@ -436,7 +436,7 @@ def listed(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> Platf
     from autograder.service import platforms
 
     lms.members = [person("ada"), person("bob")]
-    assert platforms.Enrolled(2, ()) == platforms.enrol(connected, "sourcedid")
+    assert platforms.RosterSummary(2, ()) == platforms.import_roster(connected, "sourcedid")
     return connected
 
 
@@ -447,8 +447,8 @@ def test_marks_are_told_once_and_again_when_they_change(
     from autograder.service import platforms
 
     marks = {"ada": mark("3.25"), "bob": mark("2", final=False), "not on the platform": mark("5")}
-    assert 2 == platforms.send(at.offer, marks)
-    assert 0 == platforms.send(at.offer, marks)
+    assert 2 == platforms.send_marks(at.offer, marks)
+    assert 0 == platforms.send_marks(at.offer, marks)
     ((of_ada, ada), (of_bob, bob)) = lms.scores
     assert {"/items/1/scores?Of=x"} == {of_ada, of_bob}
     assert ("number of ada", 3.25, 5.0, "FullyGraded") == (
@@ -458,9 +458,9 @@ def test_marks_are_told_once_and_again_when_they_change(
         ada["gradingProgress"],
     )
     assert "PendingManual" == bob["gradingProgress"]
-    assert 1 == platforms.send(at.offer, {**marks, "bob": mark("2")})
-    assert 2 == platforms.send(at.offer, {})
-    assert 0 == platforms.send(at.offer, {})
+    assert 1 == platforms.send_marks(at.offer, {**marks, "bob": mark("2")})
+    assert 2 == platforms.send_marks(at.offer, {})
+    assert 0 == platforms.send_marks(at.offer, {})
     assert all("scoreGiven" not in sent for _, sent in lms.scores[-2:])
     assert 1 == len(lms.items)
     times = [sent["timestamp"] for _, sent in lms.scores]
@@ -475,10 +475,10 @@ def test_who_has_left_there_holds_up_nobody(at: Small, listed: PlatformCourse, l
     marks = {"ada": mark("3"), "bob": mark("4")}
     for _ in range(2):
         with pytest.raises(ServiceError, match="marks of 1 students were refused"):
-            platforms.send(at.offer, marks)
+            platforms.send_marks(at.offer, marks)
     assert ["number of bob"] == [sent["userId"] for _, sent in lms.scores]
     lms.gone = set()
-    assert 1 == platforms.send(at.offer, marks)
+    assert 1 == platforms.send_marks(at.offer, marks)
 
 
 def test_a_place_is_made_once_whatever_gets_lost(
@@ -489,12 +489,12 @@ def test_a_place_is_made_once_whatever_gets_lost(
 
     lms.lost = 1
     with pytest.raises(ServiceError, match="LMS cannot be asked"):
-        platforms.send(at.offer, {"ada": mark("3")})
+        platforms.send_marks(at.offer, {"ada": mark("3")})
     listed.refresh_from_db()
     assert "LMS cannot be asked" in listed.problem
     page = text(at.client("ta").get(f"{at.base}staff/a/{at.offer.assignment}/"))
     assert "LMS cannot be asked" in page
-    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     listed.refresh_from_db()
     assert (1, "") == (len(lms.items), listed.problem)
     assert "LMS knows the marks of 1 student." in text(
@@ -518,7 +518,7 @@ def test_the_platforms_own_place_is_taken(at: Small, listed: PlatformCourse, lms
         },
     }
     lms.launch(at.client("nobody"), "number of ada", **claims)
-    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     assert (["/items/9/scores?"], []) == ([place for place, _ in lms.scores], lms.items)
 
 
@@ -532,14 +532,14 @@ def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lm
     ends = {"scope": [f"{AGS}/scope/score"], "lineitem": f"{lms.address}/items/9"}
     claims = {f"{AGS}/claim/endpoint": ends, f"{LTI}/custom": {"assignment": at.offer.assignment}}
     marks = {"ada": mark("3"), "bob": mark("4")}
-    assert 2 == platforms.send(at.offer, marks)
+    assert 2 == platforms.send_marks(at.offer, marks)
     lms.launch(at.client("nobody"), "number of ada", **claims)
-    assert 4 == platforms.send(at.offer, marks)
-    assert 0 == platforms.send(at.offer, marks)
+    assert 4 == platforms.send_marks(at.offer, marks)
+    assert 0 == platforms.send_marks(at.offer, marks)
     later = lms.scores[2:]
     assert {"/items/9/scores?", "/items/1/scores?Of=x"} == {place for place, _ in later}
     assert all(("scoreGiven" in sent) is place.startswith("/items/9") for place, sent in later)
-    assert 2 == platforms.send(at.offer, {})
+    assert 2 == platforms.send_marks(at.offer, {})
     item = LtiLineItem.objects.get(url=f"{lms.address}/items/9")
     item.resource_id = "what it led to before"
     item.save()
@@ -552,13 +552,13 @@ def test_a_place_that_is_gone_is_made_anew(at: Small, listed: PlatformCourse, lm
     """The platform knows it no more: the staff is told, and the next round finds another one."""
     from autograder.service import platforms
 
-    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     lms.items.clear()
     lms.nowhere = True
     with pytest.raises(ServiceError, match="404"):
-        platforms.send(at.offer, {"ada": mark("4")})
+        platforms.send_marks(at.offer, {"ada": mark("4")})
     lms.nowhere = False
-    assert 1 == platforms.send(at.offer, {"ada": mark("4")})
+    assert 1 == platforms.send_marks(at.offer, {"ada": mark("4")})
     assert 1 == len(lms.items)
 
 
@@ -569,8 +569,8 @@ def test_who_is_let_in_no_more_is_told_nothing(
     from autograder.service import platforms
     from autograder.web import lti
 
-    lti.register([])
-    assert 0 == platforms.send(at.offer, {"ada": mark("3")})
+    lti.register_platforms([])
+    assert 0 == platforms.send_marks(at.offer, {"ada": mark("3")})
     page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/list", follow=True)
     assert "let in no more" in text(page)
 
@@ -580,14 +580,14 @@ def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPla
     from django.db import connection, connections
 
     from autograder.service import platforms
-    from autograder.service.loaded import Loaded
+    from autograder.service.loaded import AssignmentCache
 
-    loaded = Loaded()
+    loaded = AssignmentCache()
     at.offer.published_at = graded(at, "ada").submitted_at
     at.offer.save()
 
     def round_of_another_worker() -> None:
-        platforms.bring_up_to_date(at.offer.pk, loaded)
+        platforms.update_scores(at.offer.pk, loaded)
         connections.close_all()
 
     with connection.cursor() as cursor:
@@ -601,8 +601,8 @@ def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPla
     other.join(30)
     assert 1 == len(lms.scores)
     with pytest.raises(Exception, match="matching query"):
-        platforms.bring_up_to_date(10**6, loaded)
-    assert 0 == platforms.bring_up_to_date(at.offer.pk, loaded)
+        platforms.update_scores(10**6, loaded)
+    assert 0 == platforms.update_scores(at.offer.pk, loaded)
     loaded.close()
 
 
@@ -615,7 +615,7 @@ def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: L
         listed.context.lineitems_url = address
         listed.context.save()
         with pytest.raises(ServiceError, match="make a link with a grade there"):
-            platforms.send(at.offer, {"ada": mark("3")})
+            platforms.send_marks(at.offer, {"ada": mark("3")})
 
 
 def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
@@ -641,12 +641,12 @@ def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lm
     from autograder.service import platforms
     from autograder.web import shown
 
-    attempt, assignment = graded(at, "ada"), shown.loaded(at.offer)
-    assert {} == platforms.published(at.offer, assignment)
+    attempt, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
+    assert {} == platforms.collect_published_marks(at.offer, assignment)
     at.offer.published_at = attempt.submitted_at
-    ((who, found),) = platforms.published(at.offer, assignment).items()
+    ((who, found),) = platforms.collect_published_marks(at.offer, assignment).items()
     assert ("ada", assignment.rubric.assignment.points) == (who, found.possible)
-    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
 
 
 def test_platforms_are_told_when_students_handed_in(
@@ -658,16 +658,16 @@ def test_platforms_are_told_when_students_handed_in(
     from autograder.service import platforms
     from autograder.web import shown
 
-    first, assignment = graded(at, "ada"), shown.loaded(at.offer)
+    first, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
     at.offer.published_at = first.submitted_at
-    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
-    assert 0 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
+    assert 0 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
     second = graded(at, "ada")
-    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
     told = [sent["submission"]["submittedAt"] for _, sent in lms.scores]
     assert [first.submitted_at, second.submitted_at] == [datetime.fromisoformat(one) for one in told]
     assert first.submitted_at < second.submitted_at
-    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     assert "submission" not in lms.scores[-1][1]
 
 
@@ -678,7 +678,7 @@ def test_bonus_above_the_maximum_can_be_capped(
     from autograder.service import platforms
     from autograder.web import shown
 
-    attempt, assignment = graded(at, "ada"), shown.loaded(at.offer)
+    attempt, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
     possible = assignment.rubric.assignment.points
     at.offer.published_at, at.offer.bonus = attempt.submitted_at, {"ada": str(possible + 2)}
     at.offer.save()
@@ -688,7 +688,9 @@ def test_bonus_above_the_maximum_can_be_capped(
         if wanted:
             client.post(f"{at.base}staff/a/{at.offer.assignment}/cap", {"wanted": wanted})
             at.offer.refresh_from_db()
-        assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment)), wanted
+        assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment)), (
+            wanted
+        )
         points.append(lms.scores[-1][1]["scoreGiven"])
     assert points[0] > possible
     assert [points[0], float(possible), points[0]] == points
@@ -742,7 +744,7 @@ def test_a_worker_sends_what_is_in_the_queue(
     graded(at, "ada")
     at.client("instructor").post(f"{at.base}staff/a/{at.offer.assignment}/published", {"wanted": "yes"})
     stop = threading.Event()
-    sending = threading.Thread(target=worker._send_scores, args=(stop,))
+    sending = threading.Thread(target=worker._run_score_sender, args=(stop,))
     sending.start()
     for _ in range(300):
         if lms.scores:
@@ -752,7 +754,7 @@ def test_a_worker_sends_what_is_in_the_queue(
     at.offer.refresh_from_db()
     at.offer.published_at = None
     at.offer.save()
-    tasks.send_scores(at.offer.pk)
+    tasks.enqueue_scores(at.offer.pk)
     for _ in range(300):
         listed.refresh_from_db()
         if listed.problem:
@@ -771,7 +773,7 @@ def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: Le
     page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/disconnect", follow=True)
     assert "Their course" not in text(page)
     assert 403 == lms.launch(at.client("nobody"), "number of ada").status_code
-    assert 0 == platforms.send(at.offer, {"ada": mark("3")})
+    assert 0 == platforms.send_marks(at.offer, {"ada": mark("3")})
     assert {"ada", "bob"} <= {who for _, who, _ in members(at)}
 
 

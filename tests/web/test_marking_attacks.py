@@ -179,7 +179,7 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
     ta = marking.people.client("ta")
     post(marking, ta, "ada", choice_claim="2", comment=HOSTILE, keep="yes")
     assert "⟨U+202E⟩" in marking.room.row("ada").comment
-    page = shown.feedback(marking.room.offer, "ada", "en")
+    page = shown.render_feedback(marking.room.offer, "ada", "en")
     assert page is not None
     for one in (text(ta.get(marking.answer("ada"))), text(ta.get(marking.answer("cem"))), page):
         assert "<script>alert(1)" not in one
@@ -306,7 +306,7 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(marking.room.offer.course)
-    store.give(essays.NAME, "ada", CELL, PersonMark(points=Decimal("2.5")))
+    store.give_mark(essays.NAME, "ada", CELL, PersonMark(points=Decimal("2.5")))
     ta = marking.people.client("ta")
     assert "The whole cell has 2.5 of 3 points." in text(ta.get(marking.answer("ada")))
     assert "2,5 von 3" in text(german(ta).get(marking.answer("ada")))
@@ -316,14 +316,14 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
 
 def test_every_view_has_the_same_points(marking: Marking) -> None:
     """Standings, the student's page, the sheet, statistics."""
-    from autograder.service.standing import standings
+    from autograder.service.standing import load_standings
     from autograder.web import shown
 
     ta = marking.people.client("ta")
     post(marking, ta, "ada", points_claim="1.25", choice_reason="1")
-    stands = standings(marking.room.offer, marking.room.assignment)["ada"]
+    stands = load_standings(marking.room.offer, marking.room.assignment)["ada"]
     assert Decimal("2.25") == stands.questions[0].points
-    page = shown.feedback(marking.room.offer, "ada", "de")
+    page = shown.render_feedback(marking.room.offer, "ada", "de")
     assert page is not None
     assert "2,25 von 3" in page
     sheet = ta.get(marking.url("mark-sheet"), {"names": "on"}).content.decode()

@@ -351,7 +351,7 @@ def test_marks_reach_the_students_page(marking: Marking) -> None:
     assert "&lt;b&gt;Why?</textarea>" in form
     from autograder.web import shown
 
-    page = shown.feedback(marking.room.offer, "ada", "en")
+    page = shown.render_feedback(marking.room.offer, "ada", "en")
     assert page is not None
     assert "Nearly." in page
     assert "&lt;b&gt;Why?" in page

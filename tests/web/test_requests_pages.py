@@ -229,7 +229,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
 
     from autograder.web import shown
 
-    loaded = shown.loaded(marked.offer)
+    loaded = shown.get_assignment(marked.offer)
     questions = list(loaded.rubric.questions)
     place = [one.id for one in questions].index("places")
     items = [replace(one, shown={"en": f"Hidden {one.id[0]}"}) for one in questions[place].items]
@@ -245,7 +245,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
         def rubric_of(self, _: str) -> Any:
             return rubric
 
-    monkeypatch.setattr(shown, "loaded", lambda _: Hiding())
+    monkeypatch.setattr(shown, "get_assignment", lambda _: Hiding())
     ada = marked.client()
     for answer in (text(ada.get(f"{page(marked)}feedback/")), ask(marked, ada, "places", "1")):
         assert "Hidden s" in answer

@@ -63,8 +63,8 @@ def test_behind_https_cookies_are_secure_and_plain_requests_are_sent_on() -> Non
     from autograder.service.receipts import Signer
     from autograder.web import site
 
-    running = site.Running(Signer(bytes(32)), site.Loaded())
-    made = site.wanted(
+    running = site.ServiceContext(Signer(bytes(32)), site.AssignmentCache())
+    made = site.build_settings(
         "postgresql://", secret_key="x", addresses=("https://exams.example.org",), running=running, https=True
     ).further
     assert made["SESSION_COOKIE_SECURE"]
@@ -132,11 +132,11 @@ def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
 
 def test_a_link_for_a_new_password_is_the_way_in_for_whoever_is_kept_out(at: Small) -> None:
     """In a browser that was not known before, at the address from which others guess."""
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     account = at.account("ta")
     guess_passwords(at, account.username, "127.0.0.1")
-    link, _ = invite(None, account)
+    link, _ = create_invitation(None, account)
     client, new = at.client("nobody"), "another long enough passphrase"
     form = {"new_password1": new, "new_password2": new}
     assert 302 == client.post(link, form).status_code

@@ -14,10 +14,10 @@ import pytest
 import requests
 
 from autograder.app import open_course
-from autograder.app.classes import standings
+from autograder.app.classes import collect_standings
 from autograder.errors import ServiceError
-from autograder.service.receipts import Signer, verify
-from autograder.web.maintenance import folder_of
+from autograder.service.receipts import Signer, verify_receipt
+from autograder.web.maintenance import get_folder
 from tests.cli.running import run
 from tests.service import course
 from tests.support import small_course
@@ -60,7 +60,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
         service.start()
         assert [("graded", 1)] == service.rows(STATE)
     assert [(0, ""), (0, "")] == [(one.returncode, one.stderr) for one in told]
-    left = standings(open_course(tmp_path / "left"), NAME)
+    left = collect_standings(open_course(tmp_path / "left"), NAME)
     assert {"ada": (2, 0)} == {name: (row.points, row.pending) for name, row in left.rows.items()}
     _restored(tmp_path, folder)
     log = (folder / "serve.log").read_text()
@@ -77,8 +77,8 @@ def _restored(folder: Path, at: Path) -> None:
     told = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
     assert (0, "") == (told.returncode, told.stderr)
     receipt = (folder / "ada" / "receipt.json").read_text("utf-8")
-    signer = Signer((folder_of(folder / "other") / "receipt-key").read_bytes())
-    assert "ada" == verify(receipt, signer.public)["student"]
+    signer = Signer((get_folder(folder / "other") / "receipt-key").read_bytes())
+    assert "ada" == verify_receipt(receipt, signer.public)["student"]
     with Served(folder / "other", "--workers", "-1") as service:
         assert [("graded", 1)] == service.rows(STATE)
 

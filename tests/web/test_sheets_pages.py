@@ -48,7 +48,7 @@ def marks(at: Small) -> dict[str, dict[tuple[str, str], PersonMark]]:
     """What people gave."""
     from autograder.service.store import DatabaseStore
 
-    return DatabaseStore(at.record).marks(at.offer.assignment)
+    return DatabaseStore(at.record).load_marks(at.offer.assignment)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: 
 
     rows = downloaded(at, client, "?names=on")
     fill(rows, "thoughts", "1")
-    DatabaseStore(at.record).give("small", "ada", ("code", "thoughts"), PersonMark(Decimal("0.25")))
+    DatabaseStore(at.record).give_mark("small", "ada", ("code", "thoughts"), PersonMark(Decimal("0.25")))
     told = sent(at, client, rows)
     assert "The mark of 1 answer was entered." in told
     assert "Not entered:" in told
@@ -160,17 +160,17 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     from autograder.web import shown
 
     store = DatabaseStore(at.record)
-    subject = sheets.SheetSubject(shown.loaded(at.offer), store, store.results("small"))
+    subject = sheets.SheetSubject(shown.get_assignment(at.offer), store, store.load_results("small"))
     given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
     change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
-    real: Callable[..., None] = DatabaseStore.give
+    real: Callable[..., None] = DatabaseStore.give_mark
 
     def give(self: DatabaseStore, assignment: str, student: str, *rest: Any) -> None:
         real(self, assignment, student, *rest)
         if student == "bob":
             raise GradebookError("refused")
 
-    monkeypatch.setattr(DatabaseStore, "give", give)
+    monkeypatch.setattr(DatabaseStore, "give_mark", give)
     from django.db import transaction
 
     done = sheets.enter_sheet(subject, sheets.SheetPlan("small", changes=(change,)), transaction.atomic)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from autograder.app.class_statistics import alias
-from autograder.service.loaded import Loaded
+from autograder.app.class_statistics import make_pseudonym
+from autograder.service.loaded import AssignmentCache
 from tests.service import course
 from tests.web.people import Small
 from tests.web.test_staff import entries
@@ -44,7 +44,7 @@ def compared(at: Small) -> None:
     """What a worker does."""
     from autograder.service import comparing
 
-    with closing(Loaded()) as loaded:
+    with closing(AssignmentCache()) as loaded:
         comparing.compare_class(at.offer.pk, loaded)
 
 
@@ -60,7 +60,9 @@ def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
     assert "6 works were compared on" in page
     assert "never a verdict" in page
     assert "are being compared" not in page
-    first, second = (alias(bytes(at.record.secret), at.offer.assignment, who) for who in ("ada", "bob"))
+    first, second = (
+        make_pseudonym(bytes(at.record.secret), at.offer.assignment, who) for who in ("ada", "bob")
+    )
     assert page.index(f"{first} and {second}") < page.index("stands out by")
     assert "of/ada/" not in page
     assert "<b>infinite" not in page
@@ -85,8 +87,8 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     assert "Since then something was handed in" in text(client.get(place(at)))
     client.post(place(at))
 
-    class Broken(Loaded):
-        def of(self, version: object) -> object:
+    class Broken(AssignmentCache):
+        def load_assignment(self, version: object) -> object:
             raise OSError("the disk is full")
 
     with closing(Broken()) as loaded:
@@ -107,7 +109,7 @@ def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
     client.post(place(at))
     compared(at)
     page, named = (text(client.get(f"{place(at)}{asked}")) for asked in ("", "?names=yes"))
-    unread = alias(bytes(at.record.secret), at.offer.assignment, "gus")
+    unread = make_pseudonym(bytes(at.record.secret), at.offer.assignment, "gus")
     assert f"{unread}: " in page
     assert "gus" not in page
     assert "gus: " in named

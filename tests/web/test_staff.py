@@ -38,15 +38,15 @@ def graded(at: Small, student: str) -> Any:
 def canned(at: Small, made: Any) -> Any:
     """An attempt, with a result that waits for a person."""
     from autograder.grading import scoring
-    from autograder.records import Graded
+    from autograder.records import GradingResult
     from autograder.service import attempts
     from autograder.web import shown
 
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    rubric = shown.loaded(at.offer).rubric
-    score = scoring.left_open(made.student, rubric, "a person looks", (), "namespaces")
-    assert attempts.keep(claimed, Graded(score, digest=made.digest), rubric, "e" * 64)
+    rubric = shown.get_assignment(at.offer).rubric
+    score = scoring.leave_open(made.student, rubric, "a person looks", (), "namespaces")
+    assert attempts.keep_result(claimed, GradingResult(score, digest=made.digest), rubric, "e" * 64)
     return made
 
 
@@ -156,7 +156,7 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
     account = at.account("instructor")
     assert account is not None
     with transaction.atomic():
-        audit.note("ada", "try version", "small", course=at.record)
+        audit.record_action("ada", "try version", "small", course=at.record)
     version = at.offer.version
     trial = VersionTrial.objects.create(offer=at.offer, version=version, base=version, by=account)
     found = {"works": 0, "pairs": [], "others": {}, "remarks": []}
@@ -222,10 +222,10 @@ def test_an_invitation_makes_an_account_once(at: Small) -> None:
 def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
     """In both languages; a field and what it takes, none of it in another program's words."""
     from autograder.service.models import Member
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     member = Member.objects.create(course=at.record, student="ada", role="student")
-    link, _ = invite(member)
+    link, _ = create_invitation(member)
     for language, name in (("en", "Name for signing in"), ("de", "Name zum Anmelden")):
         told = text(at.client("nobody", headers={"Accept-Language": language}).get(link))
         assert name in told
@@ -259,16 +259,16 @@ def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
 def test_one_account_joins_several_courses(at: Small) -> None:
     """Whoever is signed in becomes the member; but nobody is two of one course."""
     from autograder.service.models import Account, Invitation, Member
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     client = at.client("stranger")
     bob = Member.objects.create(course=at.record, role="student", student="bob")
-    link = invite(bob)[0]
+    link = create_invitation(bob)[0]
     assert "Join as" in text(client.get(link))
     assert at.base == client.post(link, {"own": "1"}, follow=True).redirect_chain[-1][0]
     bob.refresh_from_db()
     assert at.account("stranger") == bob.account
-    zoe = invite(Member.objects.create(course=at.record, role="student", student="zoe"))[0]
+    zoe = create_invitation(Member.objects.create(course=at.record, role="student", student="zoe"))[0]
     assert "Join as" not in text(client.get(zoe))
     assert "Join as" not in text(client.post(zoe, {"own": "1"}))
     assert not Account.objects.filter(memberships__course=at.record, memberships__student="zoe").exists()
@@ -345,12 +345,12 @@ def test_a_log_that_was_changed_says_so(at: Small, change: str) -> None:
     from autograder.service.models import AuditEntry
 
     with transaction.atomic():
-        made = [audit.note("ada", "try", str(number), course=at.record) for number in range(3)]
-        assert 0 == audit.broken()
+        made = [audit.record_action("ada", "try", str(number), course=at.record) for number in range(3)]
+        assert 0 == audit.find_broken_entry()
         if change == "entry":
             AuditEntry.objects.filter(pk=made[1].pk).update(who="eve")
-            assert made[1].pk == audit.broken()
+            assert made[1].pk == audit.find_broken_entry()
         else:
             AuditEntry.objects.filter(pk=made[1].pk).delete()
-            assert made[2].pk == audit.broken()
+            assert made[2].pk == audit.find_broken_entry()
         transaction.set_rollback(True)

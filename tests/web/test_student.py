@@ -12,8 +12,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from autograder.messages import render
-from autograder.service.receipts import verify
+from autograder.messages import render_message
+from autograder.service.receipts import verify_receipt
 from tests.service import course
 from tests.web.people import Small, statuses_near_expiry
 
@@ -57,7 +57,9 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
     assert "<math" in told  # how the formula was read
     assert "not valid Python" in told  # the other answer
     receipt = client.get(f"{page(at)}1/receipt").content.decode()
-    assert ("ada", 1) == tuple(verify(receipt, course.SIGNER.public)[key] for key in ("student", "attempt"))
+    assert ("ada", 1) == tuple(
+        verify_receipt(receipt, course.SIGNER.public)[key] for key in ("student", "attempt")
+    )
     assert files["formulas.ipynb"] == client.get(f"{page(at)}1/files/formulas.ipynb").getvalue()
     assert "counts" in text(client.get(page(at)))
 
@@ -226,13 +228,13 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert "your last attempt in time still counts, unless staff decide" in text(client.get(page(at)))
     assert "It was handed in" not in text(client.get(f"{page(at)}1/"))
     course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
-    assert {str(late.pk): "counts"} == shown.counts(at.offer, "ada")
-    timing = attempts.counting(at.offer, "ada", shown.loaded(at.offer).rubric).timing
-    assert ["timing.earlier"] == [one.code for one in timing.messages()]
-    assert "unless staff decide otherwise" in render(timing.messages()[0], "en")
+    assert {str(late.pk): "counts"} == shown.get_counting_codes(at.offer, "ada")
+    timing = attempts.find_counting_attempt(at.offer, "ada", shown.get_assignment(at.offer).rubric).timing
+    assert ["timing.earlier"] == [one.code for one in timing.list_messages()]
+    assert "unless staff decide otherwise" in render_message(timing.list_messages()[0], "en")
     at.offer.times = {**at.offer.times, "students": {"ada": {"late": "accept"}}}
     at.offer.save()
-    assert str(late.pk) not in shown.counts(at.offer, "ada")
+    assert str(late.pk) not in shown.get_counting_codes(at.offer, "ada")
 
 
 def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> None:
@@ -288,14 +290,14 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
     from autograder.web import shown
 
     made = course.handed_in(at.offer, "ada", course.released(at.folder))
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    assignment = shown.loaded(at.offer)
+    assignment = shown.get_assignment(at.offer)
     from autograder.grading import scoring
-    from autograder.records import Graded
+    from autograder.records import GradingResult
 
-    score = scoring.left_open("ada", assignment.rubric, "a person looks", (), "namespaces")
-    attempts.keep(claimed, Graded(score, digest=made.digest), assignment.rubric, "e" * 64)
+    score = scoring.leave_open("ada", assignment.rubric, "a person looks", (), "namespaces")
+    attempts.keep_result(claimed, GradingResult(score, digest=made.digest), assignment.rubric, "e" * 64)
     client = at.client()
     assert 404 == client.get(f"{page(at)}feedback/").status_code
     assert "graded" in text(client.get(f"{page(at)}1/state"))
@@ -332,7 +334,7 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
     program = at.client("nobody", enforce_csrf_checks=True)
     answer = program.post(door, sent(course.released(at.folder)), headers={"authorization": f"Bearer {key}"})
     assert 201 == answer.status_code, answer.content
-    assert 1 == verify(answer.content.decode(), course.SIGNER.public)["attempt"]
+    assert 1 == verify_receipt(answer.content.decode(), course.SIGNER.public)["attempt"]
     refused = program.post(door, {}, headers={"authorization": f"Bearer {key}"})
     assert (400, "Choose a file first.") == (refused.status_code, json.loads(refused.content)["error"])
     for wrong in ("", "Bearer ", "Bearer x", f"Bearer {key}x"):

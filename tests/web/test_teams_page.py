@@ -49,10 +49,10 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
     assert "it concerns 2 students" in told
     assert ["waiting", "graded"] == states(at)
     course.graded_without_a_box(at.offer)
-    assert {"ada", "bob", "zoe"} == set(DatabaseStore(at.record).results(NAME))
+    assert {"ada", "bob", "zoe"} == set(DatabaseStore(at.record).load_results(NAME))
     told, groups = form(at, client, group="red", members="ada")
     assert {"red": ["ada"]} == groups, told
-    assert {"ada", "zoe"} == set(DatabaseStore(at.record).results(NAME))
+    assert {"ada", "zoe"} == set(DatabaseStore(at.record).load_results(NAME))
     told, groups = form(at, client, group="red", members="")
     assert {} == groups, told
     assert "There are no groups" in told
@@ -89,7 +89,7 @@ def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
     form(at, client, new="yes", group="red", members="ada bob")
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
-    DatabaseStore(at.record).give(NAME, "bob", ("formulas", "mlp-why"), PersonMark(points=Decimal(1)))
+    DatabaseStore(at.record).give_mark(NAME, "bob", ("formulas", "mlp-why"), PersonMark(points=Decimal(1)))
     told, groups = form(at, client, group="red", members="ada")
     assert "bob would be left without an attempt" in told
     assert {"red": ["ada", "bob"]} == groups
@@ -107,7 +107,9 @@ def test_a_file_states_all_groups_and_stands_before_the_folders(at: Small, clien
     told, groups = form(at, client, list=sent)
     assert {"red": ["ada", "bob"]} == groups, told
     assert {} == at.offer.times["groups"]
-    assert {"red": ["ada", "bob"]} == versions.offer(at.record, open_course(at.folder), NAME).groups
+    assert {"red": ["ada", "bob"]} == versions.create_or_update_offer(
+        at.record, open_course(at.folder), NAME
+    ).groups
     sent = SimpleUploadedFile("g.csv", b"group,student\nred,ada\nblue,ada\n")
     told, groups = form(at, client, list=sent)
     assert "stands twice" in told

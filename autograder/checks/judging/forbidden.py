@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from autograder.checks.judging.results import Finding
-from autograder.checks.values.literal import code_tree
+from autograder.checks.values.literal import parse_code
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": ("multi_head_attention_forward", "native_multi_head_attention"),
@@ -82,12 +82,12 @@ class Mention(msgspec.Struct, frozen=True):
     """Empty in the cell of the answer itself."""
 
 
-def patterns(forbidden: Sequence[str]) -> tuple[str, ...]:
+def list_patterns(forbidden: Sequence[str]) -> tuple[str, ...]:
     """Return the patterns of function names that are made to fail for the forbidden names."""
-    return tuple(one for name in forbidden for one in (name, *INSIDE.get(name, ())))
+    return tuple(pattern for name in forbidden for pattern in (name, *INSIDE.get(name, ())))
 
 
-def mentions(
+def find_mentions(
     source: str, entry: str, forbidden: Sequence[str], cells: Sequence[str] = ()
 ) -> tuple[Mention, ...]:
     """Return forbidden names, and ways around them, in the code of the notebook that an answer reaches.
@@ -99,72 +99,78 @@ def mentions(
             mention.
         cells: the other cells of the student.
     """
-    words = (*forbidden, *(one for name in forbidden for one in INSIDE.get(name, ())), *UNREADABLE, "getattr")
+    words = (
+        *forbidden,
+        *(pattern for name in forbidden for pattern in INSIDE.get(name, ())),
+        *UNREADABLE,
+        "getattr",
+    )
     texts = (source, *cells)
     if not any(word in text for text in texts for word in words):
         return ()  # without reading further: most answers are as innocent as this
-    trees = {at: tree for at, text in enumerate(texts) if (tree := code_tree(text)) is not None}
-    own = _owned(trees)
-    found = {
-        msgspec.structs.replace(mention, where="" if at == 0 else "in another cell, ")
-        for at, node in _reached(trees, entry)
-        for mention in _mentions(node, own[at], tuple(forbidden))
+    trees = {cell: tree for cell, text in enumerate(texts) if (tree := parse_code(text)) is not None}
+    owned = _collect_owned(trees)
+    mentions = {
+        msgspec.structs.replace(mention, where="" if cell == 0 else "in another cell, ")
+        for cell, node in _find_reached(trees, entry)
+        for mention in _find_mentions(node, owned[cell], tuple(forbidden))
     }
-    found |= {
-        msgspec.structs.replace(mention, where="" if at == 0 else "in another cell, ")
-        for at, tree in trees.items()
-        for mention in _mentions(tree, own[at], ())
+    mentions |= {
+        msgspec.structs.replace(mention, where="" if cell == 0 else "in another cell, ")
+        for cell, tree in trees.items()
+        for mention in _find_mentions(tree, owned[cell], ())
         if not _ANYWHERE.isdisjoint((mention.name, *mention.name.split(".")))
     }
-    return tuple(sorted(found, key=lambda one: (one.where, one.line, one.name)))
+    return tuple(sorted(mentions, key=lambda pattern: (pattern.where, pattern.line, pattern.name)))
 
 
-def holds(name: str, text: str) -> bool:
+def is_function_text(name: str, text: str) -> bool:
     """Return whether a function's text contains the name, or the name of a function that implements it."""
     return any(
-        re.search(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])", text) for one in (name, *INSIDE.get(name, ()))
+        re.search(rf"(?<![A-Za-z]){re.escape(pattern)}(?![a-z])", text)
+        for pattern in (name, *INSIDE.get(name, ()))
     )
 
 
-def _reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int, ast.stmt]]:
+def _find_reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int, ast.stmt]]:
     """Yield the cell index and the top-level statement of everything that the entry needs, by name."""
     binding: dict[str, list[tuple[int, ast.stmt]]] = {}
-    for at, tree in trees.items():
+    for cell, tree in trees.items():
         for node in tree.body:
-            for name in _bound(node):
-                binding.setdefault(name, []).append((at, node))
+            for name in _list_bound(node):
+                binding.setdefault(name, []).append((cell, node))
     waiting, seen, done = [entry], {entry}, set()
     while waiting:
-        for at, node in binding.get(waiting.pop(), ()):
+        for cell, node in binding.get(waiting.pop(), ()):
             # A statement that binds several names is reached once per name.
             if id(node) in done:
                 continue
             done.add(id(node))
-            yield at, node
-            names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - seen
+            yield cell, node
+            names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} - seen
             seen |= names
             waiting += names
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _list_bound(node: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement binds, also in an ``if`` or ``try``, or modifies in place."""
     if isinstance(node, _DEFINITIONS):
         yield node.name
         return
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            yield one.id
-        elif (isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store)) or (
-            isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "setattr"
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif (isinstance(child, ast.Attribute | ast.Subscript) and isinstance(child.ctx, ast.Store)) or (
+            isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "setattr"
         ):
-            yield from (name.id for name in ast.walk(one) if isinstance(name, ast.Name))
-        elif isinstance(one, _DEFINITIONS):
-            yield one.name
-        elif isinstance(one, ast.alias):
-            yield (one.asname or one.name).split(".")[0]
+            yield from (name.id for name in ast.walk(child) if isinstance(name, ast.Name))
+        elif isinstance(child, _DEFINITIONS):
+            yield child.name
+        elif isinstance(child, ast.alias):
+            yield (child.asname or child.name).split(".")[0]
 
 
-class _Own:
+class _OwnNames:
     """The names that a cell defines itself: if such a name is like a forbidden one, it is no use of that.
 
     Attributes:
@@ -174,17 +180,17 @@ class _Own:
 
     def __init__(self, tree: ast.Module) -> None:
         nodes = list(ast.walk(tree))
-        imported = {(one.asname or one.name).split(".")[0] for one in nodes if isinstance(one, ast.alias)}
-        defined = {one.name for one in nodes if isinstance(one, _DEFINITIONS)}
-        stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        given = {one.arg for one in nodes if isinstance(one, ast.arg)}
+        imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+        defined = {node.name for node in nodes if isinstance(node, _DEFINITIONS)}
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
         self.imported = imported
-        self.names = (defined | stored | given) - imported
+        self.names = (defined | stored | parameters) - imported
         self.attributes = defined | {
-            one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+            node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
 
-    def has(self, node: ast.Name | ast.Attribute) -> bool:
+    def is_own(self, node: ast.Name | ast.Attribute) -> bool:
         """Return whether a name or attribute is the cell's own, so that it does not come from an import."""
         if isinstance(node, ast.Name):
             return node.id in self.names
@@ -198,76 +204,81 @@ class _Own:
         )
 
 
-def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
+def _collect_owned(trees: Mapping[int, ast.Module]) -> dict[int, _OwnNames]:
     """Return the names that the notebook defines, per cell: the cell's own and those of other cells."""
-    own = {at: _Own(tree) for at, tree in trees.items()}
-    imported = {name for one in own.values() for name in one.imported}
-    names = {name for one in own.values() for name in one.names} - imported
-    attributes = {name for one in own.values() for name in one.attributes}
+    owned = {at: _OwnNames(tree) for at, tree in trees.items()}
+    imported = {name for names_of_cell in owned.values() for name in names_of_cell.imported}
+    names = {name for names_of_cell in owned.values() for name in names_of_cell.names} - imported
+    attributes = {name for names_of_cell in owned.values() for name in names_of_cell.attributes}
     # A name that any cell imports may be the forbidden object in every other cell.
-    for one in own.values():
-        one.names |= names
-        one.attributes |= attributes
-    return own
+    for names_of_cell in owned.values():
+        names_of_cell.names |= names
+        names_of_cell.attributes |= attributes
+    return owned
 
 
-def _mentions(node: ast.AST, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
+def _find_mentions(node: ast.AST, owned: _OwnNames, forbidden: tuple[str, ...]) -> Iterator[Mention]:
     harmless = {  # `sys` itself, if only a harmless attribute is used
-        id(one.value)
-        for one in ast.walk(node)
-        if isinstance(one, ast.Attribute) and one.attr in _HARMLESS and isinstance(one.value, ast.Name)
-        if one.value.id == "sys"
+        id(child.value)
+        for child in ast.walk(node)
+        if isinstance(child, ast.Attribute) and child.attr in _HARMLESS and isinstance(child.value, ast.Name)
+        if child.value.id == "sys"
     }
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    for one in ast.walk(node):
-        line = getattr(one, "lineno", 0)
-        if isinstance(one, ast.Name | ast.Attribute):
-            name = one.id if isinstance(one, ast.Name) else one.attr
-            is_found = (name == "getattr" and id(one) not in called) or (
-                _is_unreadable(one, name, own) and id(one) not in harmless
+    called = {id(child.func) for child in ast.walk(node) if isinstance(child, ast.Call)}
+    for child in ast.walk(node):
+        line = getattr(child, "lineno", 0)
+        if isinstance(child, ast.Name | ast.Attribute):
+            name = child.id if isinstance(child, ast.Name) else child.attr
+            is_found = (name == "getattr" and id(child) not in called) or (
+                _is_unreadable(child, name, owned) and id(child) not in harmless
             )
-            if name == "modules" and ast.unparse(one) == _SYS_MODULES:
+            if name == "modules" and ast.unparse(child) == _SYS_MODULES:
                 yield Mention(_SYS_MODULES, line)
-            elif is_found or (_forbidden(name, forbidden) and not own.has(one)):
+            elif is_found or (_is_forbidden(name, forbidden) and not owned.is_own(child)):
                 yield Mention(name, line)
-        elif isinstance(one, ast.alias) and _imports(one.name, forbidden):
-            yield Mention(one.name, line)
-        elif isinstance(one, ast.ImportFrom) and one.module and _imports_from(one, forbidden):
-            yield Mention(one.module, line)
+        elif isinstance(child, ast.alias) and _is_forbidden_import(child.name, forbidden):
+            yield Mention(child.name, line)
         elif (
-            isinstance(one, ast.Constant) and isinstance(one.value, str) and _forbidden(one.value, forbidden)
+            isinstance(child, ast.ImportFrom) and child.module and _is_forbidden_import_from(child, forbidden)
         ):
-            yield Mention(one.value, line)
-        elif isinstance(one, ast.Call) and _is_getattr(one):
+            yield Mention(child.module, line)
+        elif (
+            isinstance(child, ast.Constant)
+            and isinstance(child.value, str)
+            and _is_forbidden(child.value, forbidden)
+        ):
+            yield Mention(child.value, line)
+        elif isinstance(child, ast.Call) and _is_getattr(child):
             yield Mention("getattr", line)
 
 
-def _is_unreadable(node: ast.Name | ast.Attribute, name: str, own: _Own) -> bool:
+def _is_unreadable(node: ast.Name | ast.Attribute, name: str, owned: _OwnNames) -> bool:
     """Return whether a name can reach any object; a variable called ``fx`` is the notebook's own."""
     names = UNREADABLE_NAMES if isinstance(node, ast.Name) else UNREADABLE_ATTRIBUTES
-    return name in names and not _of_self(node) and not (name in TRACING and own.has(node))
+    return name in names and not _is_of_self(node) and not (name in TRACING and owned.is_own(node))
 
 
-def _forbidden(word: str, names: tuple[str, ...]) -> bool:
+def _is_forbidden(word: str, names: tuple[str, ...]) -> bool:
     """Return whether a word of the source is a forbidden name, or that of a function that implements one."""
     # Only single words: a sentence in a string is no name.
     return word.replace("_", "a").isalnum() and any(
-        word in (name, *INSIDE.get(name, ())) or (name in INSIDE and holds(name, word)) for name in names
+        word in (name, *INSIDE.get(name, ())) or (name in INSIDE and is_function_text(name, word))
+        for name in names
     )
 
 
-def _imports(module: str, forbidden: tuple[str, ...]) -> bool:
+def _is_forbidden_import(module: str, forbidden: tuple[str, ...]) -> bool:
     parts = module.split(".")
     # Importing sys itself is allowed; its attributes are tested where they are used.
-    return any(part in UNREADABLE - {"sys"} or _forbidden(part, forbidden) for part in parts)
+    return any(part in UNREADABLE - {"sys"} or _is_forbidden(part, forbidden) for part in parts)
 
 
-def _imports_from(node: ast.ImportFrom, forbidden: tuple[str, ...]) -> bool:
+def _is_forbidden_import_from(node: ast.ImportFrom, forbidden: tuple[str, ...]) -> bool:
     is_of_sys = node.module == "sys" and not _HARMLESS.issuperset(alias.name for alias in node.names)
-    return is_of_sys or _imports(node.module or "", forbidden)
+    return is_of_sys or _is_forbidden_import(node.module or "", forbidden)
 
 
-def _of_self(node: ast.Name | ast.Attribute) -> bool:
+def _is_of_self(node: ast.Name | ast.Attribute) -> bool:
     """Return whether a node is an attribute of ``self``, which is not part of a module."""
     of = node.value if isinstance(node, ast.Attribute) else None
     return isinstance(of, ast.Name) and of.id in ("self", "cls")
@@ -278,15 +289,15 @@ def _is_getattr(call: ast.Call) -> bool:
     if not (isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1):
         return False
     of, name = call.args[:2]
-    own = isinstance(of, ast.Name) and of.id in ("self", "cls")
-    return not own and not isinstance(name, ast.Constant)
+    of_self = isinstance(of, ast.Name) and of.id in ("self", "cls")
+    return not of_self and not isinstance(name, ast.Constant)
 
 
-def applied(found: Finding | None, own: Finding | None) -> Finding | None:
+def combine_findings(shared: Finding | None, finding: Finding | None) -> Finding | None:
     """Return the finding of an item, taking into account a finding about the whole answer.
 
     Forbidden functions count for every item; names that need manual review, only for items that would pass.
     """
-    if found is None or found.code == "forbidden.used":
-        return found or own
-    return own or found
+    if shared is None or shared.code == "forbidden.used":
+        return shared or finding
+    return finding or shared

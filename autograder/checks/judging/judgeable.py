@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from autograder.syntax import UNREADABLE, NameUse, bound_names, name_use, parsed
+from autograder.syntax import UNREADABLE, NameUse, collect_bound_names, find_name_use, parse_module
 
 Import = tuple[str, str, str]
 MOST_CHANGED = 12
@@ -45,7 +45,7 @@ _DRAWN = "matplotlib"
 """Its figures exist only in the student's sandbox: ``plt`` of a notebook is evaluated there."""
 
 
-def judgeable(
+def explain_unjudgeable(
     code: str,
     defined_before: Collection[str] = (),
     data: Collection[str] = (),
@@ -60,68 +60,68 @@ def judgeable(
         read: names that other code of the notebook still reads (`find_names_read_around`). Names that the
             test binds are bound in the judge's sandbox only.
     """
-    code = _plain(code)
+    code = _strip_prompts(code)
     if _MAGIC.search(code):
         return "it uses a magic or another program"
     try:
-        tree = parsed(code)
+        tree = parse_module(code)
     except UNREADABLE as error:
         return f"it is no Python: {type(error).__name__}"
-    known = frozenset(defined_before)
-    files = frozenset(one.partition("/")[0] for one in data)
-    reasons = (reason for node in ast.walk(tree) for reason in _reasons(node, tree, known, files))
-    rebound = (rebinding(name) for name in sorted(bound_names(tree) & {*read}))
+    defined = frozenset(defined_before)
+    files = frozenset(path.partition("/")[0] for path in data)
+    reasons = (reason for node in ast.walk(tree) for reason in _find_reasons(node, tree, defined, files))
+    rebound = (explain_rebinding(name) for name in sorted(collect_bound_names(tree) & {*read}))
     return next(itertools.chain(reasons, rebound), None)
 
 
-def rebinding(name: str) -> str:
+def explain_rebinding(name: str) -> str:
     """Return why a test that binds a name is not judged outside."""
     return f"it binds {name}, which other code of the notebook reads"
 
 
 @functools.lru_cache(maxsize=1024)
-def names_bound(code: str) -> frozenset[str]:
+def find_bound_names(code: str) -> frozenset[str]:
     """Return the names that a test binds for the whole notebook; none if it is not Python."""
     try:
-        return frozenset(bound_names(parsed(_plain(code))))
+        return frozenset(collect_bound_names(parse_module(_strip_prompts(code))))
     except UNREADABLE:
         return frozenset()
 
 
-def names_used(source: str) -> NameUse:
+def find_used_names(source: str) -> NameUse:
     """Return the global names that a code cell uses; if it is not Python, the names that it may use."""
     try:
-        return name_use(_cell_tree(source))
+        return find_name_use(_parse_cell(source))
     except UNREADABLE as error:
         words = frozenset(_WORD.findall(source))
         runs = isinstance(error, RecursionError) or _MAGIC.search(source)  # IPython may understand it
         return NameUse(words, words) if runs else NameUse()
 
 
-def names_read_around(before: Iterable[NameUse], after: Iterable[NameUse]) -> set[str]:
+def find_names_read_around(before: Iterable[NameUse], after: Iterable[NameUse]) -> set[str]:
     """Return the names that other code of a notebook reads after a test has run.
 
     Args:
         before: code cells that have run when the test runs.
         after: code cells that run later, in order.
     """
-    reads = set[str]().union(*(one.called for one in before))
+    reads = set[str]().union(*(use.called for use in before))
     bound: set[str] = set()
-    for one in after:
-        reads |= one.first - bound
+    for use in after:
+        reads |= use.first - bound
         # A later cell binds these names first, so that cells after it do not read the test's values.
-        bound |= one.bound
+        bound |= use.bound
     return reads
 
 
-def _cell_tree(source: str) -> ast.Module:
+def _parse_cell(source: str) -> ast.Module:
     try:
-        return parsed(source)
+        return parse_module(source)
     except SyntaxError:
-        return parsed(_LINE_MAGIC.sub(r"\1pass", source))
+        return parse_module(_LINE_MAGIC.sub(r"\1pass", source))
 
 
-def _plain(code: str) -> str:
+def _strip_prompts(code: str) -> str:
     """Return the statements of a test that may be an interactive session."""
     if ">>>" not in code:
         return code
@@ -130,7 +130,9 @@ def _plain(code: str) -> str:
     return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
 
 
-def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: frozenset[str]) -> Iterator[str]:
+def _find_reasons(
+    node: ast.AST, tree: ast.Module, defined: frozenset[str], data: frozenset[str]
+) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         if node.id == "functional_call":
             yield f"it looks at what only the notebook knows ({node.id})"
@@ -143,28 +145,28 @@ def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: froze
     elif isinstance(node, ast.Attribute) and node.attr in _LAYOUT:
         yield f"it looks at what only the notebook knows ({node.attr})"
     elif isinstance(node, ast.Import | ast.ImportFrom):
-        yield from _import_reasons(node)
+        yield from _find_import_reasons(node)
     elif isinstance(node, ast.Call):
-        yield from _call_reasons(node, data)
-        yield from _gradient_reasons(node)
+        yield from _find_call_reasons(node, data)
+        yield from _find_gradient_reasons(node)
     else:
-        yield from _gradient_reasons(node)
-        yield from _change_reasons(node, tree, known)
+        yield from _find_gradient_reasons(node)
+        yield from _find_change_reasons(node, tree, defined)
 
 
-def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
-    if isinstance(node, ast.ClassDef) and any(_root(base) in known for base in node.bases):
+def _find_change_reasons(node: ast.AST, tree: ast.Module, defined: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef) and any(_find_root(base) in defined for base in node.bases):
         yield "it derives a class from the student's"
     if isinstance(node, ast.Delete) and any(
-        isinstance(one, ast.Name) and one.id in known for one in node.targets
+        isinstance(target, ast.Name) and target.id in defined for target in node.targets
     ):
         yield "it deletes a name of the notebook's"
     if isinstance(node, ast.Assign) and _is_own_dictionary(node.value):
         yield "it keeps an object's own dictionary, of which it would get a copy"
     if isinstance(node, ast.Assign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        modules = _imported(tree) | {"builtins", "sys"}
-        if any(isinstance(one, ast.Attribute) and _root(one) in modules for one in targets):
+        modules = _list_imported(tree) | {"builtins", "sys"}
+        if any(isinstance(target, ast.Attribute) and _find_root(target) in modules for target in targets):
             yield "it patches a module"
 
 
@@ -174,88 +176,90 @@ def _is_own_dictionary(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "__dict__"
 
 
-def _gradient_reasons(node: ast.AST) -> Iterator[str]:
+def _find_gradient_reasons(node: ast.AST) -> Iterator[str]:
     """Yield reasons about graphs and gradients: outside the notebook, each access makes a new copy."""
-    if isinstance(node, ast.Compare) and any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
+    if isinstance(node, ast.Compare) and any(isinstance(child, ast.Is | ast.IsNot) for child in node.ops):
         sides = (node.left, *node.comparators)
-        of_gradients = any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in sides)
-        if of_gradients and not any(isinstance(one, ast.Constant) for one in sides):
+        of_gradients = any(isinstance(child, ast.Attribute) and child.attr == "grad" for child in sides)
+        if of_gradients and not any(isinstance(child, ast.Constant) for child in sides):
             yield "it asks whether two gradients are one object"
     looked_at: list[ast.AST] = []
     if isinstance(node, ast.Attribute):
         looked_at = [node.value]
-    elif isinstance(node, ast.Call) and _root(node.func) in _TEXTS_OF:
+    elif isinstance(node, ast.Call) and _find_root(node.func) in _TEXTS_OF:
         looked_at = [*node.args]
-    if any(isinstance(one, ast.Attribute) and one.attr == "grad_fn" for one in looked_at):
+    if any(isinstance(child, ast.Attribute) and child.attr == "grad_fn" for child in looked_at):
         yield "it looks at the graph behind a result (grad_fn)"
-    if isinstance(node, ast.With | ast.Try) and _expects_an_error(node):
-        inside = (one for statement in node.body for one in ast.walk(statement))
-        if any(_name(one) == "backward" for one in inside):
+    if isinstance(node, ast.With | ast.Try) and _is_error_expected(node):
+        inside = (child for statement in node.body for child in ast.walk(statement))
+        if any(_get_called_name(child) == "backward" for child in inside):
             yield "it asks whether backward raises"
 
 
-def _expects_an_error(node: ast.With | ast.Try) -> bool:
+def _is_error_expected(node: ast.With | ast.Try) -> bool:
     if isinstance(node, ast.With):
-        return any(_name(one.context_expr) in _RAISING for one in node.items)
-    return any(map(_fails, (*node.body, *node.orelse)))
+        return any(_get_called_name(manager.context_expr) in _RAISING for manager in node.items)
+    return any(map(_is_failure, (*node.body, *node.orelse)))
 
 
-def _fails(statement: ast.stmt) -> bool:
+def _is_failure(statement: ast.stmt) -> bool:
     """Return whether a right answer never gets past a statement."""
     if isinstance(statement, ast.Assert):
         return isinstance(statement.test, ast.Constant) and not statement.test.value
     if isinstance(statement, ast.Expr):
-        return _name(statement.value) == "fail"
+        return _get_called_name(statement.value) == "fail"
     return isinstance(statement, ast.Raise)
 
 
-def _name(node: ast.AST) -> str:
+def _get_called_name(node: ast.AST) -> str:
     """Return the name of the function that is called; empty if the node is not a call."""
     if not isinstance(node, ast.Call):
         return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
+    return node.func.attr if isinstance(node.func, ast.Attribute) else _find_root(node.func)
 
 
-def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _find_import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
     for module in modules:
         if module.startswith("unittest.mock"):
             yield "it patches"
 
 
-def _call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
+def _find_call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
     """Yield reasons about calls: files that every student has may be read.
 
     All others are in the student's sandbox.
     """
-    of = _root(node.func) if isinstance(node.func, ast.Attribute) else ""
-    called = _name(node)
+    of = _find_root(node.func) if isinstance(node.func, ast.Attribute) else ""
+    called = _get_called_name(node)
     if called == "stride" and of:  # that of a layer is an attribute
         yield "it looks at what only the notebook knows (stride)"
     if called not in _FILES or (of and of not in _OF_FILES):
         return
-    path, *modes = (*node.args, *(one.value for one in node.keywords), None)
-    given = isinstance(path, ast.Constant) and str(path.value).removeprefix("./").partition("/")[0] in data
-    reads = called != "open" or all(
-        isinstance(one, ast.Constant) and set(str(one.value)) <= _READING
-        for one in modes[:1]
-        if one is not None
+    path, *modes = (*node.args, *(argument.value for argument in node.keywords), None)
+    is_shared = (
+        isinstance(path, ast.Constant) and str(path.value).removeprefix("./").partition("/")[0] in data
     )
-    if not (given and reads):
+    reads = called != "open" or all(
+        isinstance(argument, ast.Constant) and set(str(argument.value)) <= _READING
+        for argument in modes[:1]
+        if argument is not None
+    )
+    if not (is_shared and reads):
         yield f"it looks at files ({called})"
 
 
-def _root(node: ast.AST) -> str:
+def _find_root(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    return {name for name, _, _ in _imports(tree)}
+def _list_imported(tree: ast.AST) -> set[str]:
+    return {name for name, _, _ in _list_imports(tree)}
 
 
-def _imports(tree: ast.AST) -> Iterator[Import]:
+def _list_imports(tree: ast.AST) -> Iterator[Import]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -281,44 +285,48 @@ _USUAL: tuple[Import, ...] = (
 )
 
 
-def imports_of(sources: Iterable[str]) -> tuple[Import, ...]:
+def list_imports(sources: Iterable[str]) -> tuple[Import, ...]:
     """Return names that cells of a release import, and the usual ones: name, module, attribute.
 
     A student who binds such a name to something else does not affect a test.
     """
-    found = {name: (name, module, attribute) for name, module, attribute in _USUAL}
+    imports = {name: (name, module, attribute) for name, module, attribute in _USUAL}
     for source in sources:
         try:
-            tree = parsed(re.sub(r"(?m)^\s*[%!].*$", "", source))
+            tree = parse_module(re.sub(r"(?m)^\s*[%!].*$", "", source))
         except UNREADABLE:
             continue
-        found |= {one[0]: one for one in _imports(tree) if not one[1].startswith(_DRAWN) and one[2] != "*"}
-    return tuple(found.values())
+        imports |= {
+            entry[0]: entry
+            for entry in _list_imports(tree)
+            if not entry[1].startswith(_DRAWN) and entry[2] != "*"
+        }
+    return tuple(imports.values())
 
 
 # ---------------------------------------------------------------- changed tests
 
 
-def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
+def make_changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
     """Return forms of a test that no right answer passes: an expected value is changed, or the end fails.
 
     If an answer passes one of them, the test was disarmed.
     """
     if is_doctest:
-        return _changed_session(code), f"{code.rstrip()}\n>>> 1\n2\n"
+        return _change_session(code), f"{code.rstrip()}\n>>> 1\n2\n"
     try:
-        tree = parsed(code)
+        tree = parse_module(code)
     except UNREADABLE:
         return ()
-    number = sum(1 for _ in _literals(tree))
+    number = sum(1 for _ in _find_literals(tree))
     forms = [f"{code}\nassert 1 == 2\n", f"{code}\nraise AssertionError\n"]
-    for place in range(min(number, MOST_CHANGED)):
-        tree = parsed(code)
+    for target in range(min(number, MOST_CHANGED)):
+        tree = parse_module(code)
         # Each form changes one literal of a tree that was parsed anew.
-        for at, (holder, field, index) in enumerate(_literals(tree)):
-            if at == place:
+        for position, (holder, field, index) in enumerate(_find_literals(tree)):
+            if position == target:
                 value = getattr(holder, field) if index is None else getattr(holder, field)[index]
-                changed = _Changed().visit(value)
+                changed = _LiteralChanger().visit(value)
                 if index is None:
                     setattr(holder, field, changed)
                 else:
@@ -327,7 +335,7 @@ def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def _changed_session(code: str) -> str:
+def _change_session(code: str) -> str:
     import doctest
 
     parts = doctest.DocTestParser().parse(code)
@@ -335,28 +343,28 @@ def _changed_session(code: str) -> str:
     for part in parts:
         if isinstance(part, doctest.Example):
             first, *more = part.source.rstrip("\n").split("\n")
-            lines += [f">>> {first}", *(f"... {one}" for one in more)]
+            lines += [f">>> {first}", *(f"... {line}" for line in more)]
             lines += [part.want.rstrip("\n") + "~"] if part.want else []
     return "\n".join(lines) + "\n"
 
 
-def _literals(tree: ast.AST) -> Iterator[tuple[Any, str, int | None]]:
+def _find_literals(tree: ast.AST) -> Iterator[tuple[Any, str, int | None]]:
     """Yield the literals that are compared for equality: node, field and index in the field."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
-            for place, one in enumerate(node.comparators):
-                if _is_literal(one):
-                    yield node, "comparators", place
+        if isinstance(node, ast.Compare) and all(isinstance(operand, ast.Eq) for operand in node.ops):
+            for index, operand in enumerate(node.comparators):
+                if _is_literal(operand):
+                    yield node, "comparators", index
                     break
             else:
                 if _is_literal(node.left):
                     yield node, "left", None
         elif isinstance(node, ast.Call):
-            name = _name(node)
+            name = _get_called_name(node)
             if name in _EQUALITIES or (name.lower().startswith("assert") and "qual" in name.lower()):
-                for place, argument in enumerate(node.args[:2]):
+                for index, argument in enumerate(node.args[:2]):
                     if _is_literal(argument):
-                        yield node, "args", place
+                        yield node, "args", index
                         break
 
 
@@ -369,7 +377,7 @@ def _is_literal(node: ast.AST) -> bool:
     return value not in ([], {}, (), set())
 
 
-class _Changed(ast.NodeTransformer):
+class _LiteralChanger(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         value: Any = node.value
         if isinstance(value, bool):

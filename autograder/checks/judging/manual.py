@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.results import is_blank, no_answer, result, review
-from autograder.checks.options import place
+from autograder.checks.judging.results import is_blank, make_no_answer, make_result, make_review
+from autograder.checks.options import locate_question
 from autograder.checks.values import prose
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Item, Question
-from autograder.tables import convert, field_names
-from autograder.wording import text_in
+from autograder.tables import convert_table, list_field_names
+from autograder.wording import get_text
 
 
 class Examples(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ class ManualItem(Struct, frozen=True):
     """A closed list of words: an answer that contains one of them suggests this item to the grader."""
 
 
-def manual_options(question: Question, item: Item) -> ManualItem:
+def read_manual_options(question: Question, item: Item) -> ManualItem:
     """Return the options that an item gives to graders; other keys, of the question's kind, are ignored.
 
     Args:
@@ -47,34 +47,34 @@ def manual_options(question: Question, item: Item) -> ManualItem:
     Raises:
         RubricError: a key has the wrong type.
     """
-    own = field_names(ManualItem)
-    table = {key: value for key, value in item.options.items() if key in own}
-    options = convert(table, ManualItem, place(question, item))
+    names = list_field_names(ManualItem)
+    table = {key: value for key, value in item.options.items() if key in names}
+    options = convert_table(table, ManualItem, locate_question(question, item))
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]
         # `prose.find_spans` expands stars only at the ends of words; others would be searched literally.
         if not bare or not all(bare) or any("*" in word for word in bare):
-            where = place(question, item).at(": suggest", "suggest")
+            where = locate_question(question, item).extend(": suggest", "suggest")
             raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)
     return options
 
 
-def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
+def judge_manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
     """Return the result of an item that is graded manually; an unwritten answer needs no review."""
     answer = evidence.answers.get(item.cell) if item.cell else evidence.answer
-    if answer is not None and unwritten(answer):
-        return result(question, item, no_answer())
+    if answer is not None and is_unwritten(answer):
+        return make_result(question, item, make_no_answer())
     if answer is None:
         said = "no cell of its own"
     else:
-        said = f"{len(prose.words(answer.source))} words"
-        if prose.spans(answer.source, manual_options(question, item).suggest):
+        said = f"{len(prose.list_words(answer.source))} words"
+        if prose.find_spans(answer.source, read_manual_options(question, item).suggest):
             said += "; words of the list occur"
-    guide = text_in(item.options.get("guide", ""), "en")
+    guide = get_text(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
-    return result(question, item, review(staff, "review.person"))
+    return make_result(question, item, make_review(staff, "review.person"))
 
 
-def unwritten(answer: Answer) -> bool:
+def is_unwritten(answer: Answer) -> bool:
     """Return whether a cell is unchanged since its release, empty, or a text that is still a placeholder."""
-    return is_blank(answer) or (answer.cell_type == "markdown" and prose.unwritten(answer.source))
+    return is_blank(answer) or (answer.cell_type == "markdown" and prose.is_unwritten(answer.source))

@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.judging.results import Finding, failed
-from autograder.messages import sentences
+from autograder.checks.judging.results import Finding, make_failure
+from autograder.messages import load_sentences
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
@@ -64,22 +64,22 @@ def read_reply(reply: Any, path: Sequence[str | int] = ()) -> OracleReply:
     if not isinstance(reply, Mapping):
         return OracleReply()
     mistakes = reply.get("mistakes")
-    found = mistakes[:MOST_MISTAKES] if isinstance(mistakes, list | tuple) else ()
+    entries = mistakes[:MOST_MISTAKES] if isinstance(mistakes, list | tuple) else ()
     wrong = (
-        MistakeValue(one["code"], str(one.get("family", "")), value)
-        for one in found
-        if isinstance(one, Mapping) and isinstance(one.get("code"), str)
-        if (value := _entry(one.get("values"), path)) is not None
+        MistakeValue(entry["code"], str(entry.get("family", "")), value)
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("code"), str)
+        if (value := _get_entry(entry.get("values"), path)) is not None
     )
-    return OracleReply(_entry(reply.get("right"), path), tuple(wrong))
+    return OracleReply(_get_entry(reply.get("right"), path), tuple(wrong))
 
 
-def mistake_finding(
+def find_mistake(
     fitting: Iterable[MistakeValue],
     staff: str,
     params: Mapping[str, Phrase],
     *,
-    others: bool,
+    has_other_cause: bool,
 ) -> Finding | None:
     """Return the finding about the mistakes that all lead to the number in a student's answer.
 
@@ -92,21 +92,23 @@ def mistake_finding(
         params: of the sentence.
         has_other_cause: there is another explanation of the number as well, such as a unit.
     """
-    found = {one.code: one.family for one in fitting if _has_sentences(one)}
-    if not found:
+    families_by_code = {mistake.code: mistake.family for mistake in fitting if _has_sentences(mistake)}
+    if not families_by_code:
         return None
-    families = set(found.values())
+    families = set(families_by_code.values())
     code = "several"
-    if not others and len(families) == 1:
-        code = next(iter(found)) if len(found) == 1 else families.pop()
-    return failed(f"{COUNTING}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
+    if not has_other_cause and len(families) == 1:
+        code = next(iter(families_by_code)) if len(families_by_code) == 1 else families.pop()
+    return make_failure(
+        f"{COUNTING}.{code}", f"{staff}; fits: {', '.join(sorted(families_by_code))}", **params
+    )
 
 
-def _has_sentences(one: MistakeValue) -> bool:
-    return all(f"{COUNTING}.{code}" in sentences() for code in (one.code, one.family))
+def _has_sentences(mistake: MistakeValue) -> bool:
+    return all(f"{COUNTING}.{code}" in load_sentences() for code in (mistake.code, mistake.family))
 
 
-def _entry(value: Any, path: Sequence[str | int]) -> Any:
+def _get_entry(value: Any, path: Sequence[str | int]) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from autograder.checks.judging.results import Finding, failed, review
-from autograder.checks.values.quoting import quote
-from autograder.limits import amount
-from autograder.messages import localised
+from autograder.checks.judging.results import Finding, make_failure, make_review
+from autograder.checks.values.quoting import quote_text
+from autograder.limits import format_limit
+from autograder.messages import build_localised_text
 from autograder.records import CellOutcome, Ending, LimitKind, Limits
 
 _LONGEST_REASON = 600
@@ -24,11 +24,13 @@ def judge_run(outcome: CellOutcome, *, limits: Limits, seconds: float, review_co
     """
     staff = describe_outcome(outcome)
     if outcome.refused or (outcome.passed and outcome.doubt):
-        return review(staff, review_code)
+        return make_review(staff, review_code)
     if outcome.ending is None:
         return None
-    limit = f"{seconds:g} s" if outcome.ending is Ending.CALL_TIME else amount(outcome.ending, limits)
-    return failed(f"ending.{outcome.ending.value}", staff, what=localised("phrase.your-code"), limit=limit)
+    limit = f"{seconds:g} s" if outcome.ending is Ending.CALL_TIME else format_limit(outcome.ending, limits)
+    return make_failure(
+        f"ending.{outcome.ending.value}", staff, what=build_localised_text("phrase.your-code"), limit=limit
+    )
 
 
 def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
@@ -38,16 +40,18 @@ def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
         outcome: of a check.
         limits: of the assignment.
     """
-    staff, what = describe_outcome(outcome), localised("phrase.your-code")
+    staff, code_name = describe_outcome(outcome), build_localised_text("phrase.your-code")
     endings = {ending.value: ending for ending in Ending}
     # A check in a fresh sandbox reports its ending as the name of an exception.
     if outcome.error in endings:
-        limit = amount(endings[outcome.error], limits)
-        return failed(f"ending.{outcome.error}", staff, what=what, limit=limit)
-    error = quote(outcome.error, 60)
+        limit = format_limit(endings[outcome.error], limits)
+        return make_failure(f"ending.{outcome.error}", staff, what=code_name, limit=limit)
+    error = quote_text(outcome.error, 60)
     if outcome.error == "MemoryError":
-        return failed("limit.memory", staff, what=what, error=error, limit=amount(LimitKind.MEMORY, limits))
-    return failed("raised", staff, what=what, error=error, text=quote(outcome.message) or "–")
+        return make_failure(
+            "limit.memory", staff, what=code_name, error=error, limit=format_limit(LimitKind.MEMORY, limits)
+        )
+    return make_failure("raised", staff, what=code_name, error=error, text=quote_text(outcome.message) or "–")
 
 
 def describe_outcome(outcome: CellOutcome) -> str:
@@ -64,7 +68,7 @@ def describe_outcome(outcome: CellOutcome) -> str:
     inside = _INSIDE if outcome.inside else ""
     mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
     printed = f"it printed: {outcome.printed}" if outcome.printed else ""
-    long = (quote(raised, _LONGEST_REASON), quote(refused, _LONGEST_REASON))
+    long = (quote_text(raised, _LONGEST_REASON), quote_text(refused, _LONGEST_REASON))
     return "; ".join(
-        filter(None, (*long, *map(quote, (outcome.doubt, ending, words, inside, mistakes, printed))))
+        filter(None, (*long, *map(quote_text, (outcome.doubt, ending, words, inside, mistakes, printed))))
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from autograder.messages import localised
+from autograder.messages import build_localised_text
 from autograder.records import ItemResult, Message
 
 MOST_OWN = 3
@@ -33,7 +33,7 @@ UnpicklingError Empty Full
 _KNOWN = _EXCEPTIONS | frozenset(_LIBRARIES.split())
 
 
-def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[ItemResult, ...]:
+def redact_results(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[ItemResult, ...]:
     """Return the results with sentences for students that repeat nothing that only the sandbox could know.
 
     Args:
@@ -42,14 +42,19 @@ def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[Ite
     """
 
     @functools.cache
-    def own() -> frozenset[str]:
+    def collect_own_words() -> frozenset[str]:
         """Return the words of the notebook; most sentences contain none, so collect them lazily."""
         return frozenset(word for source in sources for word in _WORD.findall(source))
 
-    return tuple(replace(one, student=_message(one.student, own, sources)) for one in results)
+    return tuple(
+        replace(result, student=_redact_message(result.student, collect_own_words, sources))
+        for result in results
+    )
 
 
-def _message(message: Message, own: Callable[[], frozenset[str]], sources: Sequence[str]) -> Message:
+def _redact_message(
+    message: Message, collect_words: Callable[[], frozenset[str]], sources: Sequence[str]
+) -> Message:
     if message.code != "raised":
         return message
     code, params = message.code, dict(message.params)
@@ -57,19 +62,19 @@ def _message(message: Message, own: Callable[[], frozenset[str]], sources: Seque
     if not any(text in source for source in sources):
         code = "raised.withheld"
         del params["text"]
-    if not _harmless(error, own()):
-        params["error"] = localised("phrase.exception")
+    if not _is_harmless(error, collect_words()):
+        params["error"] = build_localised_text("phrase.exception")
     return replace(message, code=code, params=params)
 
 
-def _harmless(phrase: str, own: frozenset[str]) -> bool:
+def _is_harmless(phrase: str, own_words: frozenset[str]) -> bool:
     """Return whether a phrase consists of known words, a few words of the notebook, and short numbers."""
     # A hidden input could be encoded in many words or digits, so the number and length of both are bounded.
     words = [word for word in _WORD.findall(phrase) if word not in _KNOWN]
     numbers = _NUMBER.findall(phrase)
     return (
         len(words) <= MOST_OWN
-        and own.issuperset(words)
+        and own_words.issuperset(words)
         and len(numbers) <= MOST_NUMBERS
         and all(len(number) <= MOST_DIGITS for number in numbers)
     )

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.values.literal import syntax_fault
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.literal import find_syntax_fault
+from autograder.checks.values.quoting import quote_text
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
 from autograder.rubric import Item, Question
 from autograder.wording import Phrase
@@ -36,7 +36,7 @@ class Finding(Struct, frozen=True):
         return self.message.code
 
 
-def result(question: Question, item: Item, finding: Finding | None) -> ItemResult:
+def make_result(question: Question, item: Item, finding: Finding | None) -> ItemResult:
     """Return the result of one item: full points if there is no finding.
 
     An item with negative points deducts them if there is a finding, and is worth nothing otherwise.
@@ -62,22 +62,22 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
     )
 
 
-def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
+def make_failure(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     """Return the finding that the student's answer is not right."""
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
-def unread(message: Message, staff: str) -> Finding:
+def make_unread(message: Message, staff: str) -> Finding:
     """Return the finding that the student's answer could not be read; the message gives the reason."""
     return Finding(Status.FAILED, message, staff, is_unread=True)
 
 
-def no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
+def make_no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
     """Return the finding that there is nothing to judge."""
     return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
 
 
-def review(staff: str, code: str = "review.fault") -> Finding:
+def make_review(staff: str, code: str = "review.fault") -> Finding:
     """Return the finding that the answer could not be judged and needs manual review."""
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
@@ -86,7 +86,7 @@ AUTOMATIC = "; the automatic result would be: "
 """Separates, for staff, the reason for a manual review from the automatic result."""
 
 
-def review_instead(result: ItemResult, message: Message, staff: str) -> ItemResult:
+def replace_by_review(result: ItemResult, message: Message, staff: str) -> ItemResult:
     """Return a result that needs manual review in place of another one.
 
     Args:
@@ -110,7 +110,7 @@ def is_blank(answer: Answer) -> bool:
     return not answer.changed or not answer.source.strip()
 
 
-def observed_value(observed: Sequence[Observation], index: int, name: str) -> tuple[Any, Finding | None]:
+def read_observed(observed: Sequence[Observation], index: int, name: str) -> tuple[Any, Finding | None]:
     """Return the value of a variable of the student's, or the finding.
 
     Args:
@@ -119,44 +119,50 @@ def observed_value(observed: Sequence[Observation], index: int, name: str) -> tu
         name: of the variable.
     """
     if index >= len(observed):
-        return None, review(f"{name}: not asked")
-    one = observed[index]
-    if one.ok:
-        return one.value, None
-    if one.ending is not None:
-        return None, _ended(one.ending, name, one.limit)
-    return None, _raised(one, name) if one.error else review(f"{name}: not asked: {one.message}")
+        return None, make_review(f"{name}: not asked")
+    observation = observed[index]
+    if observation.ok:
+        return observation.value, None
+    if observation.ending is not None:
+        return None, _judge_ending(observation.ending, name, observation.limit)
+    return None, _judge_exception(observation, name) if observation.error else make_review(
+        f"{name}: not asked: {observation.message}"
+    )
 
 
-def reference_value(expected: Sequence[Observation]) -> tuple[Any, Finding | None]:
+def read_reference(expected: Sequence[Observation]) -> tuple[Any, Finding | None]:
     """Return the expected value, or why there is none, which is never the student's fault."""
     if not expected:
-        return None, review("the reference solution was not asked")
-    one = expected[0]
-    if one.ok:
-        return one.value, None
-    why = one.ending.value if one.ending else f"{one.error}: {quote(one.message)}"
-    return None, review(f"the reference solution failed: {why}")
+        return None, make_review("the reference solution was not asked")
+    observation = expected[0]
+    if observation.ok:
+        return observation.value, None
+    why = (
+        observation.ending.value
+        if observation.ending
+        else f"{observation.error}: {quote_text(observation.message)}"
+    )
+    return None, make_review(f"the reference solution failed: {why}")
 
 
-def _ended(ending: Ending, what: str, limit: str) -> Finding:
-    staff = f"{what}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
-    return failed(f"ending.{ending.value}", staff, what=what, limit=limit or "–")
+def _judge_ending(ending: Ending, name: str, limit: str) -> Finding:
+    staff = f"{name}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
+    return make_failure(f"ending.{ending.value}", staff, what=name, limit=limit or "–")
 
 
-def _raised(observation: Observation, name: str) -> Finding:
-    error, text = quote(str(observation.error), 60), quote(str(observation.message))
+def _judge_exception(observation: Observation, name: str) -> Finding:
+    error, text = quote_text(str(observation.error), 60), quote_text(str(observation.message))
     staff = f"{name}: {error}: {text}"
     # A NameError about another variable comes from code of the answer that failed.
     if error == "NameError" and (not text or f"'{name}'" in text):
-        return no_answer(_NAME_MISSING, staff, name=name)
+        return make_no_answer(_NAME_MISSING, staff, name=name)
     if error == "NotImplementedError":
-        return no_answer("not-implemented", staff, name=name)
-    met = next((one.met for one in observation.met if one.told), None)
+        return make_no_answer("not-implemented", staff, name=name)
+    met = next((limit_met.met for limit_met in observation.met if limit_met.told), None)
     if met is not None:
         staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
-        return failed(f"limit.{met.value}", staff, what=name, error=error, limit=limit)
-    return failed("raised", staff, what=name, error=error, text=text or "–")
+        return make_failure(f"limit.{met.value}", staff, what=name, error=error, limit=limit)
+    return make_failure("raised", staff, what=name, error=error, text=text or "–")
 
 
 def with_syntax_fault(
@@ -168,23 +174,23 @@ def with_syntax_fault(
     answer, so the result is a failed one; a value in a line, as in ``size = "4*d``, is an answer that could
     not be read.
     """
-    if answer.cell_type != "code" or all(one.code != _NAME_MISSING for one in results):
+    if answer.cell_type != "code" or all(judged.code != _NAME_MISSING for judged in results):
         return results
-    fault = syntax_fault(answer.source)
+    fault = find_syntax_fault(answer.source)
     if fault is None:
         return results
 
-    def replaced(result: ItemResult) -> ItemResult:
+    def replace_fault(result: ItemResult) -> ItemResult:
         name = re.escape(str(result.student.params.get("name", "")))
         is_value = re.search(rf"^{name}\s*=\s*[^\s#]", answer.source, re.MULTILINE) is not None
         is_open = is_value and question.unreadable == "review"
         status = Status.NEEDS_REVIEW if is_open else Status.FAILED
         return msgspec.structs.replace(result, status=status, student=fault, code=fault.code)
 
-    return tuple(replaced(one) if one.code == _NAME_MISSING else one for one in results)
+    return tuple(replace_fault(judged) if judged.code == _NAME_MISSING else judged for judged in results)
 
 
-def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
+def combine_cases(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
     """Combine the findings of several cases of one item.
 
     Args:
@@ -196,19 +202,19 @@ def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str)
         None if all are right. A case that could not be judged needs manual review, unless another one has
         already decided that the item is wrong.
     """
-    found = [finding for finding in findings if finding is not None]
-    if not found:
+    faults = [finding for finding in findings if finding is not None]
+    if not faults:
         return None
-    ours = [finding for finding in found if finding.status is Status.NEEDS_REVIEW]
-    wrong = [finding for finding in found if finding.status is Status.FAILED]
+    ours = [finding for finding in faults if finding.status is Status.NEEDS_REVIEW]
+    wrong = [finding for finding in faults if finding.status is Status.FAILED]
     if ours and (credit == "each" or not wrong):
         return ours[0]
-    first = wrong[0] if wrong else found[0]
-    if credit == "each" and len(found) < len(findings):
+    first = wrong[0] if wrong else faults[0]
+    if credit == "each" and len(faults) < len(findings):
         part = points / len(findings)
         return msgspec.structs.replace(
-            first, status=Status.FAILED, points=part * (len(findings) - len(found))
+            first, status=Status.FAILED, points=part * (len(findings) - len(faults))
         )
     if credit == "each":
         return msgspec.structs.replace(first, points=NO_POINTS) if len(findings) > 1 else first
-    return msgspec.structs.replace(first, points=min(finding.points for finding in found))
+    return msgspec.structs.replace(first, points=min(finding.points for finding in faults))

@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checks.base import Trial
-from autograder.checks.values.literal import answer_literal
+from autograder.checks.values.literal import find_answer_literal
 from autograder.records import Answer
 from autograder.rubric import Item, Question
 
 
-def assigned(key: Answer, name: str, value: object, entry: str | int | None = None) -> str:
+def assign_value(key: Answer, name: str, value: object, entry: str | int | None = None) -> str:
     """Return the key's cell with another final value of one variable; a text cell becomes that value.
 
     Args:
@@ -29,12 +29,12 @@ def assigned(key: Answer, name: str, value: object, entry: str | int | None = No
         return " ".join(map(str, value)) if is_quantity else str(value)  # type: ignore[call-overload]
     if entry is None:
         return f"{key.source.rstrip()}\n{name} = {value!r}\n"
-    whole = answer_literal(key.source, name)
+    whole = find_answer_literal(key.source, name)
     if whole is not None and isinstance(whole.value, list | tuple) and isinstance(entry, int):
         # A tuple cannot be changed by an assignment to its entry, so the whole value is written anew.
         parts = list(whole.value)
         parts[entry] = value  # type: ignore[call-overload]  # a plain literal
-        return assigned(key, name, type(whole.value)(parts))
+        return assign_value(key, name, type(whole.value)(parts))
     return f"{key.source.rstrip()}\n{name}[{entry!r}] = {value!r}\n"
 
 
@@ -53,7 +53,7 @@ class ReadPlace(Struct, frozen=True):
     name: str
     entry: str | int | None = None
 
-    def meets(self, other: ReadPlace) -> bool:
+    def is_affected_by(self, other: ReadPlace) -> bool:
         """Return whether changing one of them may change the other."""
         return self.name == other.name and (None in (self.entry, other.entry) or self.entry == other.entry)
 
@@ -73,7 +73,7 @@ class Planter(Struct, frozen=True):
     reads: Mapping[str, ReadPlace]
     key: Answer
 
-    def trial(self, name: str, value: object, points: Decimal | None = None, *, code: str = "") -> Trial:
+    def make_trial(self, name: str, value: object, points: Decimal | None = None, *, code: str = "") -> Trial:
         """Return an answer that loses the item, or, if it earns all points, loses nothing.
 
         Args:
@@ -83,34 +83,34 @@ class Planter(Struct, frozen=True):
             code: of the result; empty if unknown.
         """
         if points is not None and points == self.item.points > 0:
-            return self.right(name, value)
+            return self.make_right(name, value)
         item = self.item.id
-        made = self._made(name, value, (item, *self._needing((item,))))
-        known = {item: points} if points is not None and self.item.points > 0 else {}
-        return replace(made, points=known, codes={item: code} if code else {})
+        trial = self._build_trial(name, value, (item, *self._list_dependents((item,))))
+        points_by_item = {item: points} if points is not None and self.item.points > 0 else {}
+        return replace(trial, points=points_by_item, codes={item: code} if code else {})
 
-    def right(self, name: str, value: object) -> Trial:
+    def make_right(self, name: str, value: object) -> Trial:
         """Return an answer that loses nothing."""
-        return self._made(name, value, ())
+        return self._build_trial(name, value, ())
 
-    def of_family(self, family: str, trial: Trial) -> Trial:
+    def to_family(self, family: str, trial: Trial) -> Trial:
         """Return the trial as a member of a family, which is shown in one line."""
         return replace(trial, family=f"{self.item.id}: {family}")
 
-    def _made(self, name: str, value: object, loses: tuple[str, ...]) -> Trial:
+    def _build_trial(self, name: str, value: object, loses: tuple[str, ...]) -> Trial:
         item, read = self.item.id, self.reads[self.item.id]
-        others = [name for name, other in self.reads.items() if name != item and read.meets(other)]
-        unstated = dict.fromkeys((*others, *self._needing(others)))
+        affected = [name for name, other in self.reads.items() if name != item and read.is_affected_by(other)]
+        unstated = dict.fromkeys((*affected, *self._list_dependents(affected)))
         return Trial(
             f"{item}: {name}",
-            assigned(self.key, read.name, value, read.entry),
+            assign_value(self.key, read.name, value, read.entry),
             loses,
-            unstated=tuple(one for one in unstated if one not in loses),
+            unstated=tuple(item_id for item_id in unstated if item_id not in loses),
         )
 
-    def _needing(self, items: Collection[str]) -> tuple[str, ...]:
+    def _list_dependents(self, items: Collection[str]) -> tuple[str, ...]:
         """Return the items that are worth nothing without one of these."""
-        return tuple(one.id for one in self.question.items if set(items) & set(one.needs))
+        return tuple(dependent.id for dependent in self.question.items if set(items) & set(dependent.needs))
 
 
 Rows = list[list[Any]]
@@ -134,17 +134,17 @@ class PlantedTable(Struct, frozen=True):
     partly: frozenset[str]
     """Items that give less for a sum of wrong rows than for a right one."""
 
-    def losing(self, row: str, column: str = "") -> tuple[str, ...]:
+    def list_losing(self, row: str, column: str = "") -> tuple[str, ...]:
         """Return the items with a cell in this row and, if a column is given, in this column."""
         return tuple(
             item
             for item, cells in self.cells.items()
-            if any(one == row and column in ("", other) for one, other in cells)
+            if any(cell_row == row and column in ("", other) for cell_row, other in cells)
         )
 
 
-def table_trials(
-    key: Answer, asked: PlantedTable, row_of: Callable[[str], str], wrong: Mapping[str, Any]
+def make_table_trials(
+    key: Answer, table: PlantedTable, row_of: Callable[[str], str], wrong: Mapping[str, Any]
 ) -> Iterator[Trial]:
     """Yield one trial for every cell and row, and the table in other notations, which must be accepted.
 
@@ -156,42 +156,42 @@ def table_trials(
         row_of: finds the row's id by its name in the table.
         wrong: column → an entry that is wrong in every row.
     """
-    literal = answer_literal(key.source, asked.answer)
+    literal = find_answer_literal(key.source, table.answer)
     if literal is None or not isinstance(literal.value, list):
         return
 
     def plant(name: str, value: object, loses: tuple[str, ...]) -> Trial:
-        return Trial(name, assigned(key, asked.answer, value), loses)
+        return Trial(name, assign_value(key, table.answer, value), loses)
 
     rows: Rows = [list(row) for row in literal.value if isinstance(row, tuple | list)]
-    names = asked.columns[0]
-    for place, row in enumerate(rows):
-        found = row_of(str(row[0]))
-        for at, column in enumerate(asked.columns[1 : len(row)], start=1):
-            if asked.losing(found, column):
-                changed = [*row[:at], wrong[column], *row[at + 1 :]]
-                lost = asked.losing(found, column)
-                yield plant(f"{row[0]}, {column}: wrong", _with(rows, place, changed), lost)
-        yield plant(f"{row[0]}: row missing", _with(rows, place, None), asked.losing(found))
-    yield plant("a row too many", [*rows, ["no such row", *rows[0][1:]]], tuple(asked.refusing))
+    names = table.columns[0]
+    for index, row in enumerate(rows):
+        row_id = row_of(str(row[0]))
+        for position, column in enumerate(table.columns[1 : len(row)], start=1):
+            if table.list_losing(row_id, column):
+                changed = [*row[:position], wrong[column], *row[position + 1 :]]
+                lost = table.list_losing(row_id, column)
+                yield plant(f"{row[0]}, {column}: wrong", _replace_row(rows, index, changed), lost)
+        yield plant(f"{row[0]}: row missing", _replace_row(rows, index, None), table.list_losing(row_id))
+    yield plant("a row too many", [*rows, ["no such row", *rows[0][1:]]], tuple(table.refusing))
     ids = [row_of(str(row[0])) for row in rows]
-    for total, factors in asked.sums.items():
-        for at, column in enumerate(asked.columns[1:], start=1):
-            part, summed = _own_sum(rows, ids, at, total, factors)
+    for total, factors in table.sums.items():
+        for position, column in enumerate(table.columns[1:], start=1):
+            part, summed = _change_sum(rows, ids, position, total, factors)
             if part:
-                less = asked.partly & {*asked.losing(total, column)}
-                loses = tuple(dict.fromkeys((*asked.losing(part, column), *less)))
+                less = table.partly & {*table.list_losing(total, column)}
+                loses = tuple(dict.fromkeys((*table.list_losing(part, column), *less)))
                 yield plant(f"{total}, {column}: sum of a wrong row", summed, loses)
-    by_name = tuple(item for item, cells in asked.cells.items() if any(cell[1] == names for cell in cells))
-    yield plant("the rows reversed", rows[::-1], by_name if asked.ordered else ())
+    by_name = tuple(item for item, cells in table.cells.items() if any(cell[1] == names for cell in cells))
+    yield plant("the rows reversed", rows[::-1], by_name if table.ordered else ())
     by_row = {str(row[0]): row[1] if len(row) == 2 else tuple(row[1:]) for row in rows}
     yield plant("as a dictionary", by_row, ())
     lines = (" | ".join(str(entry) for entry in row) for row in rows)
     yield plant("as Markdown", "\n".join(lines), ())
 
 
-def _own_sum(
-    rows: Rows, ids: Sequence[str], at: int, total: str, factors: Mapping[str, int]
+def _change_sum(
+    rows: Rows, ids: Sequence[str], column: int, total: str, factors: Mapping[str, int]
 ) -> tuple[str, Rows]:
     """Return a row of a sum, and the table with that row and the sum increased.
 
@@ -199,16 +199,18 @@ def _own_sum(
     """
     # By exact type, so that booleans are no integers.
     places = {
-        name: place for place, name in enumerate(ids) if [int] == [*map(type, rows[place][at : at + 1])]
+        name: index
+        for index, name in enumerate(ids)
+        if [int] == [*map(type, rows[index][column : column + 1])]
     }
     part = next((name for name in factors if name in places), "")
     changed = [list(row) for row in rows]
     if not part or total not in places:
         return "", changed
-    changed[places[part]][at] += 1
-    changed[places[total]][at] += factors[part]
+    changed[places[part]][column] += 1
+    changed[places[total]][column] += factors[part]
     return part, changed
 
 
-def _with(rows: Rows, place: int, row: list[Any] | None) -> Rows:
-    return [*rows[:place], *([row] if row is not None else []), *rows[place + 1 :]]
+def _replace_row(rows: Rows, index: int, row: list[Any] | None) -> Rows:
+    return [*rows[:index], *([row] if row is not None else []), *rows[index + 1 :]]

@@ -15,14 +15,14 @@ from autograder.checks.base import Evidence
 from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
-    failed,
-    no_answer,
-    observed_value,
-    reference_value,
+    make_failure,
+    make_no_answer,
+    read_observed,
+    read_reference,
 )
-from autograder.checks.options import AnswerItem, check_mistakes, place, plain
-from autograder.checks.values.literal import Literal, answer_literal
-from autograder.checks.values.quoting import type_name
+from autograder.checks.options import AnswerItem, check_mistakes, locate_question, to_plain
+from autograder.checks.values.literal import Literal, find_answer_literal
+from autograder.checks.values.quoting import describe_type
 from autograder.errors import RubricError
 from autograder.records import Answer, Call
 from autograder.rubric import Item, Question
@@ -70,84 +70,84 @@ class Targets:
         self._named = named
         self._config = config
         if config is not None and not question.reference:
-            raise RubricError("it needs a reference", place(question), "config")
+            raise RubricError("it needs a reference", locate_question(question), "config")
         for item in question.items:
             if item.id in items:
-                self._check(item, items[item.id])
+                self._check_item(item, items[item.id])
 
-    def _check(self, item: Item, options: AnswerItem) -> None:
+    def _check_item(self, item: Item, options: AnswerItem) -> None:
         if self._named and not (options.answer or self._question.answer):
-            where = place(self._question, item)
+            where = locate_question(self._question, item)
             raise RubricError("the name the student assigns is missing", where, "answer")
         check_mistakes(item, options.mistake, self._question)
 
-    def of_item(self, item: Item) -> str:
+    def get_name(self, item: Item) -> str:
         """Return the name of the variable that one item reads."""
         return self._items[item.id].answer or self._question.answer
 
-    def plan(self, answer: Answer) -> tuple[Call, ...]:
+    def plan_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls for variables that are no literals in the source."""
-        return tuple(Call(name, read=True) for name in self._asked(answer))
+        return tuple(Call(name, read=True) for name in self._list_observed(answer))
 
-    def reference_plan(self) -> tuple[Call, ...]:
+    def plan_reference_calls(self) -> tuple[Call, ...]:
         """Return one call of the reference, if there is one."""
         if not self._question.reference:
             return ()
-        args = () if self._config is None else (plain(self._config),)
+        args = () if self._config is None else (to_plain(self._config),)
         return (Call(self._question.answer, args=args),)
 
-    def value(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
+    def find_value(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return the value of the student's variable, or of its entry under a key."""
-        literal = stated(evidence.answer, name)
+        literal = find_literal(evidence.answer, name)
         if literal is not None:
-            return _entry(literal.value, key, name)
-        asked = self._asked(evidence.answer)
+            return _get_entry(literal.value, key, name)
+        names = self._list_observed(evidence.answer)
         # Observations are in the order of the plan, which depends only on the answer's text.
-        value, finding = observed_value(evidence.observed, asked.index(name), name)
-        return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
+        value, finding = read_observed(evidence.observed, names.index(name), name)
+        return FoundValue(finding=finding) if finding is not None else _get_entry(value, key, name)
 
-    def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
+    def find_expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return the reference's value at this key; a finding is our own fault."""
-        value, finding = reference_value(evidence.expected)
+        value, finding = read_reference(evidence.expected)
         if finding is not None:
             return FoundValue(finding=finding)
         if self._config is not None:
-            value, key = self.said(key, evidence).right, None
-        found = _entry(value, key, name)
+            value, key = self.read_oracle(key, evidence).right, None
+        expected = _get_entry(value, key, name)
         # A missing entry of the reference is our fault, so replace the finding, which blames the student.
-        if found.finding is not None:
-            return FoundValue(finding=reference_value(())[1])
-        return found
+        if expected.finding is not None:
+            return FoundValue(finding=read_reference(())[1])
+        return expected
 
-    def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
+    def read_oracle(self, key: str | int | None, evidence: Evidence) -> OracleReply:
         """Return the reply of a reference with a ``config`` about one entry; empty if it was not called."""
         if self._config is None:
             return OracleReply()
-        value, _ = reference_value(evidence.expected)
+        value, _ = read_reference(evidence.expected)
         return read_reply(value, () if key is None else (key,))
 
-    def _asked(self, answer: Answer) -> list[str]:
+    def _list_observed(self, answer: Answer) -> list[str]:
         """Return the variables that need the sandbox, each once, in the order of the items."""
-        names = (self.of_item(item) for item in self._question.items if item.id in self._items)
-        return [name for name in dict.fromkeys(names) if stated(answer, name) is None]
+        names = (self.get_name(item) for item in self._question.items if item.id in self._items)
+        return [name for name in dict.fromkeys(names) if find_literal(answer, name) is None]
 
 
-def stated(answer: Answer, name: str) -> Literal | None:
+def find_literal(answer: Answer, name: str) -> Literal | None:
     """Return the value that can be read without running anything: a text cell's text, or a plain literal."""
     if answer.cell_type == "markdown":
         return Literal(answer.source.strip().strip("$`*").strip())
-    return answer_literal(answer.source, name)
+    return find_answer_literal(answer.source, name)
 
 
-def nothing_written(value: Any) -> bool:
+def is_unwritten(value: Any) -> bool:
     """Return whether a text is no answer: blank, or only the dots of the placeholder."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
 
 
-def _entry(value: Any, key: str | int | None, name: str) -> FoundValue:
+def _get_entry(value: Any, key: str | int | None, name: str) -> FoundValue:
     """Return one entry of a dictionary or sequence, or the whole value."""
     if value is None:
-        return FoundValue(finding=no_answer("value.none", f"{name} is None", what=name))
+        return FoundValue(finding=make_no_answer("value.none", f"{name} is None", what=name))
     if key is None:
         return FoundValue(value)
     if isinstance(value, Mapping) and key in value:
@@ -155,8 +155,10 @@ def _entry(value: Any, key: str | int | None, name: str) -> FoundValue:
     if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
         return FoundValue(value[key])
     if not isinstance(value, Mapping | list | tuple):  # a pandas Series may well have the entry
-        form = type_name(value)
+        form = describe_type(value)
         staff = f"{name} has the type {form}, whose entries are not read"
-        return FoundValue(finding=failed("value.entries", staff, what=name, form=form))
+        return FoundValue(finding=make_failure("value.entries", staff, what=name, form=form))
     entry = f"[{key!r}]"
-    return FoundValue(finding=failed("value.entry", f"{name}: no entry {entry}", what=name, entry=entry))
+    return FoundValue(
+        finding=make_failure("value.entry", f"{name}: no entry {entry}", what=name, entry=entry)
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.formulas.errors import Unreadable
 from autograder.numbers.quantities import read_whole
-from autograder.records import Opaque, Tensor
+from autograder.records import OpaqueValue, Tensor
 
 MAX_WHOLE_BITS = 4096
 
@@ -22,9 +22,9 @@ def read_scalar(value: Any) -> int | float | None:
     return array if isinstance(array, int | float) and not isinstance(array, bool) else None
 
 
-def whole(value: Any) -> int | None:
+def read_integer(value: Any) -> int | None:
     """Read an integer from a student's value: a number, a text, or an array of one number."""
-    text = value.text if isinstance(value, Opaque) else value  # a sympy number has a text
+    text = value.text if isinstance(value, OpaqueValue) else value  # a sympy number has a text
     if isinstance(text, str):
         with contextlib.suppress(Unreadable):
             return read_whole(text)

@@ -10,10 +10,10 @@ from keyword import iskeyword
 
 from msgspec import Struct
 
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote_text
 from autograder.formulas.errors import Unreadable
 from autograder.records import Answer, Message
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 _BETWEEN_DOLLARS = re.compile(r"\$\$?([^$]+)\$\$?")
@@ -42,17 +42,17 @@ class NoFormula(Exception):
     """The answer is empty: None, or an empty text."""
 
 
-def markdown_formula(source: str) -> str:
+def extract_markdown_formula(source: str) -> str:
     """Return the formula of a markdown answer: the part between dollar signs, or the whole text.
 
     Raises:
         Unreadable: there are several formulas.
         NoFormula: there is nothing.
     """
-    found = list(_BETWEEN_DOLLARS.finditer(source))
-    if len(found) > 1:
-        raise Unreadable("several-formulas", found[1].start())
-    text = found[0].group(1) if found else source
+    formulas = list(_BETWEEN_DOLLARS.finditer(source))
+    if len(formulas) > 1:
+        raise Unreadable("several-formulas", formulas[1].start())
+    text = formulas[0].group(1) if formulas else source
     if not text.strip():
         raise NoFormula
     return text
@@ -62,7 +62,7 @@ class _NotPlain(Exception):
     """The expression is not a plain literal."""
 
 
-def answer_literal(source: str, name: str) -> Literal | None:
+def find_answer_literal(source: str, name: str) -> Literal | None:
     """Return the plain literal that a cell assigns to ``name``.
 
     The last assignment counts. It must be at top level and its value must be a string, number, bool or None,
@@ -77,47 +77,47 @@ def answer_literal(source: str, name: str) -> Literal | None:
     Returns:
         The literal; None if there is none, so that only running the cell can show the value.
     """
-    plainly = plain_texts(source)
+    plainly = read_plain_texts(source)
     if plainly is not None:
         return Literal(plainly[name]) if name in plainly else None
-    tree = syntax_tree(source)
+    tree = parse_source(source)
     if tree is not None:
-        return _literal_in(tree, name)
-    if syntax_fault(source) is None:  # a line that only a notebook understands
+        return _find_literal_in(tree, name)
+    if find_syntax_fault(source) is None:  # a line that only a notebook understands
         return None
     lines = [line for line in source.split("\n") if re.search(rf"\b{re.escape(name)}\b", line)]
     # A string of several lines may contain the line, and a star import may bind the name.
     hides_lines = any(sign in source for sign in ('"""', "'''", "import *"))
-    return tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
+    return find_tree_literal(lines[0], name) if len(lines) == 1 and not hides_lines else None
 
 
-def tree_literal(source: str, name: str) -> Literal | None:
+def find_tree_literal(source: str, name: str) -> Literal | None:
     """Return the literal that any cell assigns to a name, by its syntax tree."""
-    tree = syntax_tree(source)
-    return None if tree is None else _literal_in(tree, name)
+    tree = parse_source(source)
+    return None if tree is None else _find_literal_in(tree, name)
 
 
-def _literal_in(tree: ast.Module, name: str) -> Literal | None:
+def _find_literal_in(tree: ast.Module, name: str) -> Literal | None:
     assigned: ast.expr | None = None
-    own: set[int] = set()
+    targets: set[int] = set()
     for statement in tree.body:
-        for target, expression in _assignments(statement):
+        for target, expression in _list_assignments(statement):
             if target.id == name:
-                own.add(id(target))
+                targets.add(id(target))
                 assigned = expression
     if assigned is None:
         return None
     try:
-        value, frozen = _plain(assigned, 0)
+        value, frozen = _read_plain(assigned, 0)
     except _NotPlain:
         return None
-    if any(_touches(node, name, own, frozen=frozen) for node in ast.walk(tree)):
+    if any(_may_change(node, name, targets, frozen=frozen) for node in ast.walk(tree)):
         return None
     return Literal(value)
 
 
 @cache
-def _plain_line() -> re.Pattern[str]:
+def _compile_plain_line() -> re.Pattern[str]:
     """Return the pattern of a blank line, a comment, or a text with no escape but that of a backslash."""
     comment = rf" *(?:#[\x20-\x7e{_OTHERS}]*)?"
     double = rf"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHERS}]*"
@@ -126,7 +126,7 @@ def _plain_line() -> re.Pattern[str]:
     return re.compile(rf"{comment}|([A-Za-z_][A-Za-z0-9_]*) *= *{texts}{comment}")
 
 
-def plain_texts(source: str) -> dict[str, str] | None:
+def read_plain_texts(source: str) -> dict[str, str] | None:
     """Return the texts of a cell that consists only of lines ``name = "text"``, comments and blank lines.
 
     Most answers have this form, and the parser takes longer for them than judging does.
@@ -136,12 +136,12 @@ def plain_texts(source: str) -> dict[str, str] | None:
     """
     if len(source) > MAX_SOURCE:
         return None
-    texts, plain = dict[str, str](), _plain_line()
+    texts, plain = dict[str, str](), _compile_plain_line()
     for line in source.split("\n"):
-        found = plain.fullmatch(line)
-        if found is None:
+        match = plain.fullmatch(line)
+        if match is None:
             return None
-        name, double, single = found.groups()
+        name, double, single = match.groups()
         if name is not None:
             if iskeyword(name):
                 return None
@@ -150,22 +150,22 @@ def plain_texts(source: str) -> dict[str, str] | None:
     return texts
 
 
-def syntax_tree(source: str) -> ast.Module | None:
+def parse_source(source: str) -> ast.Module | None:
     """Return the syntax tree; None if the source is too long or not Python (magics included)."""
     if len(source) > MAX_SOURCE:
         return None
     try:
-        return parsed(source)
+        return parse_module(source)
     except UNREADABLE:
         return None
 
 
-def code_tree(source: str) -> ast.Module | None:
+def parse_code(source: str) -> ast.Module | None:
     """Return the syntax tree of a cell's code, without lines that only a notebook understands."""
-    return syntax_tree(source) or syntax_tree(_MAGIC.sub(r"\1pass", source))
+    return parse_source(source) or parse_source(_MAGIC.sub(r"\1pass", source))
 
 
-def syntax_fault(source: str) -> Message | None:
+def find_syntax_fault(source: str) -> Message | None:
     """Return why a cell's code is not valid Python; None if it is valid, or too long to parse.
 
     Lines that only a notebook understands are not faults.
@@ -173,10 +173,10 @@ def syntax_fault(source: str) -> Message | None:
     if len(source) > MAX_SOURCE:
         return None
     try:
-        parsed(_MAGIC.sub(r"\1pass", source))
+        parse_module(_MAGIC.sub(r"\1pass", source))
     except SyntaxError as error:
         if error.lineno:
-            params = {"line": str(error.lineno), "reason": quote(str(error.msg), 200)}
+            params = {"line": str(error.lineno), "reason": quote_text(str(error.msg), 200)}
             return Message("answer.not-python", params)
         return Message("answer.unreadable")
     except UNREADABLE:
@@ -184,7 +184,7 @@ def syntax_fault(source: str) -> Message | None:
     return None
 
 
-def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
+def _list_assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
     """Yield pairs of name and value of ``a = b = value`` and ``a: type = value``."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
@@ -194,7 +194,7 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
         yield statement.target, statement.value
 
 
-def _plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
+def _read_plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
     """Return the value, and whether it is immutable throughout.
 
     Raises:
@@ -209,22 +209,26 @@ def _plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         operand = node.operand
         if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
-            number, _ = _plain(operand, depth)
+            number, _ = _read_plain(operand, depth)
             if isinstance(number, int | float):
                 return (-number if isinstance(node.op, ast.USub) else number), True
     elif isinstance(node, ast.Tuple | ast.List) and depth < MAX_DEPTH:
-        parts = [_plain(element, depth + 1) for element in node.elts]
+        parts = [_read_plain(element, depth + 1) for element in node.elts]
         if isinstance(node, ast.List):
             return [value for value, _ in parts], False
         return tuple(value for value, _ in parts), all(frozen for _, frozen in parts)
     raise _NotPlain
 
 
-def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
+def _may_change(node: ast.AST, name: str, targets: set[int], *, frozen: bool) -> bool:
     """Return whether a node may change the value of the name."""
     match node:
         case ast.Name():
-            return node.id == name and id(node) not in own and not (frozen and isinstance(node.ctx, ast.Load))
+            return (
+                node.id == name
+                and id(node) not in targets
+                and not (frozen and isinstance(node.ctx, ast.Load))
+            )
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.ExceptHandler():
             return node.name == name
         case ast.Global() | ast.Nonlocal():
@@ -241,7 +245,7 @@ def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
 def has_several_formulas(answer: Answer) -> bool:
     """Return whether a text contains several formulas, so that none of them can be taken as the answer."""
     try:
-        markdown_formula(answer.source if answer.cell_type == "markdown" else "")
+        extract_markdown_formula(answer.source if answer.cell_type == "markdown" else "")
     except Unreadable:
         return True
     except NoFormula:

@@ -38,12 +38,12 @@ _JOINER = "\u034f"
 _STAYS = ("<super>", "<sub>", "<fraction>")
 
 
-def words(text: str) -> list[str]:
+def list_words(text: str) -> list[str]:
     """Return the words of a text, without formulas and code, in lower case."""
-    return [found.casefold() for found in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
+    return [word.casefold() for word in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
 
 
-def unwritten(text: str) -> bool:
+def is_unwritten(text: str) -> bool:
     """Return whether a text says nothing: a placeholder, the marks of an empty list, or dots and dashes.
 
     Any other character may be an answer and is left to manual review.
@@ -51,24 +51,24 @@ def unwritten(text: str) -> bool:
     lines = [line.strip() for line in text[:MOST].splitlines() if line.strip()]
     if len(lines) > 1 and all(_LIST_MARK.fullmatch(line) for line in lines):
         return True
-    if len(text) <= _LONGEST_PLACEHOLDER and same_form(text).strip("-/ ") in _PLACEHOLDERS:
+    if len(text) <= _LONGEST_PLACEHOLDER and to_canonical(text).strip("-/ ") in _PLACEHOLDERS:
         return True
-    return len(text) <= MOST and all(char in _SILENT or _unseen(char) for char in text)
+    return len(text) <= MOST and all(char in _SILENT or _is_invisible(char) for char in text)
 
 
-def _unseen(char: str) -> bool:
+def _is_invisible(char: str) -> bool:
     return char.isspace() or unicodedata.category(char) in ("Cc", "Cf")
 
 
-def same_form(text: str) -> str:
+def to_canonical(text: str) -> str:
     """Return a text without differences that mean nothing.
 
     Those are case, space, punctuation and emphasis, and different encodings of a letter in Unicode. Marks
     between letters or digits are kept (``2.5``, ``d_model``), and so are superscripts and signs of formulas
     (``n!``, ``a != b``). The part after `MOST` characters must be identical, because it is only hashed.
     """
-    rest = text[MOST:]
-    text = _low_towers(text[:MOST])
+    tail = text[MOST:]
+    text = _limit_marks(text[:MOST])
     plain = "".join(
         char
         if char.isascii() or unicodedata.decomposition(char).startswith(_STAYS)
@@ -77,13 +77,13 @@ def same_form(text: str) -> str:
         if char.isascii() or unicodedata.category(char) != "Cf"
     )
     plain = _EMPHASIS.sub(r"\2", plain.translate(_QUOTES_AND_DASHES).casefold())
-    form = " ".join(_SENTENCE_MARK.sub(lambda mark: _kept(plain, mark.start()), plain).split())
-    if not rest:
+    form = " ".join(_SENTENCE_MARK.sub(lambda mark: _keep_mark(plain, mark.start()), plain).split())
+    if not tail:
         return form
-    return f"{form} …{hashlib.sha256(rest.encode(errors='surrogatepass')).hexdigest()}"
+    return f"{form} …{hashlib.sha256(tail.encode(errors='surrogatepass')).hexdigest()}"
 
 
-def _low_towers(text: str) -> str:
+def _limit_marks(text: str) -> str:
     """Return the text with a joiner after `_HIGHEST` marks on one letter, as in Unicode's stream-safe form.
 
     Sorting combining marks takes time quadratic in their number.
@@ -100,28 +100,30 @@ def _low_towers(text: str) -> str:
     return "".join(written)
 
 
-def _kept(text: str, at: int) -> str:
+def _keep_mark(text: str, position: int) -> str:
     """Return a mark between letters or digits or of a formula (such as ``n!``, ``a != b``), or a blank."""
-    before, after = text[max(0, at - 2) : at], text[at + 1 : at + 2]
+    before, after = text[max(0, position - 2) : position], text[position + 1 : position + 2]
     if before[-1:].isalnum() and after.isalnum():
-        return text[at]
+        return text[position]
     number = before[-1:].isnumeric() or before[-1:] == ")"
     name = before[-1:].isalpha() and not before[:-1].isalnum()
-    return "!" if text[at] == "!" and (number or name or after == "=") else " "
+    return "!" if text[position] == "!" and (number or name or after == "=") else " "
 
 
-def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
+def find_spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
     """Return the start and end of entries of a closed list in a text, in order, without overlaps.
 
     An entry is one word or several; ``*`` at an end of a word matches any letters. Case and the kind of space
     do not matter.
     """
-    return apart(
-        (match.start(), match.end()) for entry in sought for match in _pattern(entry).finditer(text[:MOST])
+    return merge_spans(
+        (match.start(), match.end())
+        for entry in sought
+        for match in _compile_pattern(entry).finditer(text[:MOST])
     )
 
 
-def apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return starts and ends in order, with overlapping spans merged."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -132,7 +134,7 @@ def apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _pattern(entry: str) -> re.Pattern[str]:
+def _compile_pattern(entry: str) -> re.Pattern[str]:
     words_of = (
         (_LETTERS if part.startswith("*") else "")
         + re.escape(part.strip("*"))

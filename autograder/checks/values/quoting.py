@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Opaque, Ref, Tensor
+from autograder.records import OpaqueValue, Ref, Tensor
 
 MAX_TEXT = 120
 MAX_BITS = 400
@@ -16,12 +16,12 @@ MAX_BITS = 400
 MAX_AXES = 12
 
 
-def quote(text: str, limit: int = MAX_TEXT) -> str:
+def quote_text(text: str, limit: int = MAX_TEXT) -> str:
     """Return a text on one line, without control characters, shortened in its middle."""
     head = text if len(text) <= limit else f"{text[: limit * 2 // 3]} … {text[-limit // 4 :]}"
     if head.isascii() and head.isprintable():
         return head.strip()
-    return "".join(_visible(character) for character in head).strip()
+    return "".join(_to_visible(character) for character in head).strip()
 
 
 def quote_integer(number: int) -> str:
@@ -34,27 +34,28 @@ def quote_integer(number: int) -> str:
 def quote_shape(shape: Iterable[Any]) -> str:
     """Return a shape as Python writes it, shortened after some axes."""
     sizes = [
-        quote_integer(size).replace(",", "") if isinstance(size, int) else quote(str(size)) for size in shape
+        quote_integer(size).replace(",", "") if isinstance(size, int) else quote_text(str(size))
+        for size in shape
     ]
     if len(sizes) > MAX_AXES:
         sizes = [*sizes[:MAX_AXES], "…"]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def type_name(value: Any) -> str:
+def describe_type(value: Any) -> str:
     """Return the type of a value, with the shape of arrays."""
     if isinstance(value, Tensor):
         return f"Tensor {quote_shape(getattr(value.array, 'shape', ()))}"
     if isinstance(value, np.ndarray):
         return f"ndarray {quote_shape(value.shape)}"
-    if isinstance(value, Opaque):
-        return quote(str(value.type_name), 60)
+    if isinstance(value, OpaqueValue):
+        return quote_text(str(value.type_name), 60)
     if isinstance(value, Ref):
         return "object"
     return type(value).__name__
 
 
-def _visible(character: str) -> str:
+def _to_visible(character: str) -> str:
     """Return the character, or a replacement if it would not show or would reorder the line."""
     if character.isspace():
         return " "

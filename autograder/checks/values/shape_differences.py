@@ -65,12 +65,14 @@ class Roles(Struct, frozen=True):
     head_count: Node | None = None
 
 
-def family(code: str) -> frozenset[str]:
+def expand_family(code: str) -> frozenset[str]:
     """Return the differences that a name refers to; empty if there are none."""
     return frozenset(FAMILIES.get(code, (code,) if code in DIFFERENCES else ()))
 
 
-def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, usual: Node | None) -> Roles:
+def find_roles(
+    names: Sequence[Iterable[str]], right: Axes, explicit: Node | None, usual: Node | None
+) -> Roles:
     """Find the batch and the heads by the names of the axes.
 
     Args:
@@ -79,22 +81,22 @@ def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, u
         explicit: the number of heads, if the rubric gives it.
         usual: the number of heads if the rubric does not give it and no axis is the heads.
     """
-    batch = next((axis for axis, known in enumerate(names) if any(map(_BATCH.fullmatch, known))), -1)
-    place = next((axis for axis, known in enumerate(names) if any(map(_HEADS.fullmatch, known))), -1)
-    return Roles(batch, place, stated or (right[place] if place >= 0 else usual))
+    batch = next((axis for axis, spellings in enumerate(names) if any(map(_BATCH.fullmatch, spellings))), -1)
+    heads = next((axis for axis, spellings in enumerate(names) if any(map(_HEADS.fullmatch, spellings))), -1)
+    return Roles(batch, heads, explicit or (right[heads] if heads >= 0 else usual))
 
 
-def names_heads(name: str) -> bool:
+def is_head_name(name: str) -> bool:
     """Return whether a size of this name counts the heads."""
     return _HEADS.fullmatch(name) is not None
 
 
-def head_count(vocabulary: Vocabulary) -> Node | None:
+def find_head_count(vocabulary: Vocabulary) -> Node | None:
     """Return the symbol that counts the heads, by its spellings, or None."""
-    return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
+    return next((node for spelling, node in vocabulary.nodes.items() if is_head_name(spelling)), None)
 
 
-def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDifference | None:
+def find_difference(submitted: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDifference | None:
     """Return how a shape differs from the right one.
 
     Args:
@@ -110,40 +112,42 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDiffere
         Undecided: they could be proven neither equal nor different.
     """
 
-    def proven(first: Node, second: Node) -> bool:
+    def is_proven_equal(first: Node, second: Node) -> bool:
         try:
             return equal(first, second)
         except Undecided:
             return False
 
-    def same(first: Sequence[Node], second: Sequence[Node]) -> bool:
-        return len(first) == len(second) and all(map(proven, first, second))
+    def are_same(first: Sequence[Node], second: Sequence[Node]) -> bool:
+        return len(first) == len(second) and all(map(is_proven_equal, first, second))
 
-    if len(given) == len(right):
-        wrong, open_ones = _wrong_axes(given, right, equal)
+    if len(submitted) == len(right):
+        wrong, open_ones = _find_wrong_axes(submitted, right, equal)
         if wrong and open_ones:  # nothing is said of these
             return ShapeDifference("axes", wrong)
-        return _in_place(given, right, wrong, proven, roles) if wrong else None
+        return _explain_in_place(submitted, right, wrong, is_proven_equal, roles) if wrong else None
     # If all sizes but one are 1, their product is that size, and axes are missing instead.
-    several = sum(not proven(axis, Num(1)) for axis in right) > 1
-    if several and len(given) == 1 and proven(given[0], Mul(right)):
+    several = sum(not is_proven_equal(axis, Num(1)) for axis in right) > 1
+    if several and len(submitted) == 1 and is_proven_equal(submitted[0], Mul(right)):
         return ShapeDifference("product", (0,))
-    found = None
-    if len(given) == len(right) - 1:
-        found = _merged(given, right, same, roles) or _dropped(given, right, same, roles)
-    elif len(given) == len(right) + 1:
-        found = _inserted(given, right, proven, same, roles)
-    return found or ShapeDifference("count")
+    difference = None
+    if len(submitted) == len(right) - 1:
+        difference = _find_merged(submitted, right, are_same, roles) or _find_dropped(
+            submitted, right, are_same, roles
+        )
+    elif len(submitted) == len(right) + 1:
+        difference = _find_inserted(submitted, right, is_proven_equal, are_same, roles)
+    return difference or ShapeDifference("count")
 
 
-def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
+def _find_wrong_axes(submitted: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
     """Return the axes that are proven different, and those that are neither proven different nor equal.
 
     Raises:
         Undecided: none is proven different, and not all are proven equal.
     """
     wrong, open_ones = [], []
-    for axis, pair in enumerate(zip(given, right, strict=True)):
+    for axis, pair in enumerate(zip(submitted, right, strict=True)):
         try:
             if not equal(*pair):
                 wrong.append(axis)
@@ -154,12 +158,12 @@ def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...]
     return tuple(wrong), open_ones
 
 
-def _in_place(
-    given: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles
+def _explain_in_place(
+    submitted: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles
 ) -> ShapeDifference:
     if len(wrong) == 1:
-        return ShapeDifference(_one_axis(given[wrong[0]], right[wrong[0]], equal, roles), wrong)
-    if not _permuted([given[axis] for axis in wrong], [right[axis] for axis in wrong], equal):
+        return ShapeDifference(_explain_one_axis(submitted[wrong[0]], right[wrong[0]], equal, roles), wrong)
+    if not _is_permutation([submitted[axis] for axis in wrong], [right[axis] for axis in wrong], equal):
         return ShapeDifference("axes", wrong)
     if len(wrong) > 2:
         return ShapeDifference("permuted", wrong)
@@ -170,26 +174,26 @@ def _in_place(
     )
 
 
-def _one_axis(given: Node, right: Node, equal: Equal, roles: Roles) -> str:
+def _explain_one_axis(submitted: Node, right: Node, equal: Equal, roles: Roles) -> str:
     heads = roles.head_count
     if heads is None or equal(heads, Num(1)):
         return "axis"
-    if equal(Mul((given, heads)), right):
+    if equal(Mul((submitted, heads)), right):
         return "one-head"
-    return "all-heads" if equal(given, Mul((right, heads))) else "axis"
+    return "all-heads" if equal(submitted, Mul((right, heads))) else "axis"
 
 
-def _permuted(given: list[Node], right: list[Node], equal: Equal) -> bool:
+def _is_permutation(submitted: list[Node], right: list[Node], equal: Equal) -> bool:
     left = list(right)
-    for axis in given:
-        match = next((place for place, other in enumerate(left) if equal(axis, other)), None)
+    for axis in submitted:
+        match = next((index for index, other in enumerate(left) if equal(axis, other)), None)
         if match is None:
             return False
         del left[match]
     return True
 
 
-def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
+def _make_merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
     """Yield shapes with two axes merged at either position: the pair, the merged axis, and the shape."""
     for first, second in combinations(range(len(axes)), 2):
         for stays, goes in ((first, second), (second, first)):
@@ -199,21 +203,21 @@ def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
             yield (first, second), stays - (goes < stays), merged
 
 
-def _merged(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
+def _find_merged(submitted: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
     """Return the difference that one axis is still the product of two.
 
     With a size of one, the axis might as well be missing.
     """
-    for pair, place, merged in _merges(right):
-        if any(right[axis] == Num(1) for axis in pair) or not same(given, merged):
+    for pair, position, merged in _make_merges(right):
+        if any(right[axis] == Num(1) for axis in pair) or not same(submitted, merged):
             continue
         with_width = roles.heads in pair and len(right) - 1 in pair
-        return ShapeDifference("heads-not-split" if with_width else "not-split", (place,))
+        return ShapeDifference("heads-not-split" if with_width else "not-split", (position,))
     return None
 
 
-def _dropped(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
-    dropped = {axis for axis in range(len(right)) if same(given, (*right[:axis], *right[axis + 1 :]))}
+def _find_dropped(submitted: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
+    dropped = {axis for axis in range(len(right)) if same(submitted, (*right[:axis], *right[axis + 1 :]))}
     if dropped == {roles.batch}:
         return ShapeDifference("batch-missing")
     if dropped == {roles.heads}:
@@ -221,14 +225,18 @@ def _dropped(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDiffere
     return ShapeDifference("missing") if dropped else None
 
 
-def _inserted(given: Axes, right: Axes, equal: Equal, same: Same, roles: Roles) -> ShapeDifference | None:
-    extra = [axis for axis in range(len(given)) if same((*given[:axis], *given[axis + 1 :]), right)]
-    ones = [axis for axis in extra if equal(given[axis], Num(1))]
+def _find_inserted(
+    submitted: Axes, right: Axes, equal: Equal, same: Same, roles: Roles
+) -> ShapeDifference | None:
+    extra = [
+        axis for axis in range(len(submitted)) if same((*submitted[:axis], *submitted[axis + 1 :]), right)
+    ]
+    ones = [axis for axis in extra if equal(submitted[axis], Num(1))]
     if extra:
         return ShapeDifference("extra-one", (ones[0],)) if ones else ShapeDifference("extra", (extra[0],))
     heads = roles.head_count
-    for pair, _, merged in _merges(given):
+    for pair, _, merged in _make_merges(submitted):
         if same(merged, right):
-            of_heads = heads is not None and any(equal(given[axis], heads) for axis in pair)
+            of_heads = heads is not None and any(equal(submitted[axis], heads) for axis in pair)
             return ShapeDifference("heads-not-joined" if of_heads else "not-joined", pair)
     return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.values.quoting import quote, type_name
+from autograder.checks.values.quoting import describe_type, quote_text
 from autograder.errors import RubricError
 
 MAX_ROWS = 200
@@ -63,27 +63,27 @@ class Columns:
         self._ids: dict[str, str] = {}
         for column, called in names.items():
             for name in (column, *called):
-                if self._ids.setdefault(normal(name), column) != column:
+                if self._ids.setdefault(normalise_name(name), column) != column:
                     raise RubricError(f"column: {name!r} stands for two columns")
 
-    def find(self, name: Any) -> str:
+    def find_id(self, name: Any) -> str:
         """Return the id of the column with a name; empty if there is none."""
-        return self._ids.get(normal(name), "") if isinstance(name, str) else ""
+        return self._ids.get(normalise_name(name), "") if isinstance(name, str) else ""
 
-    def header(self, entries: Sequence[Any]) -> tuple[str, ...] | None:
+    def read_header(self, entries: Sequence[Any]) -> tuple[str, ...] | None:
         """Return the columns that a line of names refers to, empty for unknown ones.
 
         None if it is no header.
         """
-        found = tuple(self.find(entry) for entry in entries)
-        known = [column for column in found if column]
+        ids = tuple(self.find_id(entry) for entry in entries)
+        named = [column for column in ids if column]
         # One known name may be an entry of a table without a header; two with the first column are a header.
-        if len(known) != len(set(known)) or self.ids[0] not in known or len(known) < 2:
+        if len(named) != len(set(named)) or self.ids[0] not in named or len(named) < 2:
             return None
-        return found
+        return ids
 
 
-def normal(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name without differences that do not matter: case, spaces, quotes."""
     text = unicodedata.normalize("NFKC", name[:MAX_NAME]).casefold().strip(_AROUND)
     return _INSIDE.sub("_", text).strip("_")
@@ -92,54 +92,56 @@ def normal(name: str) -> str:
 def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """Return the rows of an answer, in its order."""
     if isinstance(value, str):
-        return _lines(value, columns)
+        return _read_lines(value, columns)
     if isinstance(value, Mapping):
-        return _mapping(value, columns)
+        return _read_mapping(value, columns)
     if isinstance(value, list | tuple):
-        return _rows(value, columns)
-    return UnreadableTable("table.form", {"form": type_name(value)})
+        return _read_rows(value, columns)
+    return UnreadableTable("table.form", {"form": describe_type(value)})
 
 
-def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+def _read_mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """Read rows by name, or whole columns by name, as in a data frame."""
     if len(value) > MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
-    header = columns.header(list(value))
+    header = columns.read_header(list(value))
     parts = [list(part.values()) if isinstance(part, Mapping) else part for part in value.values()]
     if header is not None and all(isinstance(part, list | tuple) for part in parts):
         lists = [part[: MAX_ROWS + 1] for part in parts]
         length = max((len(entries) for entries in lists), default=0)
-        lines = [[part[place] if place < len(part) else None for part in lists] for place in range(length)]
-        return _sequences(lines, header, columns)
+        lines = [[part[index] if index < len(part) else None for part in lists] for index in range(length)]
+        return _make_rows(lines, header, columns)
     rows = []
     for name, entry in value.items():
         if isinstance(entry, Mapping):
-            rows.append(_row(name, {columns.find(key): cell for key, cell in entry.items()}, columns))
+            rows.append(
+                _keep_cells(name, {columns.find_id(key): cell for key, cell in entry.items()}, columns)
+            )
         elif len(columns.ids) == 2:
-            rows.append(_row(name, {columns.ids[1]: entry}, columns))
+            rows.append(_keep_cells(name, {columns.ids[1]: entry}, columns))
         elif isinstance(entry, list | tuple):
-            rows.append(_sequence((name, *entry[: MAX_CELLS + 1]), columns.ids, columns))
+            rows.append(_make_row((name, *entry[: MAX_CELLS + 1]), columns.ids, columns))
         else:
-            return UnreadableTable("table.entry", {"form": type_name(entry), "row": _name(name)})
+            return UnreadableTable("table.entry", {"form": describe_type(entry), "row": _read_name(name)})
     return tuple(rows)
 
 
-def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+def _read_rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     if len(value) > MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     if all(isinstance(entry, Mapping) for entry in value):
         return tuple(
-            _row(cells.pop(columns.ids[0], None), cells, columns)
-            for cells in ({columns.find(key): cell for key, cell in entry.items()} for entry in value)
+            _keep_cells(cells.pop(columns.ids[0], None), cells, columns)
+            for cells in ({columns.find_id(key): cell for key, cell in entry.items()} for entry in value)
         )
     for entry in value:
         if not isinstance(entry, list | tuple):
-            return UnreadableTable("table.entry", {"form": type_name(entry), "row": "–"})
-    header = columns.header(value[0])
-    return _sequences(value[1:] if header else value, header or columns.ids, columns)
+            return UnreadableTable("table.entry", {"form": describe_type(entry), "row": "–"})
+    header = columns.read_header(value[0])
+    return _make_rows(value[1:] if header else value, header or columns.ids, columns)
 
 
-def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+def _read_lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """Read Markdown with bars, or columns that are separated by tabs, semicolons or at least two spaces."""
     if len(text) > MAX_TEXT or text.count("\n") > 2 * MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
@@ -149,28 +151,28 @@ def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTa
     barred = [line for line in lines if "|" in line]
     if barred:
         split = [
-            [_plain(cell) for cell in _BARS.split(line.removeprefix("|").removesuffix("|"))]
+            [_strip_marks(cell) for cell in _BARS.split(line.removeprefix("|").removesuffix("|"))]
             for line in barred
             if not _is_rule(line)
         ]
     else:
         gaps = re.compile("\t") if "\t" in text else _GAPS
-        split = [[_plain(cell) for cell in gaps.split(line)] for line in lines if not _is_rule(line)]
+        split = [[_strip_marks(cell) for cell in gaps.split(line)] for line in lines if not _is_rule(line)]
     if not lines:
         return ()
     if not split or max(map(len, split)) < 2 or (len(lines) == 1 and not barred):
-        split = _named(text, len(columns.ids)) or [line for line in split if len(line) > 1]
+        split = _read_named_rows(text, len(columns.ids)) or [line for line in split if len(line) > 1]
     if not split:
-        return UnreadableTable("table.text", {"value": quote(text)})
-    header = columns.header(split[0])
+        return UnreadableTable("table.text", {"value": quote_text(text)})
+    header = columns.read_header(split[0])
     body = split[1:] if header else split
     order = header or columns.ids
     # A leading number in a line with one entry too many only numbers the row.
     body = [line[1:] if len(line) == len(order) + 1 and line[0].isdecimal() else line for line in body]
-    return _sequences(body, order, columns)
+    return _make_rows(body, order, columns)
 
 
-def _named(text: str, width: int) -> list[list[str]]:
+def _read_named_rows(text: str, width: int) -> list[list[str]]:
     """Read rows such as ``total: 148`` and ``wpe: (1024, 768), 786432, …``.
 
     None if any line is no such row.
@@ -178,62 +180,62 @@ def _named(text: str, width: int) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
     if width == 2 and len(lines) == 1:
         lines = [part for part in re.split(r"[,;]\s*(?=[^\d\s])", text) if part.strip()]
-    found = []
+    rows = []
     for line in lines:
-        name, sign, rest = _SIGN.sub("\n", line, count=1).partition("\n")
-        cells = [rest] if width == 2 else _parts(rest)
+        name, sign, entries = _SIGN.sub("\n", line, count=1).partition("\n")
+        cells = [entries] if width == 2 else _split_at_commas(entries)
         if not sign or not name.strip() or len(cells) != width - 1:
             return []
-        found.append([_plain(cell) for cell in (_BULLET.sub("", name), *cells)])
-    return found
+        rows.append([_strip_marks(cell) for cell in (_BULLET.sub("", name), *cells)])
+    return rows
 
 
-def _parts(text: str) -> list[str]:
+def _split_at_commas(text: str) -> list[str]:
     """Split at commas, except for those inside brackets."""
-    found, end, inside = [], len(text), False
+    parts, end, inside = [], len(text), False
     for sign in reversed(list(_COMMA_OR_BRACKET.finditer(text))):
         if sign[0] == ",":
             if not inside:
-                found.append(text[sign.end() : end].lstrip())
+                parts.append(text[sign.end() : end].lstrip())
                 end = sign.start()
         else:
             inside = sign[0] in ")]"
-    return [text[:end], *reversed(found)]
+    return [text[:end], *reversed(parts)]
 
 
-def _sequences(
+def _make_rows(
     lines: Sequence[Sequence[Any]], order: Sequence[str], columns: Columns
 ) -> tuple[WrittenRow, ...] | UnreadableTable:
     if len(lines) > MAX_ROWS:
         return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
-    return tuple(_sequence(line, order, columns) for line in lines)
+    return tuple(_make_row(line, order, columns) for line in lines)
 
 
-def _sequence(line: Sequence[Any], order: Sequence[str], columns: Columns) -> WrittenRow:
+def _make_row(line: Sequence[Any], order: Sequence[str], columns: Columns) -> WrittenRow:
     cells = dict(zip(order, line, strict=False))
-    row = _row(cells.pop(columns.ids[0], None), cells, columns)
+    row = _keep_cells(cells.pop(columns.ids[0], None), cells, columns)
     return row if len(line) <= len(order) else WrittenRow(row.name, {}, len(line))
 
 
-def _row(name: Any, cells: Mapping[str, Any], columns: Columns) -> WrittenRow:
-    kept = {column: cells[column] for column in columns.ids[1:] if not _empty(cells.get(column))}
-    return WrittenRow(_name(name), kept)
+def _keep_cells(name: Any, cells: Mapping[str, Any], columns: Columns) -> WrittenRow:
+    kept = {column: cells[column] for column in columns.ids[1:] if not _is_empty(cells.get(column))}
+    return WrittenRow(_read_name(name), kept)
 
 
-def _name(name: Any) -> str:
+def _read_name(name: Any) -> str:
     """Return a row's name; a number is accepted, anything else is empty."""
     if isinstance(name, str):
-        return quote(name[:MAX_NAME].strip(_AROUND))
+        return quote_text(name[:MAX_NAME].strip(_AROUND))
     if isinstance(name, int) and not isinstance(name, bool) and name.bit_length() < 64:
         return str(name)
     return ""
 
 
-def _empty(cell: Any) -> bool:
+def _is_empty(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and len(cell) < 80 and cell.strip().casefold() in _EMPTY)
 
 
-def _plain(cell: str) -> str:
+def _strip_marks(cell: str) -> str:
     """Return a cell without the marks for code and bold type around it."""
     return cell.replace("\\|", "|").strip().strip("`").strip("*").strip()
 
@@ -243,7 +245,7 @@ def _is_rule(line: str) -> bool:
     return "-" in line and not line.strip("|:+=- \t")
 
 
-class Matched(Struct, frozen=True, eq=False):
+class MatchedRows(Struct, frozen=True, eq=False):
     """The rows of an answer by the rubric's ids."""
 
     rows: dict[str, tuple[WrittenRow, ...]]
@@ -253,16 +255,18 @@ class Matched(Struct, frozen=True, eq=False):
     moved: frozenset[str] = frozenset()
     """Rows in another order than the others."""
 
-    def one(self, row: str) -> WrittenRow | None:
+    def get_first(self, row: str) -> WrittenRow | None:
         """Return the first row with an id, or None."""
-        found = self.rows.get(row, ())
-        return found[0] if found else None
+        rows_found = self.rows.get(row, ())
+        return rows_found[0] if rows_found else None
 
 
 class Names:
     """Finds rows by name."""
 
-    def __init__(self, rows: Mapping[str, Sequence[str]], where: str, beside: Sequence[str] = ()) -> None:
+    def __init__(
+        self, rows: Mapping[str, Sequence[str]], where: str, extra_patterns: Sequence[str] = ()
+    ) -> None:
         """Index the names.
 
         Args:
@@ -274,39 +278,39 @@ class Names:
             RubricError: a name refers to two rows.
         """
         self._order = [*rows]
-        self._beside = tuple(pattern.casefold() for pattern in beside)
+        self._beside = tuple(pattern.casefold() for pattern in extra_patterns)
         self._ids: dict[str, str] = {}
         for row, aliases in rows.items():
             for name in (row, *aliases):
-                if self._ids.setdefault(normal(name), row) != row:
+                if self._ids.setdefault(normalise_name(name), row) != row:
                     raise RubricError(f"{name!r} stands for two rows", where, "row")
 
-    def find(self, name: str) -> str:
+    def find_id(self, name: str) -> str:
         """Return the row of this name; empty if there is none."""
-        return self._ids.get(normal(name), "")
+        return self._ids.get(normalise_name(name), "")
 
-    def _may_stand(self, name: str) -> bool:
+    def _is_allowed(self, name: str) -> bool:
         """Return whether a row that the rubric does not have is allowed all the same."""
-        return any(fnmatchcase(normal(name), pattern) for pattern in self._beside)
+        return any(fnmatchcase(normalise_name(name), pattern) for pattern in self._beside)
 
-    def match(self, written: Iterable[WrittenRow]) -> Matched:
+    def match_rows(self, written: Iterable[WrittenRow]) -> MatchedRows:
         """Match the rows of an answer to those of the rubric."""
         rows: dict[str, tuple[WrittenRow, ...]] = {}
         extra: dict[str, None] = {}
         for row in written:
-            found = self.find(row.name)
-            if found:
-                rows[found] = (*rows.get(found, ()), row)
-            elif (row.name or row.cells) and not self._may_stand(row.name):
+            row_id = self.find_id(row.name)
+            if row_id:
+                rows[row_id] = (*rows.get(row_id, ()), row)
+            elif (row.name or row.cells) and not self._is_allowed(row.name):
                 extra[row.name or "–"] = None
         places = [self._order.index(row) for row in rows]
         # The fewest rows that must move to restore the order are those outside a longest rising subsequence.
-        kept = _longest_rising(places)
-        moved = frozenset(self._order[place] for place in places if place not in kept)
-        return Matched(rows, tuple(extra), moved)
+        kept = _find_longest_rising(places)
+        moved = frozenset(self._order[position] for position in places if position not in kept)
+        return MatchedRows(rows, tuple(extra), moved)
 
 
-def _longest_rising(numbers: Sequence[int]) -> set[int]:
+def _find_longest_rising(numbers: Sequence[int]) -> set[int]:
     """Return the numbers of a longest rising subsequence; the numbers differ.
 
     Patience sorting in O(n log n): ``ends`` has the smallest end of a subsequence of each length.
@@ -314,9 +318,9 @@ def _longest_rising(numbers: Sequence[int]) -> set[int]:
     ends: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:
-        place = bisect_left(ends, number)
-        before[number] = ends[place - 1] if place else None
-        ends[place : place + 1] = [number]
+        length = bisect_left(ends, number)
+        before[number] = ends[length - 1] if length else None
+        ends[length : length + 1] = [number]
     kept: set[int] = set()
     last = ends[-1] if ends else None
     while last is not None:

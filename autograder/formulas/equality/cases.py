@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from autograder.formulas.equality.rounding import rounds
+from autograder.formulas.equality.rounding import has_rounding
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signs import is_never_negative
 from autograder.formulas.nodes import (
@@ -23,19 +23,19 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Relation,
-    children,
-    rebuilt,
-    symbols,
-    walk,
+    collect_symbols,
+    get_children,
+    rebuild_node,
+    walk_tree,
 )
-from autograder.formulas.values.balls import certainly_largest, differ_somewhere, work_of
+from autograder.formulas.values.balls import estimate_work, find_certain_extremes, is_different_somewhere
 from autograder.formulas.values.evaluate import (
     Irrational,
     Rational,
     TooLarge,
     Undefined,
-    constant_value,
-    exact,
+    evaluate_constant,
+    evaluate_exactly,
 )
 from autograder.formulas.values.points import Point, Points
 
@@ -53,16 +53,16 @@ Decision = tuple[tuple[int, ...], int]
 
 def has_cases(node: Node) -> bool:
     """Return whether a maximum, a minimum, an absolute value or the root of a square occurs."""
-    return any(_is_case(part) for part in walk(node))
+    return any(_is_case(part) for part in walk_tree(node))
 
 
 def has_maxima(node: Node) -> bool:
     """Return whether a maximum or a minimum occurs."""
-    return any(map(_is_maximum, walk(node)))
+    return any(map(_is_maximum, walk_tree(node)))
 
 
 def _is_case(node: object) -> bool:
-    return _is_maximum(node) or _is_size(node) or _rooted(node) is not None
+    return _is_maximum(node) or _is_absolute_value(node) or _match_even_root(node) is not None
 
 
 def _is_maximum(node: object) -> bool:
@@ -70,54 +70,54 @@ def _is_maximum(node: object) -> bool:
     return isinstance(node, Fn) and node.name in ("max", "min") and len(node.arguments) > 1
 
 
-def _is_size(node: object) -> bool:
+def _is_absolute_value(node: object) -> bool:
     """Return whether a node is an absolute value."""
     return isinstance(node, Fn) and node.name == "abs"
 
 
-def _rooted(node: object) -> tuple[Node, Fraction] | None:
+def _match_even_root(node: object) -> tuple[Node, Fraction] | None:
     """Return base and total power of a root of an even power, such as ``sqrt(x^2)``; otherwise None."""
     if isinstance(node, Fn) and node.name == "sqrt":
         base, power = node.arguments[0], Fraction(1, 2)
-    elif isinstance(node, Pow) and isinstance(outer := _number(node.exponent), Fraction):
+    elif isinstance(node, Pow) and isinstance(outer := _try_constant(node.exponent), Fraction):
         base, power = node.base, outer
     else:
         return None
     if isinstance(base, Mul) and len(base.factors) == 2 and base.factors[0] == base.factors[1]:
         base = Pow(base.factors[0], Num(2))
     # An even root of an even power is a power of the absolute value: (x^2)^(1/2) = |x|.
-    inner = _number(base.exponent) if isinstance(base, Pow) else None
+    inner = _try_constant(base.exponent) if isinstance(base, Pow) else None
     if not isinstance(base, Pow) or not isinstance(inner, int) or inner % 2 or power.denominator % 2:
         return None
-    return (base.base, power * inner) if symbols(base.base) else None
+    return (base.base, power * inner) if collect_symbols(base.base) else None
 
 
-def _number(node: Node) -> Rational | None:
+def _try_constant(node: Node) -> Rational | None:
     """Return the value of a rational constant; None for any other formula."""
     try:
-        return constant_value(node)
+        return evaluate_constant(node)
     except (TooLarge, Undefined):
         return None
 
 
-def unfolded(node: Node) -> Node:
+def replace_absolute_values(node: Node) -> Node:
     """Replace absolute values by maxima: ``max(x, -x)`` for ``|x|`` and ``sqrt(x^2)``."""
-    if isinstance(node, Fn) and _is_size(node):
-        base = unfolded(node.arguments[0])
+    if isinstance(node, Fn) and _is_absolute_value(node):
+        base = replace_absolute_values(node.arguments[0])
         return Fn("max", (base, Neg(base)))
-    rooted = _rooted(node)
-    if rooted is not None:
-        base, power = unfolded(rooted[0]), rooted[1]
-        size = Fn("max", (base, Neg(base)))
+    even_root = _match_even_root(node)
+    if even_root is not None:
+        base, power = replace_absolute_values(even_root[0]), even_root[1]
+        absolute = Fn("max", (base, Neg(base)))
         exponent = Num(int(power) if power.denominator == 1 else power) if power > 0 else Neg(Num(-power))
-        return size if power == 1 else Pow(size, exponent)
-    below = children(node)
-    if not below:
+        return absolute if power == 1 else Pow(absolute, exponent)
+    operands = get_children(node)
+    if not operands:
         return node
-    return rebuilt(node, [unfolded(part) for part in below])
+    return rebuild_node(node, [replace_absolute_values(part) for part in operands])
 
 
-def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
+def is_equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
     """Decide whether two formulas are equal for all values of the symbols.
 
     Args:
@@ -129,42 +129,49 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
     Raises:
         Undecided: neither equality nor difference could be proven.
     """
-    first, second = (_without_idle(unfolded(one), points.domains) for one in (first, second))
-    remembered = _Remembered(equal)
+    first, second = (
+        _drop_idle_arguments(replace_absolute_values(formula), points.domains) for formula in (first, second)
+    )
+    cached_equal = _CachedEquality(equal)
     # Larger formulas are sampled at fewer points, so the cost of a comparison is bounded.
-    count = min(LOOKED_AT, MAX_WORK // (work_of(first) + work_of(second)))
+    count = min(LOOKED_AT, MAX_WORK // (estimate_work(first) + estimate_work(second)))
     seen: tuple[set[Decision], set[Decision]] = set(), set()
-    is_open, rounded = False, rounds(first) or rounds(second)
-    for number in range(count):
+    is_open, rounded = False, has_rounding(first) or has_rounding(second)
+    for index in range(count):
         # Points inside the domain can prove a difference. Points anywhere among the real numbers only show
         # which arguments decide, and around them the formulas must agree as well.
-        for at, inside in ((points.inside(number), True), (points.anywhere(number), False)):
+        for point, inside in (
+            (points.get_point_inside(index), True),
+            (points.get_point_anywhere(index), False),
+        ):
             try:
-                left = _settled(first, at, seen[0], (), remembered)
-                right = _settled(second, at, seen[1], (), remembered)
+                left = _select_branches(first, point, seen[0], (), cached_equal)
+                right = _select_branches(second, point, seen[1], (), cached_equal)
             except _Tie:  # whole numbers are equal by chance, others are not
                 is_open = is_open or not (inside or rounded)
                 continue
-            if left is None or right is None or remembered(left, right):
+            if left is None or right is None or cached_equal(left, right):
                 continue
-            if inside and _differ(left, right, at):
+            if inside and _is_different_at(left, right, point):
                 return False
             is_open = True  # they may agree at whole numbers, say
-    decided = not any(_idle(first, seen[0], ())) and not any(_idle(second, seen[1], ()))
-    if (is_open or not decided) and not _is_reordered(first, second, remembered):
+    all_seen = not any(_find_unseen_arguments(first, seen[0], ())) and not any(
+        _find_unseen_arguments(second, seen[1], ())
+    )
+    if (is_open or not all_seen) and not _is_reordered(first, second, cached_equal):
         raise Undecided("a maximum or minimum of which not every case could be decided")
     return True
 
 
-def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[Node]:
+def _find_unseen_arguments(node: Node, seen: set[Decision], path: tuple[int, ...]) -> Iterator[Node]:
     """Yield the arguments of maxima that were never seen to decide."""
-    for number, part in enumerate(children(node)):
-        if _is_maximum(node) and (place, number) not in seen:
+    for index, part in enumerate(get_children(node)):
+        if _is_maximum(node) and (path, index) not in seen:
             yield part
-        yield from _idle(part, seen, (*place, number))
+        yield from _find_unseen_arguments(part, seen, (*path, index))
 
 
-class _Remembered:
+class _CachedEquality:
     """Compares formulas without maxima, each pair once. An undecided pair counts as different."""
 
     def __init__(self, equal: Equal) -> None:
@@ -172,81 +179,87 @@ class _Remembered:
         self._known: dict[tuple[Node, Node], bool] = {}
 
     def __call__(self, first: Node, second: Node) -> bool:
-        known = self._known.get((first, second))
-        if known is None:
+        verdict = self._known.get((first, second))
+        if verdict is None:
             try:
-                known = self._equal(first, second)
+                verdict = self._equal(first, second)
             except Undecided:
-                known = False
-            self._known[first, second] = known
-        return known
+                verdict = False
+            self._known[first, second] = verdict
+        return verdict
 
 
-def _differ(left: Node, right: Node, at: Point) -> bool:
+def _is_different_at(left: Node, right: Node, point: Point) -> bool:
     """Return whether two formulas without maxima certainly differ at a point."""
     try:
-        return exact(left, at) != exact(right, at)
+        return evaluate_exactly(left, point) != evaluate_exactly(right, point)
     except (Irrational, TooLarge):
-        return differ_somewhere(left, right, [at])
+        return is_different_somewhere(left, right, [point])
     except Undefined:
         return False
 
 
 def _is_reordered(first: Node, second: Node, equal: Equal) -> bool:
     """Return whether two formulas differ only in the order of terms, factors or arguments of maxima."""
-    if not any(map(_is_maximum, (*walk(first), *walk(second)))):
+    if not any(map(_is_maximum, (*walk_tree(first), *walk_tree(second)))):
         return equal(first, second)
     if type(first) is not type(second) or (
         isinstance(first, Fn) and isinstance(second, Fn) and first.name != second.name
     ):
         return False
-    left, right = children(first), list(children(second))
+    left, right = get_children(first), list(get_children(second))
     if len(left) != len(right):
         return False
     if not isinstance(first, Add | Mul) and not _is_maximum(first):
         return all(_is_reordered(*pair, equal) for pair in zip(left, right, strict=True))
-    for one in left:
-        place = next((place for place, other in enumerate(right) if _is_reordered(one, other, equal)), None)
-        if place is None:
+    for operand in left:
+        position = next(
+            (position for position, other in enumerate(right) if _is_reordered(operand, other, equal)), None
+        )
+        if position is None:
             return False
-        del right[place]
+        del right[position]
     return True
 
 
-def _without_idle(node: Node, domains: Mapping[str, str]) -> Node:
+def _drop_idle_arguments(node: Node, domains: Mapping[str, str]) -> Node:
     """Return an equal formula with nested maxima flattened and arguments that never decide removed."""
-    node = rebuilt(node, [_without_idle(part, domains) for part in children(node)])
+    node = rebuild_node(node, [_drop_idle_arguments(part, domains) for part in get_children(node)])
     if isinstance(node, Neg) and isinstance(node.operand, Neg):
         return node.operand.operand
     # -max(a, b) = min(-a, -b), so that nested maxima meet and can be flattened.
     if isinstance(node, Neg) and isinstance(node.operand, Fn) and _is_maximum(node.operand):
         other = "min" if node.operand.name == "max" else "max"
-        return _without_idle(Fn(other, tuple(Neg(part) for part in node.operand.arguments)), domains)
+        return _drop_idle_arguments(Fn(other, tuple(Neg(part) for part in node.operand.arguments)), domains)
     if not (isinstance(node, Fn) and _is_maximum(node)):
         return node
     parts: list[Node] = []
     for part in node.arguments:
         parts += part.arguments if isinstance(part, Fn) and part.name == node.name else (part,)
     kept: list[Node] = []
-    for place, part in enumerate(parts):
-        if not any(_never_decides(part, other, node.name, domains) for other in (*kept, *parts[place + 1 :])):
+    for position, part in enumerate(parts):
+        if not any(
+            _is_dominated(part, other, node.name, domains) for other in (*kept, *parts[position + 1 :])
+        ):
             kept.append(part)
     return kept[0] if len(kept) == 1 else Fn(node.name, tuple(kept))
 
 
-def _never_decides(one: Node, other: Node, name: str, domains: Mapping[str, str]) -> bool:
+def _is_dominated(candidate: Node, other: Node, name: str, domains: Mapping[str, str]) -> bool:
     """Return whether an argument of a maximum never decides because of another argument.
 
     Of two equal arguments, the first one counts as never deciding.
     """
     opposite = "min" if name == "max" else "max"
-    if isinstance(one, Fn) and one.name == opposite:  # no larger than any of its arguments
-        return one == other or any(_never_decides(part, other, name, domains) for part in one.arguments)
+    if isinstance(candidate, Fn) and candidate.name == opposite:  # no larger than any of its arguments
+        return candidate == other or any(
+            _is_dominated(part, other, name, domains) for part in candidate.arguments
+        )
     if isinstance(other, Fn) and other.name == opposite:
-        return all(_never_decides(one, part, name, domains) for part in other.arguments)
-    if any(map(_is_maximum, (*walk(one), *walk(other)))):
-        return one == other
-    larger, smaller = (other, one) if name == "max" else (one, other)
+        return all(_is_dominated(candidate, part, name, domains) for part in other.arguments)
+    if any(map(_is_maximum, (*walk_tree(candidate), *walk_tree(other)))):
+        return candidate == other
+    larger, smaller = (other, candidate) if name == "max" else (candidate, other)
     return is_never_negative(Add((larger, Neg(smaller))), domains)
 
 
@@ -254,7 +267,9 @@ class _Tie(Exception):
     """At a point it is open which argument decides."""
 
 
-def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...], equal: Equal) -> Node | None:
+def _select_branches(
+    node: Node, point: Point, seen: set[Decision], path: tuple[int, ...], equal: Equal
+) -> Node | None:
     """Return the formula that holds around a point.
 
     Each maximum is replaced by the argument that decides there.
@@ -265,43 +280,43 @@ def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...],
     Raises:
         _Tie: several different arguments may have the extreme value.
     """
-    below = children(node)
-    if not below:
+    operands = get_children(node)
+    if not operands:
         return node
     parts: list[Node] = []
-    for number, part in enumerate(below):
-        settled = _settled(part, at, seen, (*place, number), equal)
-        if settled is None:
+    for index, part in enumerate(operands):
+        branch = _select_branches(part, point, seen, (*path, index), equal)
+        if branch is None:
             return None
-        parts.append(settled)
+        parts.append(branch)
     if not (isinstance(node, Fn) and _is_maximum(node)):
-        return rebuilt(node, parts)
-    deciding = _deciding(parts, at, smallest=node.name == "min")
-    if deciding is None:
+        return rebuild_node(node, parts)
+    winners = _find_extremes(parts, point, smallest=node.name == "min")
+    if winners is None:
         return None
-    if not deciding or not all(equal(parts[deciding[0]], parts[other]) for other in deciding[1:]):
+    if not winners or not all(equal(parts[winners[0]], parts[other]) for other in winners[1:]):
         # Values that are equal or cannot be distinguished: the point may lie on a boundary between two cases.
         raise _Tie
-    seen.update((place, number) for number in deciding)
-    return parts[deciding[0]]
+    seen.update((path, index) for index in winners)
+    return parts[winners[0]]
 
 
-def _deciding(parts: Sequence[Node], at: Point, *, smallest: bool) -> list[int] | None:
+def _find_extremes(parts: Sequence[Node], point: Point, *, smallest: bool) -> list[int] | None:
     """Return the indices of the largest (or smallest) values, see `find_certain_extremes`.
 
     None if an argument has no value.
     """
     try:
-        values = [exact(part, at) for part in parts]
+        values = [evaluate_exactly(part, point) for part in parts]
     except (Irrational, TooLarge):
-        return certainly_largest(parts, at, smallest=smallest)
+        return find_certain_extremes(parts, point, smallest=smallest)
     except Undefined:
         return None
     top = min(values) if smallest else max(values)
-    return [number for number, value in enumerate(values) if value == top]
+    return [index for index, value in enumerate(values) if value == top]
 
 
-def always(relation: Relation, domains: Mapping[str, str]) -> bool:
+def is_always_true(relation: Relation, domains: Mapping[str, str]) -> bool:
     """Decide whether an inequality certainly holds for all values of the symbols.
 
     For example, ``0 < n`` holds for every positive integer ``n``.

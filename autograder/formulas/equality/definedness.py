@@ -16,13 +16,13 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.formulas.equality.rounding import is_whole, rounds
+from autograder.formulas.equality.rounding import has_rounding, is_whole
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signs import is_never_negative
-from autograder.formulas.nodes import Div, Fn, Neg, Node, Num, Pow, symbols, walk
+from autograder.formulas.nodes import Div, Fn, Neg, Node, Num, Pow, collect_symbols, walk_tree
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values import balls
-from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, constant_value
+from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, evaluate_constant
 from autograder.formulas.values.points import Point, Points
 
 SECRET = 24
@@ -67,7 +67,7 @@ class Requirement(Struct, frozen=True):
 
 def find_gap(
     answer: Node,
-    right: Node,
+    expected: Node,
     points: Points,
     substitute: Substitute = lambda node: node,
     allows: Callable[[Point], bool] = lambda _: True,
@@ -76,7 +76,7 @@ def find_gap(
 
     Args:
         answer: a formula that agrees with the expected one wherever both have values.
-        right: the expected formula.
+        expected: the expected formula.
         points: the domains of the symbols, and the points at which violations are looked for.
         substitute: puts the assumptions into a formula.
         allows: whether the assumptions give every symbol a value of its domain at a point.
@@ -84,59 +84,68 @@ def find_gap(
     Raises:
         Undecided: a gap could be neither found nor excluded.
     """
-    required = [
+    requirements = [
         Requirement(
-            one.part,
-            substitute(one.argument),
-            None if one.exponent is None else substitute(one.exponent),
-            one.may_be_negative,
-            one.is_odd_root,
+            requirement.part,
+            substitute(requirement.argument),
+            None if requirement.exponent is None else substitute(requirement.exponent),
+            requirement.may_be_negative,
+            requirement.is_odd_root,
         )
-        for one in _requirements(answer)
+        for requirement in _collect_requirements(answer)
     ]
-    left = [one for one in required if not _is_met(one, points.domains)]
-    if not left:
+    unmet = [requirement for requirement in requirements if not _is_met(requirement, points.domains)]
+    if not unmet:
         return None
-    right = substitute(right)
+    expected = substitute(expected)
     # A requirement that the expected formula has as well cannot cause a gap.
-    granted = list(_requirements(right))
-    left = [one for one in left if not any(_implies(other, one) for other in granted)]
-    for one in left:
-        if one.may_be_negative and rounds(one.argument):  # whole numbers are not far apart: isolated zeros
-            raise Undecided(f"{to_text(one.part)} may have no value where the right answer has one")
-    for at, is_small in _places(points, symbols(right).union(*(symbols(one.argument) for one in left))):
-        if not left or not allows(at) or not balls.has_value(right, at):
+    granted = list(_collect_requirements(expected))
+    unmet = [
+        requirement
+        for requirement in unmet
+        if not any(_is_same_requirement(other, requirement) for other in granted)
+    ]
+    for requirement in unmet:
+        if requirement.may_be_negative and has_rounding(
+            requirement.argument
+        ):  # whole numbers are not far apart: isolated zeros
+            raise Undecided(f"{to_text(requirement.part)} may have no value where the right answer has one")
+    for point, is_small in _generate_points(
+        points,
+        collect_symbols(expected).union(*(collect_symbols(requirement.argument) for requirement in unmet)),
+    ):
+        if not unmet or not allows(point) or not balls.has_value(expected, point):
             continue
-        for one in left:
-            if _is_violated(one, at, is_small=is_small):
-                if one.is_odd_root:
-                    raise Undecided(f"{to_text(one.part)} is an odd root of what may be negative")
-                return one.part
+        for requirement in unmet:
+            if _is_violated(requirement, point, is_small=is_small):
+                if requirement.is_odd_root:
+                    raise Undecided(f"{to_text(requirement.part)} is an odd root of what may be negative")
+                return requirement.part
     return None
 
 
-def _places(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool]]:
+def _generate_points(points: Points, names: frozenset[str]) -> Iterator[tuple[Point, bool]]:
     """Yield points of the symbols' domains, and whether they are small ones."""
     ordered = sorted(names)
     small = [_SMALL[points.domains[name]] for name in ordered]
-    for number in range(min(MAX_SMALL, 5 ** len(ordered))):
+    for index in range(min(MAX_SMALL, 5 ** len(ordered))):
         # Each digit of the number, in base 5, chooses the value of one symbol; later symbols repeat.
-        chosen = (number // 5 ** (place % _SMALL_DIGITS) % 5 for place in range(len(ordered)))
+        chosen = (index // 5 ** (position % _SMALL_DIGITS) % 5 for position in range(len(ordered)))
         pairs = zip(ordered, small, chosen, strict=True)
         yield {name: Fraction(values[digit]) for name, values, digit in pairs}, True
-    yield from ((points.inside(number), False) for number in range(SECRET))
+    yield from ((points.get_point_inside(index), False) for index in range(SECRET))
     unbounded = [name for name in ordered if points.domains[name] not in ("probability", "unit")]
     # A gap may begin only beyond a huge constant, as in sqrt(10^50 - n).
-    for number, large in product(range(2), _LARGE):  # real numbers of either sign
-        at = points.inside(number)
-        yield {**at, **{name: large * at[name] for name in unbounded}}, False
+    for index, large in product(range(2), _LARGE):  # real numbers of either sign
+        point = points.get_point_inside(index)
+        yield {**point, **{name: large * point[name] for name in unbounded}}, False
 
 
 def is_rational(node: Node) -> bool:
     """Return whether a formula is a quotient of polynomials, so that its gaps are isolated points."""
     return not any(
         isinstance(part, Fn) or (isinstance(part, Pow) and not _is_integer(part.exponent))
-        for part in walk(node)
+        for part in walk_tree(node)
     )
 
 
@@ -145,8 +154,8 @@ def _is_integer(exponent: Node) -> bool:
     return isinstance(number, Num) and isinstance(number.value, int)
 
 
-def _requirements(node: Node) -> Iterator[Requirement]:
-    for part in walk(node):
+def _collect_requirements(node: Node) -> Iterator[Requirement]:
+    for part in walk_tree(node):
         if isinstance(part, Fn) and part.name == "sqrt":
             yield Requirement(part, part.arguments[0])
         elif isinstance(part, Fn) and part.name in ("log", "ln", "lg"):
@@ -157,12 +166,12 @@ def _requirements(node: Node) -> Iterator[Requirement]:
         elif isinstance(part, Div):
             yield Requirement(part, part.denominator, may_be_negative=True)
         elif isinstance(part, Pow):
-            yield from _requirements_of_power(part)
+            yield from _collect_power_requirements(part)
 
 
-def _requirements_of_power(power: Pow) -> Iterator[Requirement]:
+def _collect_power_requirements(power: Pow) -> Iterator[Requirement]:
     try:
-        exponent = constant_value(power.exponent)
+        exponent = evaluate_constant(power.exponent)
     except (TooLarge, Undefined):
         exponent = None
     if exponent is None:
@@ -174,36 +183,38 @@ def _requirements_of_power(power: Pow) -> Iterator[Requirement]:
         yield Requirement(power, power.base, may_be_negative=True)
 
 
-def _is_met(one: Requirement, domains: Mapping[str, str]) -> bool:
+def _is_met(requirement: Requirement, domains: Mapping[str, str]) -> bool:
     """Return whether a requirement is certainly met on the whole domain, except for isolated points."""
-    if one.may_be_negative:
+    if requirement.may_be_negative:
         # The zeros of any other formula are isolated, so the gap is removable or a single point.
-        return not _may_be_flat(one.argument)
-    if one.exponent is not None and is_whole(one.exponent, domains):
+        return not _may_be_flat(requirement.argument)
+    if requirement.exponent is not None and is_whole(requirement.exponent, domains):
         return True
-    return is_never_negative(one.argument, domains)
+    return is_never_negative(requirement.argument, domains)
 
 
 def _may_be_flat(node: Node) -> bool:
     """Return whether a formula such as ``abs(x) - x`` may be zero on a part of the domain only."""
     return any(
         (isinstance(part, Fn) and part.name in _MAY_BE_FLAT)
-        or (isinstance(part, Pow) and symbols(part.base) and not _is_integer(part.exponent))
-        for part in walk(node)
+        or (isinstance(part, Pow) and collect_symbols(part.base) and not _is_integer(part.exponent))
+        for part in walk_tree(node)
     )
 
 
-def _implies(known: Requirement, one: Requirement) -> bool:
+def _is_same_requirement(first: Requirement, second: Requirement) -> bool:
     """Return whether two requirements ask the same of the same argument."""
-    return (known.argument, known.exponent, known.may_be_negative) == (
-        one.argument, one.exponent, one.may_be_negative,
+    return (first.argument, first.exponent, first.may_be_negative) == (
+        second.argument, second.exponent, second.may_be_negative,
     )  # fmt: skip
 
 
-def _is_violated(one: Requirement, at: Point, *, is_small: bool) -> bool:
+def _is_violated(requirement: Requirement, point: Point, *, is_small: bool) -> bool:
     """Return whether an argument certainly has a forbidden value at a point."""
-    if one.may_be_negative:  # small whole numbers are not far apart, so a zero there may be an isolated one
-        return not is_small and balls.is_zero(one.argument, at)
-    return balls.is_negative(one.argument, at) and (
-        one.exponent is None or balls.is_no_whole_number(one.exponent, at)
+    if (
+        requirement.may_be_negative
+    ):  # small whole numbers are not far apart, so a zero there may be an isolated one
+        return not is_small and balls.is_zero(requirement.argument, point)
+    return balls.is_negative(requirement.argument, point) and (
+        requirement.exponent is None or balls.is_no_whole_number(requirement.exponent, point)
     )

@@ -15,8 +15,8 @@ from itertools import islice, product
 
 from autograder.formulas.equality.rounding import is_whole
 from autograder.formulas.errors import Undecided
-from autograder.formulas.nodes import Add, Neg, Node, Num, Pow, Relation, Sym, symbols, walk
-from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
+from autograder.formulas.nodes import Add, Neg, Node, Num, Pow, Relation, Sym, collect_symbols, walk_tree
+from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, evaluate_exactly
 from autograder.formulas.values.points import Points, is_in_domain
 
 MAX_MONOMIAL = 8
@@ -45,14 +45,14 @@ _POWERS: Mapping[Fraction, int] = {
 }
 
 
-def turned(relation: Relation) -> Relation:
+def reverse_sign(relation: Relation) -> Relation:
     """Return the same sides with the sign reversed: ``a > b`` for ``a < b``."""
     return Relation(relation.left, relation.right, _TURNED[relation.sign])
 
 
 def with_sign(relation: Relation, sign: str) -> Relation:
     """Return the same sides with another sign, ``"<"`` or ``"≤"``, keeping the direction."""
-    return Relation(*_ascending(relation), sign)
+    return Relation(*_order_sides(relation), sign)
 
 
 def is_strict(relation: Relation) -> bool:
@@ -60,23 +60,23 @@ def is_strict(relation: Relation) -> bool:
     return relation.sign in ("<", ">")
 
 
-def excess(relation: Relation) -> Node:
+def subtract_sides(relation: Relation) -> Node:
     """Return smaller side - larger side: not positive if the inequality holds, zero if the equation does."""
-    smaller, larger = _ascending(relation)
+    smaller, larger = _order_sides(relation)
     return Add((smaller, Neg(larger)))
 
 
-def solved(relation: Relation) -> Assumption | None:
+def solve_for_symbol(relation: Relation) -> Assumption | None:
     """Return an equation as ``symbol = formula`` if one side is a symbol that the other side lacks."""
     if relation.sign != "=":
         return None
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
-        if isinstance(side, Sym) and side.name not in symbols(other):
+        if isinstance(side, Sym) and side.name not in collect_symbols(other):
             return side.name, other
     return None
 
 
-def same_relation(
+def is_same_relation(
     first: Relation, second: Relation, points: Points, equal: Callable[[Node, Node], bool]
 ) -> bool:
     """Decide whether two relations hold for the same values of the symbols.
@@ -91,20 +91,22 @@ def same_relation(
         Undecided: neither could be proven.
     """
     if "=" in (first.sign, second.sign):
-        return first.sign == second.sign and _same_equation(first, second, points, equal)
-    left, right = excess(first), excess(second)
+        return first.sign == second.sign and _is_same_equation(first, second, points, equal)
+    left, right = subtract_sides(first), subtract_sides(second)
     strict = is_strict(first)
     if strict is is_strict(second):
         if _is_multiple(left, right, points):
             return True
     elif is_whole(left, points.domains) and is_whole(right, points.domains):  # a < b and a + 1 <= b
-        one = Num(1)
-        if _is_multiple(Add((left, one)) if strict else left, right if strict else Add((right, one)), points):
+        unit = Num(1)
+        if _is_multiple(
+            Add((left, unit)) if strict else left, right if strict else Add((right, unit)), points
+        ):
             return True
-    names = symbols(left) | symbols(right)
-    places = (*_values(points, names), *_boundary(first, second, names, points))
-    for at in islice(places, MAX_WORK // sum(1 for side in (left, right) for _ in walk(side))):
-        verdicts = _holds(first, at), _holds(second, at)
+    names = collect_symbols(left) | collect_symbols(right)
+    candidates = (*_generate_points(points, names), *_generate_boundary_points(first, second, names, points))
+    for point in islice(candidates, MAX_WORK // sum(1 for side in (left, right) for _ in walk_tree(side))):
+        verdicts = _is_satisfied(first, point), _is_satisfied(second, point)
         if None not in verdicts and verdicts[0] is not verdicts[1]:
             return False
     # The multiple test needs rational values; formulas with maxima, for example, are left to the comparer.
@@ -113,21 +115,21 @@ def same_relation(
     raise Undecided("two inequalities that may be the same")
 
 
-def _same_equation(
+def _is_same_equation(
     first: Relation, second: Relation, points: Points, equal: Callable[[Node, Node], bool]
 ) -> bool:
     """Decide whether two equations have the same solutions; see `is_same_relation`."""
-    left, right = excess(first), excess(second)
+    left, right = subtract_sides(first), subtract_sides(second)
     if _is_multiple(left, right, points, signed=False):
         return True
-    for at in points.exact:
+    for point in points.exact:
         for relation, other in ((first, right), (second, left)):
-            for name in sorted(symbols(excess(relation))):
-                root = _root(relation, name, at)
+            for name in sorted(collect_symbols(subtract_sides(relation))):
+                root = _find_root(relation, name, point)
                 # Multiplying by a symbol that may be zero adds solutions, but none that anyone intends.
-                if root and _value(other, {**at, name: root}):
+                if root and _evaluate_or_none(other, {**point, name: root}):
                     return False
-            if _value(other, at) == 0:  # ``0 = 0`` is no relation
+            if _evaluate_or_none(other, point) == 0:  # ``0 = 0`` is no relation
                 return False
     if equal(left, right) or equal(left, Neg(right)):
         return True
@@ -146,14 +148,14 @@ def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = Tr
         signed: whether the number must be positive.
     """
     try:
-        for at in points.exact:
-            above, below = exact(first, at), exact(second, at)
+        for point in points.exact:
+            above, below = evaluate_exactly(first, point), evaluate_exactly(second, point)
             if above == 0 or below == 0 or (signed and (above > 0) is not (below > 0)):
                 return False
             ratio = Fraction(above) / Fraction(below)
-            for name in symbols(first) | symbols(second):
-                doubled = {**at, name: 2 * at[name]}
-                above, below = exact(first, doubled), exact(second, doubled)
+            for name in collect_symbols(first) | collect_symbols(second):
+                doubled = {**point, name: 2 * point[name]}
+                above, below = evaluate_exactly(first, doubled), evaluate_exactly(second, doubled)
                 power = _POWERS.get(Fraction(above) / Fraction(below) / ratio) if below else None
                 # A symbol that may be negative would reverse an inequality, so no power of it may be a
                 # factor.
@@ -164,31 +166,35 @@ def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = Tr
     return True
 
 
-def _boundary(
+def _generate_boundary_points(
     first: Relation, second: Relation, names: Collection[str], points: Points
 ) -> Iterator[Mapping[str, Rational]]:
     """Yield points of the symbols' domains on, between and near the boundaries of two inequalities."""
     # A large power costs as much as so many factors.
-    powers = [part.exponent for one in (first, second) for part in walk(one) if isinstance(part, Pow)]
+    powers = [
+        part.exponent for relation in (first, second) for part in walk_tree(relation) if isinstance(part, Pow)
+    ]
     if sum(int(power.value) for power in powers if isinstance(power, Num)) > MAX_WORK // AROUND:
         return
     ordered = sorted(names)
-    for number in range(AROUND):
+    for index in range(AROUND):
         small = {
-            name: _SMALL_SHARES.get(points.domains[name], SMALL)[(number + place) % len(SMALL)]
-            for place, name in enumerate(ordered)
+            name: _SMALL_SHARES.get(points.domains[name], SMALL)[(index + position) % len(SMALL)]
+            for position, name in enumerate(ordered)
         }
-        for base, name in product((small, points.inside(number)), ordered):
-            roots = [root for one in (first, second) if (root := _root(one, name, base)) is not None]
-            for value in _beside(roots):
+        for base, name in product((small, points.get_point_inside(index)), ordered):
+            roots = [
+                root for relation in (first, second) if (root := _find_root(relation, name, base)) is not None
+            ]
+            for value in _generate_near_roots(roots):
                 if is_in_domain(value, points.domains[name]):
                     yield {**base, name: value}
 
 
-def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational | None:
+def _find_root(relation: Relation, name: str, point: Mapping[str, Rational]) -> Rational | None:
     """Return the value of a symbol at which both sides are equal; None if they are not linear in it."""
-    difference = excess(relation)
-    values = [_value(difference, {**at, name: value}) for value in (1, 2, 3)]
+    difference = subtract_sides(relation)
+    values = [_evaluate_or_none(difference, {**point, name: value}) for value in (1, 2, 3)]
     if None in values:
         return None
     low, middle, high = (Fraction(value) for value in values if value is not None)
@@ -198,7 +204,7 @@ def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational
     return 1 - low / (middle - low)
 
 
-def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
+def _generate_near_roots(roots: Collection[Rational]) -> Iterator[Rational]:
     """Yield values on boundaries, half way between two of them, and near them."""
     yield from roots
     if len(roots) == 2:
@@ -207,34 +213,34 @@ def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
         yield from (-root, math.floor(root), math.ceil(root), root - 1, root + 1)
 
 
-def _ascending(relation: Relation) -> tuple[Node, Node]:
+def _order_sides(relation: Relation) -> tuple[Node, Node]:
     """Return the two sides, the smaller one first."""
     if relation.sign in (">", "≥"):
         return relation.right, relation.left
     return relation.left, relation.right
 
 
-def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
+def _generate_points(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
     """Yield points at which two inequalities may differ: secret ones, then small ones."""
     if not any(points.domains[name] in ("probability", "unit") for name in names):
         yield from points.exact
     for number in range(SECRET):
-        yield points.inside(number)
+        yield points.get_point_inside(number)
     ordered = sorted(names)
     small = [_SMALL_SHARES.get(points.domains[name], SMALL) for name in ordered]
     for values in islice(product(*small), MAX_SMALL):
         yield dict(zip(ordered, values, strict=True))
 
 
-def _value(node: Node, at: Mapping[str, Rational]) -> Rational | None:
+def _evaluate_or_none(node: Node, point: Mapping[str, Rational]) -> Rational | None:
     """Return the exact value of a formula; None if there is none or it is not known."""
     try:
-        return exact(node, at)
+        return evaluate_exactly(node, point)
     except (Irrational, TooLarge, Undefined):
         return None
 
 
-def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool | None:
+def _is_satisfied(relation: Relation, point: Mapping[str, Rational]) -> bool | None:
     """Return whether an inequality holds at a point; None if that is not known."""
-    value = _value(excess(relation), at)
+    value = _evaluate_or_none(subtract_sides(relation), point)
     return None if value is None else value < 0 or (value == 0 and not is_strict(relation))

@@ -25,18 +25,18 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Sym,
-    children,
-    rebuilt,
-    symbols,
-    walk,
+    collect_symbols,
+    get_children,
+    rebuild_node,
+    walk_tree,
 )
-from autograder.formulas.values.balls import differ_somewhere
+from autograder.formulas.values.balls import is_different_somewhere
 from autograder.formulas.values.evaluate import (
     Irrational,
     Rational,
     TooLarge,
     Undefined,
-    exact,
+    evaluate_exactly,
 )
 from autograder.formulas.values.points import Points, SecretNumbers
 
@@ -53,12 +53,12 @@ Rounding = Callable[[str, Rational], int]
 """Replaces a rounded value: name of the function and value of its argument → a number."""
 
 
-def rounds(node: Node) -> bool:
+def has_rounding(node: Node) -> bool:
     """Return whether a ceiling or floor occurs."""
-    return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk(node))
+    return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk_tree(node))
 
 
-def equal_rounded(first: Node, second: Node, points: Points) -> bool:
+def is_equal_with_rounding(first: Node, second: Node, points: Points) -> bool:
     """Decide whether two formulas are equal for all values of the symbols.
 
     Args:
@@ -69,28 +69,28 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
     Raises:
         Undecided: neither equality nor difference could be proven.
     """
-    names = sorted(symbols(first) | symbols(second))
-    domains, stream = points.domains, points.stream("rounding")
-    alike = _alike(first, domains), _alike(second, domains)
+    names = sorted(collect_symbols(first) | collect_symbols(second))
+    domains, stream = points.domains, points.create_stream("rounding")
+    normalised = _normalise_rounding(first, domains), _normalise_rounding(second, domains)
     witnesses: list[Mapping[str, Rational]] = [
-        {name: _drawn(domains[name], largest, stream) for name in names}
+        {name: _draw_value(domains[name], largest, stream) for name in names}
         for largest in WITNESSES
         for _ in range(_TRIES)
     ]
-    witnesses += [points.inside(number) for number in range(points.least)]
+    witnesses += [points.get_point_inside(number) for number in range(points.least)]
     try:
         # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
-        at = {name: _drawn("positive", 1 << _BITS, stream) for name in names}
-        unknown = _unknowns(points.derived("unknowns"))
-        for one, other in ((first, second), alike):
-            if _value(one, at, unknown) == _value(other, at, unknown):
+        point = {name: _draw_value("positive", 1 << _BITS, stream) for name in names}
+        unknown = _make_unknowns(points.derive_seed("unknowns"))
+        for left, right in ((first, second), normalised):
+            if _evaluate_rounded(left, point, unknown) == _evaluate_rounded(right, point, unknown):
                 return True
-        if any(_differ(first, second, at) for at in witnesses):
+        if any(_is_different_at(first, second, point) for point in witnesses):
             return False
         raise Undecided("rounded values that agree where they were looked at")
     except Irrational as error:
-        fractions = ({name: Fraction(value) for name, value in at.items()} for at in witnesses)
-        if differ_somewhere(first, second, fractions):
+        fractions = ({name: Fraction(value) for name, value in point.items()} for point in witnesses)
+        if is_different_somewhere(first, second, fractions):
             return False
         raise Undecided("rounded values that are not rational") from error
     except TooLarge as error:
@@ -99,14 +99,14 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
         raise Undecided("division by zero") from error
 
 
-def _alike(node: Node, domains: Mapping[str, str]) -> Node:
+def _normalise_rounding(node: Node, domains: Mapping[str, str]) -> Node:
     """Normalise rounding: quotients of whole numbers are rounded down, and once; whole values not at all.
 
     For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and ``floor((floor(x) + k)/m)
     = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
     """
-    below = [_alike(part, domains) for part in children(node)]
-    node = rebuilt(node, below) if below else node
+    operands = [_normalise_rounding(part, domains) for part in get_children(node)]
+    node = rebuild_node(node, operands) if operands else node
     if isinstance(node, Fn) and node.name in ROUNDING and _is_whole_quotient(node.arguments[0], domains):
         return node.arguments[0]
     if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
@@ -116,22 +116,22 @@ def _alike(node: Node, domains: Mapping[str, str]) -> Node:
         return node
     if node.name == "ceil":
         # Only floors remain, so that both spellings of a value become the same.
-        lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
+        lowered = _normalise_rounding(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
         return Add((lowered, Num(1)))
-    summands = list(_summands(above))
+    summands = list(_flatten_terms(above))
     # An inner floor in a numerator can be removed, see the second identity above.
-    for place, part in enumerate(summands):
+    for position, part in enumerate(summands):
         if isinstance(part, Fn) and part.name == "floor":
-            inner = Add((*summands[:place], part.arguments[0], *summands[place + 1 :]))
+            inner = Add((*summands[:position], part.arguments[0], *summands[position + 1 :]))
             return Fn("floor", (Div(inner, under),))
     return node
 
 
-def _summands(node: Node) -> Iterator[Node]:
+def _flatten_terms(node: Node) -> Iterator[Node]:
     """Yield the terms of a sum, including those of nested sums."""
     if isinstance(node, Add):
         for part in node.terms:
-            yield from _summands(part)
+            yield from _flatten_terms(part)
     else:
         yield node
 
@@ -148,7 +148,7 @@ def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
         case Fn(name, _) if name in ROUNDING:
             return True
         case Neg() | Add() | Mul():
-            return all(is_whole(part, domains) for part in children(node))
+            return all(is_whole(part, domains) for part in get_children(node))
     return False
 
 
@@ -173,64 +173,74 @@ def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
         case Pow(base, _):
             return _is_above_zero(base, domains)
         case Add() | Mul():
-            return all(_is_above_zero(part, domains) for part in children(node))
+            return all(_is_above_zero(part, domains) for part in get_children(node))
     return False
 
 
-def _drawn(domain: str, largest: int, stream: SecretNumbers) -> Rational:
+def _draw_value(domain: str, largest: int, stream: SecretNumbers) -> Rational:
     """Draw a value of a domain, with numerator and denominator up to about `largest`."""
-    value: Rational = 1 + stream.below(largest)
+    value: Rational = 1 + stream.draw_below(largest)
     if domain in ("probability", "unit"):  # the ends of the interval, where it has them
         least, parts = (0, largest) if domain == "unit" else (1, largest + 1)
-        return Fraction(least + stream.below(parts + 1 - 2 * least), parts)
+        return Fraction(least + stream.draw_below(parts + 1 - 2 * least), parts)
     if domain != "positive integer":
-        value = Fraction(value) / (1 + stream.below(largest))
-    return -value if domain == "real" and stream.below(2) else value
+        value = Fraction(value) / (1 + stream.draw_below(largest))
+    return -value if domain == "real" and stream.draw_below(2) else value
 
 
-def _differ(first: Node, second: Node, at: Mapping[str, Rational]) -> bool:
+def _is_different_at(first: Node, second: Node, point: Mapping[str, Rational]) -> bool:
     try:
-        return _value(first, at, _rounded) != _value(second, at, _rounded)
+        return _evaluate_rounded(first, point, _round_number) != _evaluate_rounded(
+            second, point, _round_number
+        )
     except Undefined:
         return False
 
 
-def _value(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Rational:
-    return exact(_settled(node, at, rounding), at)
+def _evaluate_rounded(node: Node, point: Mapping[str, Rational], rounding: Rounding) -> Rational:
+    return evaluate_exactly(_replace_rounded_parts(node, point, rounding), point)
 
 
-def _settled(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Node:
+def _replace_rounded_parts(node: Node, point: Mapping[str, Rational], rounding: Rounding) -> Node:
     """Return the formula with its rounded parts replaced by numbers."""
     match node:
         case Fn(name, arguments) if name in ROUNDING:
-            value = rounding(name, _value(arguments[0], at, rounding))
+            value = rounding(name, _evaluate_rounded(arguments[0], point, rounding))
             return Num(value) if value >= 0 else Neg(Num(-value))
         case Fn(name, arguments):
-            return Fn(name, tuple(_settled(argument, at, rounding) for argument in arguments))
+            return Fn(
+                name, tuple(_replace_rounded_parts(argument, point, rounding) for argument in arguments)
+            )
         case Neg(operand):
-            return Neg(_settled(operand, at, rounding))
+            return Neg(_replace_rounded_parts(operand, point, rounding))
         case Add(terms):
-            return Add(tuple(_settled(term, at, rounding) for term in terms))
+            return Add(tuple(_replace_rounded_parts(term, point, rounding) for term in terms))
         case Mul(factors):
-            return Mul(tuple(_settled(factor, at, rounding) for factor in factors))
+            return Mul(tuple(_replace_rounded_parts(factor, point, rounding) for factor in factors))
         case Div(numerator, denominator):
-            return Div(_settled(numerator, at, rounding), _settled(denominator, at, rounding))
+            return Div(
+                _replace_rounded_parts(numerator, point, rounding),
+                _replace_rounded_parts(denominator, point, rounding),
+            )
         case Pow(base, exponent):
-            return Pow(_settled(base, at, rounding), _settled(exponent, at, rounding))
+            return Pow(
+                _replace_rounded_parts(base, point, rounding),
+                _replace_rounded_parts(exponent, point, rounding),
+            )
     return node
 
 
-def _rounded(name: str, value: Rational) -> int:
+def _round_number(name: str, value: Rational) -> int:
     return math.ceil(value) if name == "ceil" else math.floor(value)
 
 
-def _unknowns(key: bytes) -> Rounding:
+def _make_unknowns(key: bytes) -> Rounding:
     """Return a function that replaces rounded values by pseudorandom numbers.
 
     A number depends only on the value of the argument; a ceiling is a mirrored floor.
     """
 
-    def unknown(name: str, value: Rational) -> int:
+    def map_to_unknown(name: str, value: Rational) -> int:
         if value.denominator == 1:
             return int(value)
         sign = -1 if name == "ceil" else 1
@@ -240,4 +250,4 @@ def _unknowns(key: bytes) -> Rounding:
         # A keyed hash: without the secret, an answer cannot be built so that two unknowns agree by chance.
         return sign * (int.from_bytes(hashlib.blake2b(text, key=key, digest_size=12).digest()) + whole)
 
-    return unknown
+    return map_to_unknown

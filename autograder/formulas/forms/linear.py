@@ -18,7 +18,7 @@ Row = Mapping[Any, int | Fraction]
 _Row = frozenset[tuple[Any, int]]
 
 
-def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
+def is_infeasible(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
     """Return whether some sums can never all be positive together.
 
     Args:
@@ -28,53 +28,62 @@ def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
     Raises:
         Undecided: elimination takes too long.
     """
-    left = set(map(_whole, rows))
-    while not any(_never(row, free) for row in left):
-        found = Counter((unknown, number > 0) for row in left for unknown, number in row)
-        if not found:
+    pending = set(map(_to_whole_numbers, rows))
+    while not any(_is_never_positive(row, free) for row in pending):
+        counts = Counter((unknown, number > 0) for row in pending for unknown, number in row)
+        if not counts:
             return False
         # Eliminate the unknown that adds the fewest rows: p positive and n negative ones become p*n.
         _, chosen = min(
-            (found[one, True] * found[one, False] - found[one, True] - found[one, False], one)
-            for one, _ in found
+            (
+                counts[candidate, True] * counts[candidate, False]
+                - counts[candidate, True]
+                - counts[candidate, False],
+                candidate,
+            )
+            for candidate, _ in counts
         )
-        left = _without(chosen, left, free=chosen in free)
-        if len(left) > MAX_ROWS:
+        pending = _remove_unknown(chosen, pending, free=chosen in free)
+        if len(pending) > MAX_ROWS:
             raise Undecided("inequalities that take too long")
     return True
 
 
-def _whole(row: Row) -> _Row:
+def _to_whole_numbers(row: Row) -> _Row:
     """Return the same row with whole coefficients that have no common divisor."""
     common = math.lcm(*[number.denominator for number in row.values()])
     numbers = [
-        (one, number.numerator * (common // number.denominator)) for one, number in row.items() if number
+        (unknown, number.numerator * (common // number.denominator))
+        for unknown, number in row.items()
+        if number
     ]
     divisor = math.gcd(*[number for _, number in numbers])
-    return frozenset([(one, number // divisor) for one, number in numbers])
+    return frozenset([(unknown, number // divisor) for unknown, number in numbers])
 
 
-def _never(row: _Row, free: AbstractSet[Any]) -> bool:
+def _is_never_positive(row: _Row, free: AbstractSet[Any]) -> bool:
     """Return whether a sum is certainly never positive."""
     return all(number < 0 and unknown not in free for unknown, number in row)
 
 
-def _without(chosen: Any, rows: AbstractSet[_Row], *, free: bool) -> set[_Row]:
+def _remove_unknown(chosen: Any, rows: AbstractSet[_Row], *, free: bool) -> set[_Row]:
     """Eliminate an unknown.
 
     Every two rows in which it has opposite signs are combined into one in which it cancels.
     """
     numbers = [dict(row) for row in rows]
-    found = {row for row, own in zip(rows, numbers, strict=True) if chosen not in own}
-    above = [own for own in numbers if own.get(chosen, 0) > 0]
+    remaining = {row for row, coefficients in zip(rows, numbers, strict=True) if chosen not in coefficients}
+    above = [coefficients for coefficients in numbers if coefficients.get(chosen, 0) > 0]
     for below in numbers:
         if below.get(chosen, 0) < 0:
             if not free:
                 # The unknown is not negative, so without its negative term the sum is at least as large.
-                found.add(_whole({**below, chosen: 0}))
-            for own in above:
-                both = {*own, *below}
-                found.add(_whole({
-                    one: own[chosen] * below.get(one, 0) - below[chosen] * own.get(one, 0) for one in both
+                remaining.add(_to_whole_numbers({**below, chosen: 0}))
+            for coefficients in above:
+                both = {*coefficients, *below}
+                remaining.add(_to_whole_numbers({
+                    unknown: coefficients[chosen] * below.get(unknown, 0)
+                    - below[chosen] * coefficients.get(unknown, 0)
+                    for unknown in both
                 }))  # fmt: skip
-    return found
+    return remaining

@@ -16,7 +16,7 @@ from flint import Ordering, fmpz_mpoly_ctx
 
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow
-from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 
 MAX_GENERATORS = 10
 MAX_TERMS = 120
@@ -41,14 +41,14 @@ class Ring:
         Raises:
             Undecided: there are too many.
         """
-        found: dict[Node, int] = {}
+        generators: dict[Node, int] = {}
         for formula in formulas:
-            _generators(formula, found)
-        if len(found) > MAX_GENERATORS:
+            _collect_generators(formula, generators)
+        if len(generators) > MAX_GENERATORS:
             raise Undecided("too many symbols for polynomials")
-        self._places = found
+        self._places = generators
         # flint needs at least one generator, even for constants.
-        names = [f"x{place}" for place in range(max(len(found), 1))]
+        names = [f"x{index}" for index in range(max(len(generators), 1))]
         self._context = fmpz_mpoly_ctx.get(names, Ordering.lex)
         self._generators = self._context.gens()
 
@@ -57,7 +57,7 @@ class Ring:
         """The symbols and symbol-like parts, in the order of the powers in a term."""
         return tuple(self._places)
 
-    def quotient(self, node: Node) -> tuple[Polynomial, Polynomial]:
+    def to_quotient(self, node: Node) -> tuple[Polynomial, Polynomial]:
         """Return numerator and denominator of a formula; they may have common factors.
 
         Raises:
@@ -66,46 +66,46 @@ class Ring:
         match node:
             case Num(value):
                 whole = Fraction(value)
-                return self._constant(whole.numerator), self._constant(whole.denominator)
+                return self._make_constant(whole.numerator), self._make_constant(whole.denominator)
             case Neg(operand):
-                above, below = self.quotient(operand)
+                above, below = self.to_quotient(operand)
                 return -above, below
             case Add(terms):
-                total = self._constant(0), self._constant(1)
+                total = self._make_constant(0), self._make_constant(1)
                 for term in terms:
-                    total = _added(total, self.quotient(term))
+                    total = _add_quotients(total, self.to_quotient(term))
                 return total
             case Mul(factors):
-                return self._product(factors)
+                return self._combine_factors(factors)
             case Div(numerator, denominator):
-                above, below = self.quotient(numerator)
-                upper, lower = self.quotient(denominator)
-                return self._divided((above, below), (upper, lower))
-            case Pow(base, _) if (power := _whole_power(node)) is not None:
-                above, below = self.quotient(base)
-                raised = _raised(above, abs(power)), _raised(below, abs(power))
-                return raised if power >= 0 else self._divided(self._product(()), raised)
-        return self._generators[self._places[node]], self._constant(1)
+                above, below = self.to_quotient(numerator)
+                upper, lower = self.to_quotient(denominator)
+                return self._divide_quotients((above, below), (upper, lower))
+            case Pow(base, _) if (power := _get_whole_exponent(node)) is not None:
+                above, below = self.to_quotient(base)
+                raised = _expand_power(above, abs(power)), _expand_power(below, abs(power))
+                return raised if power >= 0 else self._divide_quotients(self._combine_factors(()), raised)
+        return self._generators[self._places[node]], self._make_constant(1)
 
-    def polynomial(self, node: Node) -> Polynomial:
+    def to_polynomial(self, node: Node) -> Polynomial:
         """Return the numerator of a formula in lowest terms."""
-        above, below = self.quotient(node)
+        above, below = self.to_quotient(node)
         return above / above.gcd(below) if above else above
 
     def is_whole(self, node: Node) -> bool:
         """Return whether a formula in lowest terms has no symbol below a fraction line."""
-        above, below = self.quotient(node)
+        above, below = self.to_quotient(node)
         return not above or bool((below / above.gcd(below)).is_constant())
 
-    def bare(self, node: Node) -> tuple[str, str]:
+    def strip_number(self, node: Node) -> tuple[str, str]:
         """Return numerator and denominator in lowest terms without the numeric factor, as text."""
-        above, below = self.quotient(node)
+        above, below = self.to_quotient(node)
         common = above.gcd(below)
-        return str(_without_number(above / common)), str(_without_number(below / common))
+        return str(_strip_number(above / common)), str(_strip_number(below / common))
 
     def is_whole_valued(self, node: Node) -> bool:
         """Return whether whole generators give whole values, as for ``n*(n - 1)/2``."""
-        above, below = self.quotient(node)
+        above, below = self.to_quotient(node)
         if not above:
             return True
         common = above.gcd(below)
@@ -118,35 +118,38 @@ class Ring:
             int(above(*remainders)) % divisor == 0 for remainders in product(range(divisor), repeat=count)
         )
 
-    def content(self, polynomial: Polynomial) -> Node | None:
+    def find_content(self, polynomial: Polynomial) -> Node | None:
         """Return the number and powers that are common to all terms; None if that is 1."""
-        return self._tree(polynomial.term_content())
+        return self._to_formula(polynomial.term_content())
 
-    def numeric_common(self, node: Node) -> Fraction:
+    def find_numeric_content(self, node: Node) -> Fraction:
         """Return the greatest number common to all terms, e.g. 1/2 for ``n/2 + 3*d/2``."""
-        above, below = self.quotient(node)
+        above, below = self.to_quotient(node)
         common = above.gcd(below)
         above, below = above / common, below / common
         return Fraction(int(above.content()), int(below.content()))
 
-    def factors(self, polynomial: Polynomial) -> int:
+    def count_factors(self, polynomial: Polynomial) -> int:
         """Return the number of irreducible factors other than numbers, counted with multiplicity."""
-        _, found = polynomial.factor()
-        return sum(int(times) for _, times in found)
+        _, irreducible = polynomial.factor()
+        return sum(int(times) for _, times in irreducible)
 
-    def common(self, first: Node, second: Node) -> Node | None:
+    def find_common_divisor(self, first: Node, second: Node) -> Node | None:
         """Return the greatest common divisor of two polynomials, or the first one if it has several terms.
 
         Returns:
             None if the divisor is 1, also for parts that are fractions themselves.
         """
-        (above, one), (below, other) = self.quotient(first), self.quotient(second)
-        if not (one.is_one() and other.is_one()) or not above or not below:
+        (left, left_denominator), (right, right_denominator) = (
+            self.to_quotient(first),
+            self.to_quotient(second),
+        )
+        if not (left_denominator.is_one() and right_denominator.is_one()) or not left or not right:
             return None
-        divisor = above.gcd(below)
-        return None if divisor.is_one() else self._tree(divisor) or first
+        divisor = left.gcd(right)
+        return None if divisor.is_one() else self._to_formula(divisor) or first
 
-    def _tree(self, polynomial: Polynomial) -> Node | None:
+    def _to_formula(self, polynomial: Polynomial) -> Node | None:
         """Return a polynomial of one term as a formula; None for 1 and for several terms."""
         if len(polynomial) != 1 or polynomial.is_one():
             return None
@@ -158,54 +161,54 @@ class Ring:
                 factors.append(part if power == 1 else Pow(part, Num(int(power))))
         return factors[0] if len(factors) == 1 else Mul(tuple(factors))
 
-    def _constant(self, value: int) -> Polynomial:
+    def _make_constant(self, value: int) -> Polynomial:
         if value.bit_length() > MAX_BITS:
             raise Undecided("a number too large for polynomials")
         return self._context.constant(value)
 
-    def _product(self, factors: Sequence[Node]) -> tuple[Polynomial, Polynomial]:
-        above, below = self._constant(1), self._constant(1)
+    def _combine_factors(self, factors: Sequence[Node]) -> tuple[Polynomial, Polynomial]:
+        above, below = self._make_constant(1), self._make_constant(1)
         for factor in factors:
-            upper, lower = self.quotient(factor)
-            above, below = _times(above, upper), _times(below, lower)
+            upper, lower = self.to_quotient(factor)
+            above, below = _expand_product(above, upper), _expand_product(below, lower)
         return above, below
 
-    def _divided(
+    def _divide_quotients(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
     ) -> tuple[Polynomial, Polynomial]:
         if not second[0]:
             raise Undecided("division by zero")
-        return _times(first[0], second[1]), _times(first[1], second[0])
+        return _expand_product(first[0], second[1]), _expand_product(first[1], second[0])
 
 
-def _without_number(polynomial: Polynomial) -> Polynomial:
+def _strip_number(polynomial: Polynomial) -> Polynomial:
     primitive = polynomial / polynomial.content() if polynomial else polynomial
     # Polynomials that differ only by sign must become the same text.
     return -primitive if primitive and int(primitive.coeffs()[0]) < 0 else primitive
 
 
-def _generators(node: Node, found: dict[Node, int]) -> None:
+def _collect_generators(node: Node, generators: dict[Node, int]) -> None:
     match node:
         case Num():
             return
         case Neg(operand):
-            _generators(operand, found)
+            _collect_generators(operand, generators)
         case Add(parts) | Mul(parts):
             for part in parts:
-                _generators(part, found)
+                _collect_generators(part, generators)
         case Div(above, below):
-            _generators(above, found)
-            _generators(below, found)
-        case Pow(base, _) if _whole_power(node) is not None:
-            _generators(base, found)
+            _collect_generators(above, generators)
+            _collect_generators(below, generators)
+        case Pow(base, _) if _get_whole_exponent(node) is not None:
+            _collect_generators(base, generators)
         case _:
-            found.setdefault(node, len(found))
+            generators.setdefault(node, len(generators))
 
 
-def _whole_power(node: Pow) -> int | None:
+def _get_whole_exponent(node: Pow) -> int | None:
     """Return the exponent if it is a constant whole number."""
     try:
-        power = constant_value(node.exponent)
+        power = evaluate_constant(node.exponent)
     except (TooLarge, Undefined):
         return None
     if power is None or power != int(power):
@@ -213,36 +216,36 @@ def _whole_power(node: Pow) -> int | None:
     return int(power)
 
 
-def _added(
+def _add_quotients(
     first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
 ) -> tuple[Polynomial, Polynomial]:
     # A common denominator is kept, which avoids needless growth of the polynomials.
     if first[1] == second[1]:
-        return _checked(first[0] + second[0]), first[1]
-    above = _times(first[0], second[1]) + _times(second[0], first[1])
-    return _checked(above), _times(first[1], second[1])
+        return _check_size(first[0] + second[0]), first[1]
+    above = _expand_product(first[0], second[1]) + _expand_product(second[0], first[1])
+    return _check_size(above), _expand_product(first[1], second[1])
 
 
-def _times(first: Polynomial, second: Polynomial) -> Polynomial:
-    if len(first) * len(second) > MAX_TERMS**2 or _degree(first) + _degree(second) > MAX_DEGREE:
+def _expand_product(first: Polynomial, second: Polynomial) -> Polynomial:
+    if len(first) * len(second) > MAX_TERMS**2 or _get_degree(first) + _get_degree(second) > MAX_DEGREE:
         raise Undecided("a polynomial of too many terms or too high a degree")
-    return _checked(first * second)
+    return _check_size(first * second)
 
 
-def _raised(base: Polynomial, power: int) -> Polynomial:
+def _expand_power(base: Polynomial, power: int) -> Polynomial:
     # The bound on terms is the number of monomials of that degree in as many variables as the base has terms.
-    if power * max(_degree(base), 1) > MAX_DEGREE or math.comb(len(base) + power - 1, power) > MAX_TERMS:
+    if power * max(_get_degree(base), 1) > MAX_DEGREE or math.comb(len(base) + power - 1, power) > MAX_TERMS:
         raise Undecided("a polynomial of too many terms or too high a degree")
-    return _checked(base**power)
+    return _check_size(base**power)
 
 
-def _checked(polynomial: Polynomial) -> Polynomial:
+def _check_size(polynomial: Polynomial) -> Polynomial:
     if len(polynomial) > MAX_TERMS or any(
-        abs(int(one)).bit_length() > MAX_BITS for one in polynomial.coeffs()
+        abs(int(coefficient)).bit_length() > MAX_BITS for coefficient in polynomial.coeffs()
     ):
         raise Undecided("a polynomial of too many terms or too large coefficients")
     return polynomial
 
 
-def _degree(polynomial: Polynomial) -> int:
+def _get_degree(polynomial: Polynomial) -> int:
     return int(polynomial.total_degree()) if polynomial else 0

@@ -7,7 +7,20 @@ from functools import lru_cache
 
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.polynomials import Polynomial, Ring
-from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Node, Num, Pow, Sym, children, rebuilt, walk
+from autograder.formulas.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    get_children,
+    rebuild_node,
+    walk_tree,
+)
 
 REMEMBERED = 512
 """Number of cached formulas: a class repeats the same ones."""
@@ -29,27 +42,27 @@ def is_never_negative(node: Node, domains: Mapping[str, str], *, strictly: bool 
         strictly: whether it must not be zero, either.
     """
     # The cache needs hashable arguments.
-    named = frozenset((name, domain) for name, domain in domains.items())
-    return _is_never_negative(node, named, strictly)
+    domain_pairs = frozenset((name, domain) for name, domain in domains.items())
+    return _is_never_negative(node, domain_pairs, strictly)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _is_never_negative(node: Node, domains: frozenset[tuple[str, str]], strictly: bool) -> bool:  # noqa: FBT001
-    if _by_parts(node, dict(domains), strictly=strictly):
+    if _is_nonnegative_by_parts(node, dict(domains), strictly=strictly):
         return True
     try:
-        return _by_coefficients(node, dict(domains), strictly=strictly)
+        return _is_nonnegative_by_coefficients(node, dict(domains), strictly=strictly)
     except Undecided:
         return False
 
 
-def _by_parts(  # noqa: C901 - one case for each kind of node
+def _is_nonnegative_by_parts(  # noqa: C901 - one case for each kind of node
     node: Node, domains: Mapping[str, str], *, strictly: bool
 ) -> bool:
     """Prove the same from the parts of a formula alone."""
 
-    def known(part: Node) -> bool:
-        return _by_parts(part, domains, strictly=strictly)
+    def check_part(part: Node) -> bool:
+        return _is_nonnegative_by_parts(part, domains, strictly=strictly)
 
     match node:
         case Num(value):
@@ -59,61 +72,65 @@ def _by_parts(  # noqa: C901 - one case for each kind of node
         case Sym(name):
             return domains[name] != "real" and not (strictly and domains[name] == "unit")
         case Add(terms):
-            some = not strictly or any(map(known, terms))
-            return some and all(_by_parts(term, domains, strictly=False) for term in terms)
+            some = not strictly or any(map(check_part, terms))
+            return some and all(_is_nonnegative_by_parts(term, domains, strictly=False) for term in terms)
         case Mul() | Div():
-            return all(map(known, children(node)))
+            return all(map(check_part, get_children(node)))
         # Even powers are never negative, whatever the base is.
         case Pow(base, Num(int(power))) if power % 2 == 0:
-            return not strictly or known(base)
+            return not strictly or check_part(base)
         case Pow(base, _):
-            return known(base)
+            return check_part(base)
         case Fn("max" | "min" as name, arguments):
-            return any(map(known, arguments)) if name == "max" else all(map(known, arguments))
+            return any(map(check_part, arguments)) if name == "max" else all(map(check_part, arguments))
         case Fn(name, arguments) if name in _NEVER_NEGATIVE:
-            return not strictly or name not in ("sqrt", "abs") or known(arguments[0])
+            return not strictly or name not in ("sqrt", "abs") or check_part(arguments[0])
         case Fn(name, (argument,)) if name in _KEEP_THE_SIGN:
-            return known(argument) and not (strictly and name == "floor")
+            return check_part(argument) and not (strictly and name == "floor")
     return False
 
 
-def _by_coefficients(node: Node, domains: Mapping[str, str], *, strictly: bool) -> bool:
+def _is_nonnegative_by_coefficients(node: Node, domains: Mapping[str, str], *, strictly: bool) -> bool:
     """Prove the same from the coefficients of the numerator and the denominator.
 
     Raises:
         Undecided: beyond the limits of polynomials.
     """
-    if strictly and any(domains[part.name] == "unit" for part in walk(node) if isinstance(part, Sym)):
+    if strictly and any(domains[part.name] == "unit" for part in walk_tree(node) if isinstance(part, Sym)):
         return False  # odds leave out the upper end
-    shifted = _shifted(node, domains)
+    shifted = _shift_symbols(node, domains)
     ring = Ring((shifted,))
-    above, below = ring.quotient(shifted)
+    above, below = ring.to_quotient(shifted)
     # The excess over 1 may be zero, like a value of the domain "unit".
-    known = {name: "unit" if domain == "positive integer" else domain for name, domain in domains.items()}
+    shifted_domains = {
+        name: "unit" if domain == "positive integer" else domain for name, domain in domains.items()
+    }
     # Even powers are never negative; generators with an odd power must be proven so.
     odd = {
-        place for powers in (*above.monoms(), *below.monoms()) for place, by in enumerate(powers) if by % 2
+        index for powers in (*above.monoms(), *below.monoms()) for index, by in enumerate(powers) if by % 2
     }
-    if not all(_by_parts(ring.generators[place], known, strictly=False) for place in odd):
+    if not all(
+        _is_nonnegative_by_parts(ring.generators[index], shifted_domains, strictly=False) for index in odd
+    ):
         return False
-    positive = [_by_parts(part, known, strictly=True) for part in ring.generators]
-    signs = {_sign(above), _sign(below)}
+    positive = [_is_nonnegative_by_parts(part, shifted_domains, strictly=True) for part in ring.generators]
+    signs = {_find_sign(above), _find_sign(below)}
     return len(signs) == 1 and 0 not in signs and not (strictly and not _has_positive_term(above, positive))
 
 
-def _shifted(node: Node, domains: Mapping[str, str]) -> Node:
+def _shift_symbols(node: Node, domains: Mapping[str, str]) -> Node:
     """Rewrite a formula in the excess of whole symbols over 1, and in the odds of probabilities."""
     if isinstance(node, Sym):
         if domains[node.name] == "positive integer":
             return Add((_ONE, node))
         return Div(node, Add((_ONE, node))) if domains[node.name] in ("probability", "unit") else node
-    below = children(node)
-    return rebuilt(node, [_shifted(part, domains) for part in below]) if below else node
+    operands = get_children(node)
+    return rebuild_node(node, [_shift_symbols(part, domains) for part in operands]) if operands else node
 
 
-def _sign(polynomial: Polynomial) -> int:
+def _find_sign(polynomial: Polynomial) -> int:
     """Return the common sign of all coefficients; 0 if they differ. Zero counts as positive."""
-    signs = {int(one) > 0 for one in polynomial.coeffs()}
+    signs = {int(coefficient) > 0 for coefficient in polynomial.coeffs()}
     return 0 if len(signs) > 1 else -1 if signs == {False} else 1
 
 

@@ -9,9 +9,9 @@ from math import gcd
 from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.mistakes.changes import product
-from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, symbols
-from autograder.formulas.terms import terms
+from autograder.formulas.mistakes.changes import make_product
+from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, collect_symbols
+from autograder.formulas.terms import expand_terms
 from autograder.formulas.values.evaluate import Rational
 from autograder.formulas.values.points import BITS
 
@@ -41,22 +41,22 @@ class Monomial(Struct, frozen=True):
     number: Fraction
     powers: Mapping[str, int]
 
-    def tree(self) -> Node:
+    def to_formula(self) -> Node:
         """Return the formula, e.g. ``4*n_heads*d_model^2/n``."""
         number = abs(self.number)
-        above = [_raised(name, power) for name, power in self.powers.items() if power > 0]
-        below = [_raised(name, -power) for name, power in self.powers.items() if power < 0]
+        above = [_make_power(name, power) for name, power in self.powers.items() if power > 0]
+        below = [_make_power(name, -power) for name, power in self.powers.items() if power < 0]
         if number.numerator != 1 or not above:
             above.insert(0, Num(number.numerator))
         if number.denominator != 1:
             below.insert(0, Num(number.denominator))
-        tree = product(above)
+        formula = make_product(above)
         if below:
-            tree = Div(tree, product(below))
-        return Neg(tree) if self.number < 0 else tree
+            formula = Div(formula, make_product(below))
+        return Neg(formula) if self.number < 0 else formula
 
 
-def changed(before: Monomial, after: Monomial) -> dict[str, int]:
+def compare_powers(before: Monomial, after: Monomial) -> dict[str, int]:
     """Return by how much the power of each symbol grows from one to the other, without zeros."""
     if before.powers == after.powers:
         return {}
@@ -65,7 +65,7 @@ def changed(before: Monomial, after: Monomial) -> dict[str, int]:
     return {name: step for name, step in steps.items() if step}
 
 
-def small_ratio(first: Rational, second: Rational) -> Fraction | None:
+def find_small_ratio(first: Rational, second: Rational) -> Fraction | None:
     """Return the quotient of two nonzero values if it is a number that a misconception can produce."""
     # Integers are the usual case, and faster than fractions.
     if type(first) is int and type(second) is int:
@@ -89,55 +89,55 @@ class Recogniser:
 
     def __init__(self, comparer: Comparer) -> None:
         """Use the point of a comparer."""
-        settled = {name for name, _ in comparer.assumptions}
-        values = ((name, comparer.value(Sym(name))) for name in comparer.points.exact[0])
+        resolved = {name for name, _ in comparer.assumptions}
+        values = ((name, comparer.evaluate_at_point(Sym(name))) for name in comparer.points.exact[0])
         self._points: Sequence[tuple[str, int]] = tuple(
             (name, value)
             for name, value in values
             # A small coordinate would divide numeric factors by chance.
-            if name not in settled and isinstance(value, int) and abs(value) > SMALL
+            if name not in resolved and isinstance(value, int) and abs(value) > SMALL
         )
         self._common = _NUMBERS
         for _, value in self._points:
             self._common *= value**_BELOW
 
-    def monomial(self, value: Rational | None) -> Monomial | None:
+    def recognise_monomial(self, value: Rational | None) -> Monomial | None:
         """Return the monomial with this value; None if there is none within the limits."""
         if not value:
             return None
         if type(value) is int:
-            return self._divided(value * _NUMBERS, 0)
+            return self._split_powers(value * _NUMBERS, 0)
         # Clears the denominators that symbols and numbers below a fraction line cause.
-        moved = value * self._common
-        return None if moved.denominator != 1 else self._divided(moved.numerator, _BELOW)
+        cleared = value * self._common
+        return None if cleared.denominator != 1 else self._split_powers(cleared.numerator, _BELOW)
 
-    def _divided(self, rest: int, lowered: int) -> Monomial | None:
+    def _split_powers(self, remaining: int, lowered: int) -> Monomial | None:
         """Divide by the coordinates a value that was multiplied by each of them `lowered` times."""
-        if rest.bit_length() > _ROOM + lowered * BITS * len(self._points):
+        if remaining.bit_length() > _ROOM + lowered * BITS * len(self._points):
             return None
         powers: dict[str, int] = {}
         for name, point in self._points:
             power = -lowered
-            quotient, remainder = divmod(rest, point)
+            quotient, remainder = divmod(remaining, point)
             # Divide by the same coordinate as often as possible; the number of divisions is its power.
             while not remainder:
-                rest, power = quotient, power + 1
+                remaining, power = quotient, power + 1
                 if power > MOST_POWER:
                     return None
-                quotient, remainder = divmod(rest, point)
+                quotient, remainder = divmod(remaining, point)
             if power:
                 powers[name] = power
-        number = Fraction(rest, _NUMBERS)
+        number = Fraction(remaining, _NUMBERS)
         if abs(number.numerator) > SMALL or number.denominator > SMALL:
             return None
         return Monomial(number, powers)
 
 
-def _raised(name: str, power: int) -> Node:
+def _make_power(name: str, power: int) -> Node:
     return Sym(name) if power == 1 else Pow(Sym(name), Num(power))
 
 
-class Base(Struct, frozen=True, eq=False):
+class ReferenceFormula(Struct, frozen=True, eq=False):
     """A correct formula under one reading.
 
     Attributes:
@@ -159,43 +159,45 @@ class Base(Struct, frozen=True, eq=False):
     without: dict[Rational, Node]
 
     @classmethod
-    def of(cls, right: Node, comparer: Comparer) -> Base | None:
+    def from_formula(cls, right: Node, comparer: Comparer) -> ReferenceFormula | None:
         """Compute all attributes; None if the formula has no exact value, or is zero.
 
         Args:
             right: a correct formula.
             comparer: a reading.
         """
-        value = comparer.value(right)
+        value = comparer.evaluate_at_point(right)
         if not value:
             return None
         recogniser = Recogniser(comparer)
-        parts = collected(terms(right), comparer, recogniser)
+        parts = collect_terms(expand_terms(right), comparer, recogniser)
         without: dict[Rational, Node] = {}
         # Terms as written come first, so that a missing term is named as in the formula.
-        for part in (*terms(right), *(part.tree() for part, _ in parts)) if len(parts) > 1 else ():
-            if (at := comparer.value(part)) is not None:
-                without.setdefault(value - at, part)
-        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, without)
+        for part in (
+            (*expand_terms(right), *(part.to_formula() for part, _ in parts)) if len(parts) > 1 else ()
+        ):
+            if (part_value := comparer.evaluate_at_point(part)) is not None:
+                without.setdefault(value - part_value, part)
+        return cls(right, comparer, value, recogniser, recogniser.recognise_monomial(value), parts, without)
 
-    def lacks(self, formula: Node, name: str) -> bool:
+    def is_missing(self, formula: Node, name: str) -> bool:
         """Return whether a symbol does not occur in a formula after the assumptions are substituted."""
-        return name not in symbols(self.comparer.expanded(formula))
+        return name not in collect_symbols(self.comparer.substitute_assumptions(formula))
 
 
-def collected(
+def collect_terms(
     parts: Iterable[Node], comparer: Comparer, recogniser: Recogniser
 ) -> tuple[tuple[Monomial, Rational], ...]:
     """Return terms as monomials with their values; terms that differ only by a number are combined."""
-    found: dict[tuple[tuple[str, int], ...], tuple[Fraction, Rational]] = {}
+    by_powers: dict[tuple[tuple[str, int], ...], tuple[Fraction, Rational]] = {}
     for part in parts:
-        value = comparer.value(part)
-        monomial = recogniser.monomial(value)
+        value = comparer.evaluate_at_point(part)
+        monomial = recogniser.recognise_monomial(value)
         if monomial is None or value is None:
             return ()
         powers = tuple(monomial.powers.items())
-        number, total = found.get(powers, (Fraction(0), 0))
-        found[powers] = (number + monomial.number, total + value)
+        number, total = by_powers.get(powers, (Fraction(0), 0))
+        by_powers[powers] = (number + monomial.number, total + value)
     return tuple(
-        (Monomial(number, dict(powers)), value) for powers, (number, value) in found.items() if number
+        (Monomial(number, dict(powers)), value) for powers, (number, value) in by_powers.items() if number
     )

@@ -14,13 +14,19 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.mistakes.bases import Base, Monomial, changed, collected, small_ratio
-from autograder.formulas.mistakes.changes import in_brackets
-from autograder.formulas.mistakes.search import search
-from autograder.formulas.mistakes.targets import Found, Target
-from autograder.formulas.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
+from autograder.formulas.mistakes.bases import (
+    Monomial,
+    ReferenceFormula,
+    collect_terms,
+    compare_powers,
+    find_small_ratio,
+)
+from autograder.formulas.mistakes.changes import generate_bracketings
+from autograder.formulas.mistakes.search import find_change
+from autograder.formulas.mistakes.targets import Explanation, Target
+from autograder.formulas.nodes import Add, Mul, Neg, Node, Sym, collect_symbols, walk_tree
 from autograder.formulas.printing.text import to_text
-from autograder.formulas.terms import terms
+from autograder.formulas.terms import expand_terms
 from autograder.formulas.values.evaluate import Rational
 
 MOST_OWN_TERMS = 8
@@ -85,7 +91,7 @@ class Difference(Struct, frozen=True):
         None if the mistake was corrected in the wrong formula instead, and for the two codes about symbols
         that occur or do not.
         """
-        return self.made.tree() if isinstance(self.made, Monomial) else self.made
+        return self.made.to_formula() if isinstance(self.made, Monomial) else self.made
 
     @property
     def weak(self) -> bool:
@@ -97,7 +103,10 @@ class Difference(Struct, frozen=True):
     @property
     def staff(self) -> str:
         """The message for staff, in English."""
-        shown = (to_text(one.tree() if isinstance(one, Monomial) else one) for one in self.about)
+        shown = (
+            to_text(formula.to_formula() if isinstance(formula, Monomial) else formula)
+            for formula in self.about
+        )
         return self.note.format(*shown)
 
     @property
@@ -125,13 +134,13 @@ class Diagnosis:
         """
         self._right = tuple(right)[:MOST_RIGHT]
         self._readings = tuple(dict.fromkeys(readings))
-        self._bases: tuple[tuple[Base, ...], ...] | None = None
+        self._bases: tuple[tuple[ReferenceFormula, ...], ...] | None = None
         self._targets: tuple[Target, ...] | None = None
         self._held: dict[tuple[int, int], tuple[Node, frozenset[frozenset[tuple[str, int]]]]] = {}
         self._found: dict[Node, tuple[Difference | None]] = {}
         """Cached explanations: many students of a class make the same mistake."""
 
-    def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
+    def find_difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
         """Return the most telling explanation that is proven; None if there is none.
 
         Args:
@@ -139,24 +148,26 @@ class Diagnosis:
             values: its exact values under the readings, if they are known already.
         """
         # The entry is read in one step, because other threads may clear the cache at any time.
-        known = self._found.get(wrong)
-        if known is None:
-            known = (self._explain(wrong, values),)
+        cached = self._found.get(wrong)
+        if cached is None:
+            cached = (self._explain_difference(wrong, values),)
             if len(self._found) >= MOST_REMEMBERED:
                 self._found.clear()
-            self._found[wrong] = known
-        return known[0]
+            self._found[wrong] = cached
+        return cached[0]
 
-    def _explain(self, wrong: Node, values: Sequence[Rational | None]) -> Difference | None:
-        known = len(values) == len(self._readings)
-        written = symbols(wrong)
+    def _explain_difference(self, wrong: Node, values: Sequence[Rational | None]) -> Difference | None:
+        has_values = len(values) == len(self._readings)
+        written = collect_symbols(wrong)
         # A weak explanation is kept as a fallback, in case no better one is found.
         weak: Difference | None = None
-        for place, bases in enumerate(self._prepared()):
+        for index, bases in enumerate(self._prepare_bases()):
             extra: Difference | None = None
             for base in bases:
-                value = values[place] if known else base.comparer.value(wrong)
-                difference = None if value is None else _Comparison(base, wrong, written, value).difference()
+                value = values[index] if has_values else base.comparer.evaluate_at_point(wrong)
+                difference = (
+                    None if value is None else _Comparison(base, wrong, written, value).find_difference()
+                )
                 if difference is None or (difference.weak and written):
                     weak = weak or difference
                 elif difference.code == "extra-term":
@@ -166,61 +177,67 @@ class Diagnosis:
                     return difference
             if extra is not None:
                 return extra
-        return self._search(wrong) or weak or self._symbols(wrong)
+        return self._search_changes(wrong) or weak or self._compare_symbols(wrong)
 
-    def may_hold(self, answer: Node, part: Node) -> bool:
+    def may_contain(self, answer: Node, part: Node) -> bool:
         """Return whether each term of a part occurs in an answer with some number; True if unknown."""
-        for bases in self._prepared():
+        for bases in self._prepare_bases():
             for base in bases[:1]:
-                held, looked_for = self._powers(answer, base), self._powers(part, base)
+                held, looked_for = self._collect_powers(answer, base), self._collect_powers(part, base)
                 if not held or looked_for <= held:
                     return True
         return False
 
-    def _powers(self, tree: Node, base: Base) -> frozenset[frozenset[tuple[str, int]]]:
+    def _collect_powers(self, tree: Node, base: ReferenceFormula) -> frozenset[frozenset[tuple[str, int]]]:
         """Return the powers of symbols in the terms of a formula, cached per formula and reading."""
-        place = (id(tree), id(base))
-        known = self._held.get(place)
-        if known is not None and known[0] is tree:
-            return known[1]
-        parts = collected(terms(tree), base.comparer, base.recogniser)
-        powers = frozenset(frozenset(one.powers.items()) for one, _ in parts)
+        key = (id(tree), id(base))
+        cached = self._held.get(key)
+        if cached is not None and cached[0] is tree:
+            return cached[1]
+        parts = collect_terms(expand_terms(tree), base.comparer, base.recogniser)
+        powers = frozenset(frozenset(monomial.powers.items()) for monomial, _ in parts)
         if len(self._held) >= MOST_REMEMBERED:
             self._held.clear()
         # The entry keeps a reference to the tree: otherwise its id could be reused.
-        self._held[place] = tree, powers
+        self._held[key] = tree, powers
         return powers
 
-    def _search(self, wrong: Node) -> Difference | None:
+    def _search_changes(self, wrong: Node) -> Difference | None:
         if self._targets is None:
             self._targets = tuple(
-                Target.of(tree, comparer) for comparer in self._readings for tree in self._right
+                Target.from_formula(tree, comparer) for comparer in self._readings for tree in self._right
             )
         for target in self._targets:
-            found = search(target, wrong)
-            if found is not None:
-                return _named(found, wrong)
+            explanation = find_change(target, wrong)
+            if explanation is not None:
+                return _to_difference(explanation, wrong)
         return None
 
-    def _prepared(self) -> tuple[tuple[Base, ...], ...]:
+    def _prepare_bases(self) -> tuple[tuple[ReferenceFormula, ...], ...]:
         """Return, for each reading, the correct formulas that have an exact value there."""
         if self._bases is None:
             self._bases = tuple(
-                tuple(base for tree in self._right if (base := Base.of(tree, comparer)) is not None)
+                tuple(
+                    base
+                    for tree in self._right
+                    if (base := ReferenceFormula.from_formula(tree, comparer)) is not None
+                )
                 for comparer in self._readings
             )
         return self._bases
 
-    def _symbols(self, wrong: Node) -> Difference | None:
+    def _compare_symbols(self, wrong: Node) -> Difference | None:
         """Find a symbol that the answer lacks, or one that is unrelated to every correct formula."""
         targets = self._targets or ()
-        written = symbols(wrong)
-        present = frozenset.intersection(*(target.present(wrong) for target in targets))
+        written = collect_symbols(wrong)
+        present = frozenset.intersection(*(target.find_present_symbols(wrong) for target in targets))
         needed = frozenset.intersection(*(target.needed for target in targets))
         for name in sorted(needed - present):
             return Difference("symbol-missing", {}, f"{name} does not occur")
-        for name in sorted(written.difference(*(target.present(target.right) for target in targets))):
-            if all(target.depends(wrong, name) for target in targets):
+        for name in sorted(
+            written.difference(*(target.find_present_symbols(target.right) for target in targets))
+        ):
+            if all(target.is_dependent_on(wrong, name) for target in targets):
                 return Difference("symbol-foreign", {"symbol": name}, f"depends on {name}")
         return None
 
@@ -228,49 +245,49 @@ class Diagnosis:
 class _Comparison(Struct, frozen=True):
     """Compares one wrong answer with one correct formula, by exact values."""
 
-    base: Base
+    base: ReferenceFormula
     wrong: Node
     written: frozenset[str]
     """The symbols that occur in the answer."""
     value: Rational
 
-    def difference(self) -> Difference | None:
+    def find_difference(self) -> Difference | None:
         """Return the single change that turns the correct formula into the wrong one."""
         value, base = self.value, self.base
         missing = base.without.get(value)
         if missing is not None:
             tree = Add((base.right, Neg(missing)))
             return Difference("missing-term", {}, "{} is missing", tree, (missing,))
-        monomial = base.recogniser.monomial(value)
+        monomial = base.recogniser.recognise_monomial(value)
         if monomial is not None and base.monomial is not None:
-            return self._factors(base.monomial, monomial)
-        ratio = small_ratio(value, base.value) if value else None
+            return self._compare_factors(base.monomial, monomial)
+        ratio = find_small_ratio(value, base.value) if value else None
         if ratio is not None:
-            return _multiple(ratio, Mul((Monomial(ratio, {}).tree(), base.right)))
-        return self._own_terms(value - base.value) or self._added(value - base.value)
+            return _describe_multiple(ratio, Mul((Monomial(ratio, {}).to_formula(), base.right)))
+        return self._compare_terms(value - base.value) or self._find_added_term(value - base.value)
 
-    def _factors(self, right: Monomial, wrong: Monomial) -> Difference:
+    def _compare_factors(self, right: Monomial, wrong: Monomial) -> Difference:
         """Compare two monomials: find factors that occur too often, or not often enough."""
-        steps = changed(right, wrong)
+        steps = compare_powers(right, wrong)
         ratio = wrong.number / right.number
         note, about = "{} became {}", (right, wrong)
         # The same powers of symbols: only the number differs.
         if not steps:
-            return _multiple(ratio, wrong)
+            return _describe_multiple(ratio, wrong)
         if wrong.number * right.number == 1 and steps == {
             name: -2 * power for name, power in right.powers.items()
         }:
             return Difference("reciprocal", {}, note, wrong, about)
         if not wrong.powers:
             return Difference("symbol-missing", {}, note, None, about)
-        swapped = _swapped(right, wrong, steps)
+        swapped = _find_swapped(right, wrong, steps)
         if ratio == 1 and swapped and self.written.issuperset(swapped):
             params = dict(zip(("first", "second"), swapped, strict=True))
             return Difference("swapped-symbols", params, note, wrong, about)
-        code, name = _change(steps, right, self.written)
+        code, name = _classify_change(steps, right, self.written)
         before, after = right.powers.get(name, 0), wrong.powers.get(name, 0)
         if name not in self.written and before > 0 and after < before:
-            absent = after == 0 and self.base.lacks(self.wrong, name)
+            absent = after == 0 and self.base.is_missing(self.wrong, name)
             kind = ("absent" if absent else "") if ratio == 1 else "besides"
             return Difference("factor-forgotten", {}, note, wrong, about, kind=kind)
         if name not in self.written and before < 0:
@@ -282,58 +299,61 @@ class _Comparison(Struct, frozen=True):
         if code in ("extra-divisor", "power-too-small") and name not in self.written:
             return Difference("several-factors", {}, note, wrong, about)
         named = {"part" if code == "extra-divisor" else "symbol": name} if name in self.written else {}
-        kind = _places(name, self.wrong) if code == "symbol-replaced" else ""
+        kind = _choose_kind(name, self.wrong) if code == "symbol-replaced" else ""
         return Difference(code, named, note, wrong, about, kind=kind)
 
-    def _own_terms(self, delta: Rational) -> Difference | None:
+    def _compare_terms(self, delta: Rational) -> Difference | None:
         """Find a term of the student's own that is extra, or would be correct with one change."""
-        parts = terms(self.wrong)
+        parts = expand_terms(self.wrong)
         if not 1 < len(parts) <= MOST_OWN_TERMS:
             return None
-        value = self.base.comparer.value
-        own = [(part, at) for part in parts if (at := value(part))]
+        value = self.base.comparer.evaluate_at_point
+        own_terms = [(part, term_value) for part in parts if (term_value := value(part))]
         if not isinstance(self.wrong, Add):  # use the terms after multiplying out
-            own = [
-                (part.tree(), at) for part, at in collected(parts, self.base.comparer, self.base.recogniser)
+            own_terms = [
+                (part.to_formula(), term_value)
+                for part, term_value in collect_terms(parts, self.base.comparer, self.base.recogniser)
             ]
-        for part, at in own:
-            if at == delta:
+        for part, term_value in own_terms:
+            if term_value == delta:
                 tree = Add((self.base.right, part))
-                return Difference("extra-term", self._term(part), "extra: {}", tree, (part,))
-        monomial = self.base.recogniser.monomial
-        for part, at in own:
-            needed = monomial(at - delta)
+                return Difference("extra-term", self._name_term(part), "extra: {}", tree, (part,))
+        monomial = self.base.recogniser.recognise_monomial
+        for part, term_value in own_terms:
+            needed = monomial(term_value - delta)
             if needed is not None:
-                stands = monomial(at)
-                if stands is not None:
-                    found = self._term_changed(part, needed, stands)
+                actual = monomial(term_value)
+                if actual is not None:
+                    difference = self._describe_term_change(part, needed, actual)
                     # A named symbol is more specific than moved brackets.
-                    return found if "symbol" in found.params else self._brackets() or found
+                    return (
+                        difference if "symbol" in difference.params else self._find_bracketing() or difference
+                    )
         return None
 
-    def _brackets(self) -> Difference | None:
+    def _find_bracketing(self) -> Difference | None:
         """Find a factor or divisor of one term that belongs to all of them."""
-        for made in in_brackets(self.wrong) if isinstance(self.wrong, Add) else ():
-            if self.base.comparer.value(made) == self.base.value:
-                return Difference("brackets", {}, "{} would be right", None, (made,), made)
+        for candidate in generate_bracketings(self.wrong) if isinstance(self.wrong, Add) else ():
+            if self.base.comparer.evaluate_at_point(candidate) == self.base.value:
+                return Difference("brackets", {}, "{} would be right", None, (candidate,), candidate)
         return None
 
-    def _term_changed(self, part: Node, needed: Monomial, stands: Monomial) -> Difference:
+    def _describe_term_change(self, part: Node, needed: Monomial, actual: Monomial) -> Difference:
         """Describe the mistake in a term, given the term that is needed in its place."""
-        params = self._term(part)
-        tree = Add((self.base.right, Neg(needed.tree()), part))
+        params = self._name_term(part)
+        tree = Add((self.base.right, Neg(needed.to_formula()), part))
         note, about = "{} stands for {}", (part, needed)
-        steps = changed(needed, stands)
+        steps = compare_powers(needed, actual)
         if not steps:
-            code = "sign-in-term" if stands.number == -needed.number and params else "coefficient"
+            code = "sign-in-term" if actual.number == -needed.number and params else "coefficient"
             return Difference(code, params, note, tree, about)
-        if stands.number != needed.number:
+        if actual.number != needed.number:
             return Difference("wrong-term", params, note, tree, about)
-        code, name = _change(steps, needed, symbols(part))
+        code, name = _classify_change(steps, needed, collect_symbols(part))
         if not params:
             return Difference("wrong-term", params, note, tree, about)
-        if name not in symbols(part):
-            forgotten = code == "power-too-small" and stands.powers.get(name, 0) == 0
+        if name not in collect_symbols(part):
+            forgotten = code == "power-too-small" and actual.powers.get(name, 0) == 0
             return Difference("power-in-term" if forgotten else "wrong-term", params, note, tree, about)
         names = {
             "power-too-large": "power-in-term",
@@ -345,25 +365,25 @@ class _Comparison(Struct, frozen=True):
         }
         return Difference(names.get(code, code), {**params, "symbol": name}, note, tree, about)
 
-    def _added(self, delta: Rational) -> Difference | None:
+    def _find_added_term(self, delta: Rational) -> Difference | None:
         """Find one term more than in the correct formula, or one of its terms with another coefficient."""
-        extra = self.base.recogniser.monomial(delta)
+        extra = self.base.recogniser.recognise_monomial(delta)
         if extra is None:
             return None
-        tree = Add((self.base.right, extra.tree()))
+        tree = Add((self.base.right, extra.to_formula()))
         for part, _ in self.base.parts if len(self.base.parts) > 1 else ():
             if part.powers == extra.powers:
                 ratio = 1 + extra.number / part.number
                 return Difference("coefficient", {}, f"{{}} counts {ratio} times", tree, (part,))
         return Difference("extra-term", {}, "extra: {}", tree, (extra,))
 
-    def _term(self, part: Node) -> dict[str, str]:
+    def _name_term(self, part: Node) -> dict[str, str]:
         """Return a term as the student wrote it; empty for a term that results from multiplying out."""
         written = isinstance(self.wrong, Add) and part in self.wrong.terms
         return {"term": to_text(part)} if written else {}
 
 
-def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
+def _describe_multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
     """Describe an answer that is off by a constant factor."""
     if ratio == -1:
         return Difference("sign", {}, "the sign is wrong", tree)
@@ -372,29 +392,30 @@ def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
     return Difference(code, {}, f"off by the constant factor {ratio}", tree, kind=kind)
 
 
-def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) -> tuple[str, str]:
+def _classify_change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) -> tuple[str, str]:
     """Return the code of a change of powers, and the symbol concerned."""
     if len(steps) == 1:
         ((name, step),) = steps.items()
-        return _of_power(right.powers.get(name, 0), step), name
+        return _classify_power(right.powers.get(name, 0), step), name
     if len(steps) == 2 and sum(steps.values()) == 0:
-        name, other = sorted(steps, key=lambda one: -steps[one])
+        name, other = sorted(steps, key=lambda symbol: -steps[symbol])
         above = right.powers.get(other, 0) >= steps[name] and right.powers.get(name, 0) >= 0
         if name in written and above:
             return "symbol-replaced", name
     return "several-factors", ""
 
 
-def _swapped(right: Monomial, wrong: Monomial, steps: Mapping[str, int]) -> list[str]:
+def _find_swapped(right: Monomial, wrong: Monomial, steps: Mapping[str, int]) -> list[str]:
     """Return two symbols with exchanged powers; empty if that is not the difference."""
     both = sorted(steps)
     swapped = len(both) == 2 and all(
-        right.powers.get(one, 0) == wrong.powers.get(other, 0) != 0 for one, other in (both, reversed(both))
+        right.powers.get(symbol, 0) == wrong.powers.get(other, 0) != 0
+        for symbol, other in (both, reversed(both))
     )
     return both if swapped else []
 
 
-def _of_power(before: int, step: int) -> str:
+def _classify_power(before: int, step: int) -> str:
     """Return the code of a change of one power; in a denominator it refers to the power there."""
     after = before + step
     if not before:
@@ -406,24 +427,38 @@ def _of_power(before: int, step: int) -> str:
     return "power-too-large" if abs(after) > abs(before) else "power-too-small"
 
 
-def _places(name: str, wrong: Node) -> str:
+def _choose_kind(name: str, wrong: Node) -> str:
     """Return the kind of message about a symbol that may occur several times."""
-    return "some" if sum(part == Sym(name) for part in walk(wrong)) > 1 else ""
+    return "some" if sum(part == Sym(name) for part in walk_tree(wrong)) > 1 else ""
 
 
-def _named(found: Found, wrong: Node) -> Difference:
+def _to_difference(explanation: Explanation, wrong: Node) -> Difference:
     """Turn an explanation into the difference that a student may read."""
-    params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
-    kind = "all" if "everywhere" in found.params else ""
-    if found.code == "symbol-replaced" and found.misconception is not None:
-        kind = _places(params["symbol"], wrong)
-    elif found.some and found.code in SOMEWHERE:
+    params = {
+        name: text for name, text in explanation.params.items() if name not in ("missing", "everywhere")
+    }
+    kind = "all" if "everywhere" in explanation.params else ""
+    if explanation.code == "symbol-replaced" and explanation.misconception is not None:
+        kind = _choose_kind(params["symbol"], wrong)
+    elif explanation.some and explanation.code in SOMEWHERE:
         kind = "some"
-    note = " ".join((found.code, *found.params.values()))
-    if found.repaired is not None:
+    note = " ".join((explanation.code, *explanation.params.values()))
+    if explanation.repaired is not None:
         return Difference(
-            found.code, params, "{} would be right", None, (found.repaired,), found.repaired, kind
+            explanation.code,
+            params,
+            "{} would be right",
+            None,
+            (explanation.repaired,),
+            explanation.repaired,
+            kind,
         )
     return Difference(
-        found.code, params, note.replace("{", "").replace("}", ""), found.misconception, (), None, kind
+        explanation.code,
+        params,
+        note.replace("{", "").replace("}", ""),
+        explanation.misconception,
+        (),
+        None,
+        kind,
     )

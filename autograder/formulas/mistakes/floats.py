@@ -11,7 +11,20 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, walk
+from autograder.formulas.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    get_children,
+    walk_tree,
+)
 
 POINTS = 12
 """Number of points at which formulas are evaluated."""
@@ -30,7 +43,7 @@ At = Mapping[str, float]
 """A value for every symbol."""
 
 
-def points(
+def sample_points(
     formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]
 ) -> tuple[At, ...]:
     """Return points with a value for every symbol, the same in every process; assumptions are applied.
@@ -38,81 +51,81 @@ def points(
     Points are preferred at which another argument of a maximum decides, or rounding matters in another way:
     elsewhere, many different formulas would have equal values.
     """
-    made: dict[Hashable, list[At]] = {}
-    for number in range(DRAWN):
-        at = {name: _drawn(name, domain, number) for name, domain in domains.items()}
+    by_branch: dict[Hashable, list[At]] = {}
+    for index in range(DRAWN):
+        point = {name: _draw_value(name, domain, index) for name, domain in domains.items()}
         for name, settled in assumptions:
-            at[name] = value(settled, at)
-        made.setdefault(_branch(formula, at), []).append(at)
+            point[name] = evaluate_formula(settled, point)
+        by_branch.setdefault(_identify_branch(formula, point), []).append(point)
     # Take the first point of every branch, then the second of each, and so on.
-    turns = (found[turn] for turn in range(DRAWN) for found in made.values() if turn < len(found))
+    turns = (group[turn] for turn in range(DRAWN) for group in by_branch.values() if turn < len(group))
     return tuple(islice(turns, POINTS))
 
 
-def _branch(formula: Node, at: At) -> Hashable:
+def _identify_branch(formula: Node, point: At) -> Hashable:
     """Return which arguments decide at a point, and whether rounded values are large."""
-    found: list[Hashable] = [math.isnan(value(formula, at))]
-    for part in walk(formula):
+    signature: list[Hashable] = [math.isnan(evaluate_formula(formula, point))]
+    for part in walk_tree(formula):
         if isinstance(part, Fn) and part.name in ("max", "min", "floor", "ceil"):
-            values: list[float] = [value(argument, at) for argument in part.arguments]
-            found += [values.index(max(values)), values.index(min(values)), values[0] > SEVERAL]
-    return tuple(found)
+            values: list[float] = [evaluate_formula(argument, point) for argument in part.arguments]
+            signature += [values.index(max(values)), values.index(min(values)), values[0] > SEVERAL]
+    return tuple(signature)
 
 
-def _drawn(name: str, domain: str, number: int) -> float:
+def _draw_value(name: str, domain: str, index: int) -> float:
     """Draw a value of a domain.
 
     For whole symbols it is a fraction, a small number, and one of any size, in turn.
     """
     # A hash instead of a random generator: the same points in every process, without shared state.
-    digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{index} {name}".encode(), digest_size=8).digest()
     # Uniform in [0, 1).
     share = int.from_bytes(digest) / 2**64
     if domain in ("probability", "unit"):
         return 0.03 + 0.94 * share
     if domain == "positive integer":
-        return (2.5 + 11 * share, 1.0 + int(9 * share), 2.0 + int(math.exp(8 * share)))[number % 3]
+        return (2.5 + 11 * share, 1.0 + int(9 * share), 2.0 + int(math.exp(8 * share)))[index % 3]
     size = math.exp(3 * share - 1.3)
     return -size if domain == "real" and digest[0] % 2 else size
 
 
-def close(first: float, second: float) -> bool:
+def is_close(first: float, second: float) -> bool:
     """Return whether two values may be equal; False if one is nan or infinite."""
     return abs(first - second) <= CLOSE * (abs(first) + abs(second)) < math.inf
 
 
-def near(first: float, second: float) -> bool:
+def is_near(first: float, second: float) -> bool:
     """Return whether two values differ by no more than rounding errors; True if one is nan."""
     # Negated, so that a comparison with nan counts as near.
     return not abs(first - second) > 1e-6 * (abs(first) + abs(second))
 
 
-def of(number: int | Fraction) -> float:
+def to_float(number: int | Fraction) -> float:
     """Return the nearest float; nan if the number is too large to compute with."""
     return float(number) if number.numerator.bit_length() < MAX_BITS else math.nan
 
 
-def value(node: Node, at: At) -> float:
+def evaluate_formula(node: Node, point: At) -> float:
     """Return the value of a formula; nan if it has none."""
     if isinstance(node, Sym):
-        return at[node.name]
+        return point[node.name]
     if isinstance(node, Num):
-        return of(node.value)
+        return to_float(node.value)
     if isinstance(node, Const):
         return math.pi if node.name == "pi" else math.e
-    return combined(node, [value(child, at) for child in children(node)])
+    return combine_values(node, [evaluate_formula(child, point) for child in get_children(node)])
 
 
-def combined(node: Node, values: Sequence[float]) -> float:
+def combine_values(node: Node, values: Sequence[float]) -> float:
     """Return the value of a formula from the values of its parts; nan if it has none."""
     try:
-        result = _combined(node, values)
+        result = _combine_values(node, values)
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # TypeError: too many arguments
         return math.nan
     return result if abs(result) < MAX_SIZE else math.nan
 
 
-def _combined(node: Node, values: Sequence[float]) -> float:
+def _combine_values(node: Node, values: Sequence[float]) -> float:
     match node:
         case Add():
             return sum(values)
@@ -123,7 +136,7 @@ def _combined(node: Node, values: Sequence[float]) -> float:
         case Div():
             return values[0] / values[1]
         case Pow():
-            return _power(values[0], values[1])
+            return _compute_power(values[0], values[1])
         case Fn(name, _):
             if any(map(math.isnan, values)):
                 return math.nan
@@ -131,30 +144,30 @@ def _combined(node: Node, values: Sequence[float]) -> float:
     return math.nan
 
 
-def _power(base: float, exponent: float) -> float:
+def _compute_power(base: float, exponent: float) -> float:
     if base < 0 and exponent != int(exponent):
         return math.nan
     return float(base**exponent)
 
 
-def _logarithm(argument: float, base: float = math.e) -> float:
+def _compute_logarithm(argument: float, base: float = math.e) -> float:
     return math.log(argument) / math.log(base)
 
 
-def _binomial(total: float, chosen: float) -> float:
+def _compute_binomial(total: float, chosen: float) -> float:
     return math.gamma(total + 1) / (math.gamma(chosen + 1) * math.gamma(total - chosen + 1))
 
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
     "exp": math.exp,
-    "log": _logarithm,
+    "log": _compute_logarithm,
     "ln": math.log,
     "lg": math.log10,
     "max": max,
     "min": min,
     "factorial": lambda argument: math.gamma(argument + 1),
-    "binomial": _binomial,
+    "binomial": _compute_binomial,
     "ceil": lambda argument: float(math.ceil(argument)),
     "floor": lambda argument: float(math.floor(argument)),
     "abs": abs,
@@ -165,24 +178,24 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 }
 
 
-def inverted(node: Node, index: int, values: Sequence[float], wanted: float) -> float:
+def invert_node(node: Node, index: int, values: Sequence[float], wanted: float) -> float:
     """Return the value that one part needs for the formula to have a wanted value; nan if not determined."""
     try:
-        result = _inverted(node, index, values, wanted)
+        result = _invert_node(node, index, values, wanted)
     except (ValueError, OverflowError, ZeroDivisionError):
         return math.nan
     return result if abs(result) < MAX_SIZE else math.nan
 
 
-def _inverted(  # noqa: C901 - one case for each kind of node
+def _invert_node(  # noqa: C901 - one case for each kind of node
     node: Node, index: int, values: Sequence[float], wanted: float
 ) -> float:
-    others = [*values[:index], *values[index + 1 :]]
+    siblings = [*values[:index], *values[index + 1 :]]
     match node:
         case Add():
-            return wanted - sum(others)
+            return wanted - sum(siblings)
         case Mul():
-            return wanted / math.prod(others)
+            return wanted / math.prod(siblings)
         case Neg():
             return -wanted
         case Div():

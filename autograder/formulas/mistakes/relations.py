@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.equality.relations import solved
+from autograder.formulas.equality.relations import solve_for_symbol
 from autograder.formulas.mistakes.bases import Monomial, Recogniser
 from autograder.formulas.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
-from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, symbols
+from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, collect_symbols
 
 
 class RelationDiagnosis:
@@ -22,67 +22,67 @@ class RelationDiagnosis:
         """Solve the correct relation for each symbol for which that is directly possible."""
         self._comparer = comparer
         self._recogniser = Recogniser(comparer)
-        self._right = self.arranged(right)
+        self._right = self.list_arrangements(right)
         self._made: dict[str, Diagnosis] = {}
 
-    def difference(self, wrong: Relation) -> Difference | None:
+    def find_difference(self, wrong: Relation) -> Difference | None:
         """Return the first explanation that fits; None if none does, and for inequalities."""
         last: Difference | None = None
-        for name, formula in self.arranged(wrong).items():
+        for name, formula in self.list_arrangements(wrong).items():
             right = self._right.get(name)
             if right is None:
                 continue
             if name not in self._made:
                 self._made[name] = Diagnosis([right], [self._comparer])
-            found = self._made[name].difference(formula)
-            if found is None:
+            difference = self._made[name].find_difference(formula)
+            if difference is None:
                 continue
-            found = msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            difference = msgspec.structs.replace(difference, note=f"solved for {name}: {difference.note}")
             # Another arrangement may give a more specific explanation than "a symbol is missing".
-            if found.code not in SYMBOL_CODES:
-                return found
-            last = last or found
+            if difference.code not in SYMBOL_CODES:
+                return difference
+            last = last or difference
         return last
 
-    def arranged(self, relation: Relation) -> dict[str, Node]:
+    def list_arrangements(self, relation: Relation) -> dict[str, Node]:
         """Return the relation as ``symbol = formula`` for several symbols, the form as written first.
 
         Inequalities have no arrangements.
         """
         if relation.sign != "=":
             return {}
-        found: dict[str, Node] = {}
-        as_written = solved(relation)
+        arrangements: dict[str, Node] = {}
+        as_written = solve_for_symbol(relation)
         if as_written is not None:
-            found[as_written[0]] = as_written[1]
-        for name, formula in _moved_over(relation):
-            found.setdefault(name, formula)
+            arrangements[as_written[0]] = as_written[1]
+        for name, formula in _move_terms_over(relation):
+            arrangements.setdefault(name, formula)
         # If the quotient of the sides is a monomial, the equation says that this monomial is 1.
-        value = self._comparer.value(Div(relation.left, relation.right))
-        monomial = self._recogniser.monomial(value)
+        value = self._comparer.evaluate_at_point(Div(relation.left, relation.right))
+        monomial = self._recogniser.recognise_monomial(value)
         for name, power in monomial.powers.items() if monomial is not None else ():
             if abs(power) == 1 and monomial is not None:
-                found.setdefault(name, _solved_for(name, power, monomial).tree())
-        return found
+                arrangements.setdefault(name, _solve_for(name, power, monomial).to_formula())
+        return arrangements
 
 
-def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
+def _move_terms_over(relation: Relation) -> Iterator[tuple[str, Node]]:
     """Solve for a symbol that is a term and occurs only once: ``d + 1 = n`` gives ``d = n - 1``."""
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
         if not isinstance(side, Add):
             continue
-        for place, term in enumerate(side.terms):
-            rest = (*side.terms[:place], *side.terms[place + 1 :])
-            if isinstance(term, Sym) and term.name not in symbols(Add((other, *rest))):
-                yield term.name, Add((other, *map(_negative, rest)))
+        for index, term in enumerate(side.terms):
+            remaining = (*side.terms[:index], *side.terms[index + 1 :])
+            if isinstance(term, Sym) and term.name not in collect_symbols(Add((other, *remaining))):
+                yield term.name, Add((other, *map(_negate_term, remaining)))
 
 
-def _negative(term: Node) -> Node:
+def _negate_term(term: Node) -> Node:
     """Negate a term without two signs in a row, because students read it."""
     return term.operand if isinstance(term, Neg) else Neg(term)
 
 
-def _solved_for(name: str, power: int, quotient: Monomial) -> Monomial:
+def _solve_for(name: str, power: int, quotient: Monomial) -> Monomial:
     """Solve "product = 1" for a symbol that has the power 1 or -1 in the product."""
-    others = {other: -power * step for other, step in quotient.powers.items() if other != name}
-    return Monomial(quotient.number if power < 0 else 1 / quotient.number, others)
+    powers = {other: -power * step for other, step in quotient.powers.items() if other != name}
+    return Monomial(quotient.number if power < 0 else 1 / quotient.number, powers)

@@ -21,12 +21,12 @@ from autograder.formulas.mistakes.changes import (
     LOGARITHMS,
     ONE,
     Change,
-    logarithm,
-    positive,
-    values,
+    generate_value_changes,
+    make_logarithm,
+    strip_sign,
 )
-from autograder.formulas.mistakes.changes import written as operations
-from autograder.formulas.mistakes.targets import NODES, Found, Target, applied
+from autograder.formulas.mistakes.changes import generate_structure_changes as operations
+from autograder.formulas.mistakes.targets import NODES, Explanation, Target, replace_calls
 from autograder.formulas.nodes import (
     Add,
     Div,
@@ -37,13 +37,13 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Sym,
-    children,
-    rebuilt,
-    substitute,
-    symbols,
-    walk,
+    collect_symbols,
+    get_children,
+    rebuild_node,
+    substitute_symbol,
+    walk_tree,
 )
-from autograder.formulas.printing.text import decimal, to_text
+from autograder.formulas.printing.text import format_decimal, to_text
 
 MOST_PARTS = 60
 """Largest number of nodes in an answer that is examined."""
@@ -59,35 +59,38 @@ SMALL = 1 << 14
 """Largest numerator and denominator of a number that a student may have got wrong."""
 
 
-def search(target: Target, wrong: Node) -> Found | None:
+def find_change(target: Target, wrong: Node) -> Explanation | None:
     """Return the most telling change that is proven to make the formula correct; None if there is none."""
-    size = sum(1 for _ in walk(wrong))
+    size = sum(1 for _ in walk_tree(wrong))
     if size > MOST_PARTS:
         return None
-    theirs = [floats.value(wrong, point) for point in target.points]
-    usable = [place for place in target.order if not math.isnan(target.values[place])]
+    theirs = [floats.evaluate_formula(wrong, point) for point in target.points]
+    usable = [index for index in target.order if not math.isnan(target.values[index])]
     # One point could agree by chance.
     if len(usable) < 2:
         return None
     # Points where the answer has a value come first; the sort is stable, so the order is kept otherwise.
-    usable.sort(key=lambda place: math.isnan(theirs[place]))
-    candidates = [*_Search(target, wrong, usable).candidates(), *target.special_cases(wrong, theirs)]
+    usable.sort(key=lambda index: math.isnan(theirs[index]))
+    candidates = [
+        *_Search(target, wrong, usable).generate_candidates(),
+        *target.generate_special_cases(wrong, theirs),
+    ]
     # Only the first few candidates are proven, so the most telling ones come first.
-    candidates.sort(key=Found.order)
+    candidates.sort(key=Explanation.to_sort_key)
     tried = 0
-    for one in candidates[: MOST_FITTED // size]:
-        if one.repaired is not None and not target.fits(one.repaired, usable, theirs):
+    for candidate in candidates[: MOST_FITTED // size]:
+        if candidate.repaired is not None and not target.is_fitting(candidate.repaired, usable, theirs):
             continue
         tried += 1
         # Giving up is safe: without a proven change, no explanation is shown.
         if tried > MOST_PROOFS:
             return None
-        if target.proven(one, wrong):
-            return one
+        if target.is_proven(candidate, wrong):
+            return candidate
     return None
 
 
-class _Place(Struct, frozen=True, eq=False):
+class _Position(Struct, frozen=True, eq=False):
     """A part of the student's formula in its context."""
 
     node: Node
@@ -111,184 +114,193 @@ class _Search:
         self._first, self._second = usable[0], usable[1]
         self._at, self._other = target.points[self._first], target.points[self._second]
         self._goal = target.values[self._first]
-        self._fraction = any(isinstance(part, Div) for part in walk(wrong))
-        self._size = sum(1 for _ in walk(wrong))
+        self._fraction = any(isinstance(part, Div) for part in walk_tree(wrong))
+        self._size = sum(1 for _ in walk_tree(wrong))
         self._count: dict[Node, int] = {}
-        for part in walk(wrong):
+        for part in walk_tree(wrong):
             if isinstance(part, (*NODES, Num)):
                 self._count[part] = self._count.get(part, 0) + 1
-        known = ((part, floats.value(part, self._at)) for part in target.material)
-        self._material = [(part, value) for part, value in known if not math.isnan(value)]
+        valued = ((part, floats.evaluate_formula(part, self._at)) for part in target.material)
+        self._material = [(part, value) for part, value in valued if not math.isnan(value)]
 
-    def candidates(self) -> Iterator[Found]:
+    def generate_candidates(self) -> Iterator[Explanation]:
         """Yield explanations that fit at the first point."""
-        yield from self._everywhere()
+        yield from self._change_everywhere()
         spent = 0
-        for place in self._places():
-            size = sum(1 for _ in walk(place.node))
+        for position in self._walk_positions():
+            size = sum(1 for _ in walk_tree(position.node))
             # Each part of the correct formula is tried in about four ways.
             spent += 4 * len(self._material)
             for change in chain(
-                operations(place.node),
-                values(place.node, place.parent, self._target.names),
-                _signs(place, fraction=self._fraction),
+                operations(position.node),
+                generate_value_changes(position.node, position.parent, self._target.names),
+                _generate_sign_changes(position, fraction=self._fraction),
             ):
                 spent += size
                 if spent > MOST_WORK:
                     return
-                if not self._likely(change) or not self._reaches(place, floats.value(change.made, self._at)):
+                if not self._is_likely(change) or not self._is_fitting(
+                    position, floats.evaluate_formula(change.made, self._at)
+                ):
                     continue
-                found = self._found(change, place)
-                if found is not None:
-                    yield found
-            for change in (*self._numbers(place), *self._from_right(place)):
-                found = self._found(change, place)
-                if found is not None:
-                    yield found
+                explanation = self._explain_change(change, position)
+                if explanation is not None:
+                    yield explanation
+            for change in (
+                *self._generate_number_changes(position),
+                *self._generate_material_changes(position),
+            ):
+                explanation = self._explain_change(change, position)
+                if explanation is not None:
+                    yield explanation
 
-    def _places(self) -> Iterator[_Place]:
+    def _walk_positions(self) -> Iterator[_Position]:
         goal = self._target.values[self._second]
-        root = _Place(
+        root = _Position(
             self._wrong,
             None,
-            lambda made: made,
+            lambda replacement: replacement,
             lambda value: value,
-            floats.value(self._wrong, self._at),
+            floats.evaluate_formula(self._wrong, self._at),
             self._goal,
-            (floats.value(self._wrong, self._other), goal),
+            (floats.evaluate_formula(self._wrong, self._other), goal),
         )
-        waiting = [root]
-        while waiting:
-            place = waiting.pop()
-            yield place
-            waiting.extend(reversed(list(self._below(place))))
+        pending = [root]
+        while pending:
+            position = pending.pop()
+            yield position
+            pending.extend(reversed(list(self._generate_children(position))))
 
-    def _below(self, place: _Place) -> Iterator[_Place]:
-        node = place.node
-        parts = children(node)
-        here = [floats.value(part, self._at) for part in parts]
-        there = [floats.value(part, self._other) for part in parts]
+    def _generate_children(self, position: _Position) -> Iterator[_Position]:
+        node = position.node
+        parts = get_children(node)
+        here = [floats.evaluate_formula(part, self._at) for part in parts]
+        there = [floats.evaluate_formula(part, self._other) for part in parts]
         for index, part in enumerate(parts):
             # The default binds the index of this iteration.
-            def whole(made: Node, index: int = index) -> Node:
-                return place.whole(rebuilt(node, (*parts[:index], made, *parts[index + 1 :])))
+            def replace_part(replacement: Node, index: int = index) -> Node:
+                return position.whole(rebuild_node(node, (*parts[:index], replacement, *parts[index + 1 :])))
 
-            def upward(value: float, index: int = index) -> float:
-                return place.upward(floats.combined(node, [*here[:index], value, *here[index + 1 :]]))
+            def propagate_value(value: float, index: int = index) -> float:
+                return position.upward(
+                    floats.combine_values(node, [*here[:index], value, *here[index + 1 :]])
+                )
 
-            need = floats.inverted(node, index, here, place.need)
-            second = (there[index], floats.inverted(node, index, there, place.second[1]))
-            yield _Place(part, node, whole, upward, here[index], need, second)
+            need = floats.invert_node(node, index, here, position.need)
+            second = (there[index], floats.invert_node(node, index, there, position.second[1]))
+            yield _Position(part, node, replace_part, propagate_value, here[index], need, second)
 
-    def _likely(self, change: Change) -> bool:
+    def _is_likely(self, change: Change) -> bool:
         """Return whether the correct formula has the function that a change inserts, if it inserts one."""
-        made = change.made
-        if change.code not in _OF_FUNCTIONS or not isinstance(made, Fn):
+        replacement = change.made
+        if change.code not in _OF_FUNCTIONS or not isinstance(replacement, Fn):
             return True
-        return made.name in self._target.functions
+        return replacement.name in self._target.functions
 
-    def _reaches(self, place: _Place, value: float) -> bool:
-        if not math.isnan(place.need):
-            return floats.close(value, place.need)
-        return not math.isnan(value) and floats.close(place.upward(value), self._goal)
+    def _is_fitting(self, position: _Position, value: float) -> bool:
+        if not math.isnan(position.need):
+            return floats.is_close(value, position.need)
+        return not math.isnan(value) and floats.is_close(position.upward(value), self._goal)
 
-    def _found(self, change: Change, place: _Place) -> Found | None:
+    def _explain_change(self, change: Change, position: _Position) -> Explanation | None:
         """Return the explanation for a change at a position; None if another position explains it better."""
         code, about, kind = change.code, change.about, change.kind
         if (
-            place.parent is None
+            position.parent is None
             and code in _OF_THE_WHOLE
-            and about in (None, place.node, positive(place.node))
+            and about in (None, position.node, strip_sign(position.node))
         ):
             code, about, kind = _OF_THE_WHOLE[code], None, ""
-        if code == "extra-factor" and place.parent is None and isinstance(about, Num):
+        if code == "extra-factor" and position.parent is None and isinstance(about, Num):
             return None
         params: dict[str, str] = {}
         if about is not None and kind:
-            params[kind] = about.name if kind == "name" and isinstance(about, Fn) else _shown(about)
+            params[kind] = about.name if kind == "name" and isinstance(about, Fn) else _format_part(about)
         some = about is not None and self._count.get(about, 0) > 1
-        return Found(code, params, place.whole(change.made), some=some)
+        return Explanation(code, params, position.whole(change.made), some=some)
 
-    def _numbers(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
+    def _generate_number_changes(self, position: _Position) -> Iterator[Change]:  # noqa: C901 - one case after the other
         """Yield changes of a number, and changes by a missing number."""
-        node, (value, need) = place.node, place.second
-        parent = place.parent
-        if isinstance(parent, Pow) and parent.exponent is node and not symbols(node):
-            for known in self._constants(place, _EXPONENTS):
-                yield Change("power-of-part", _signed(known), parent.base, "part")
+        node, (value, need) = position.node, position.second
+        parent = position.parent
+        if isinstance(parent, Pow) and parent.exponent is node and not collect_symbols(node):
+            for constant in self._find_constants(position, _EXPONENTS):
+                yield Change("power-of-part", _to_signed_node(constant), parent.base, "part")
         if isinstance(node, Num):
-            yield from self._number(node, place)
+            yield from self._generate_constant_changes(node, position)
             return
         # In a maximum or inside a floor the needed value is unknown, so a few usual factors are tried.
-        if not _settled(place):
-            for tried in _FACTORS if math.isnan(place.need) else ():
-                if self._reaches(place, float(tried) * place.value):
-                    yield _factor(place, tried)
+        if not _is_determined(position):
+            for tried in _FACTORS if math.isnan(position.need) else ():
+                if self._is_fitting(position, float(tried) * position.value):
+                    yield _make_factor_change(position, tried)
             return
-        if isinstance(node, Sym) and floats.close(place.need, need):
-            number = _exact(place.need)
-            if number is not None and not (abs(number) == 1 and isinstance(place.parent, Mul | Div)):
-                yield Change("part-replaced", _signed(number), node, "part")
-        if place.value and value and place.need and need:
-            factor = place.need / place.value
-            if floats.close(factor, need / value) and abs(factor) != 1:
-                number = _exact(factor)
+        if isinstance(node, Sym) and floats.is_close(position.need, need):
+            number = _to_small_fraction(position.need)
+            if number is not None and not (abs(number) == 1 and isinstance(position.parent, Mul | Div)):
+                yield Change("part-replaced", _to_signed_node(number), node, "part")
+        if position.value and value and position.need and need:
+            factor = position.need / position.value
+            if floats.is_close(factor, need / value) and abs(factor) != 1:
+                number = _to_small_fraction(factor)
                 if number is not None and (number > 0 or parent is not None):
-                    yield _factor(place, number)
-        if not isinstance(place.parent, Add | Neg):
-            extra = place.need - place.value
-            if floats.close(extra, need - value) and abs(extra) > floats.CLOSE * abs(place.value):
-                number = _exact(extra)
+                    yield _make_factor_change(position, number)
+        if not isinstance(position.parent, Add | Neg):
+            extra = position.need - position.value
+            if floats.is_close(extra, need - value) and abs(extra) > floats.CLOSE * abs(position.value):
+                number = _to_small_fraction(extra)
                 if number is not None:
-                    yield _summand(place, number)
+                    yield _make_summand_change(position, number)
 
-    def _number(self, node: Num, place: _Place) -> Iterator[Change]:
+    def _generate_constant_changes(self, node: Num, position: _Position) -> Iterator[Change]:
         near = (node.value + 1, node.value - 1, 2 * node.value, Fraction(node.value, 2), *range(11))
-        for known in self._constants(place, tuple(dict.fromkeys(map(Fraction, near)))):
-            yield Change("number", _signed(known), node, "number")
+        for constant in self._find_constants(position, tuple(dict.fromkeys(map(Fraction, near)))):
+            yield Change("number", _to_signed_node(constant), node, "number")
 
-    def _constants(self, place: _Place, tried: Sequence[Fraction]) -> Iterator[Fraction]:
+    def _find_constants(self, position: _Position, tried: Sequence[Fraction]) -> Iterator[Fraction]:
         """Yield numbers that a position may need; only the given ones if the need cannot be computed."""
-        if math.isnan(place.need):
-            fits = (other for other in tried if self._reaches(place, floats.of(other)))
-            yield from (other for other in fits if not floats.close(floats.of(other), place.value))
-        elif floats.close(place.need, place.second[1]):
-            known = _exact(place.need)
-            if known is not None and not floats.close(float(known), place.value):
-                yield known
+        if math.isnan(position.need):
+            fits = (other for other in tried if self._is_fitting(position, floats.to_float(other)))
+            yield from (
+                other for other in fits if not floats.is_close(floats.to_float(other), position.value)
+            )
+        elif floats.is_close(position.need, position.second[1]):
+            constant = _to_small_fraction(position.need)
+            if constant is not None and not floats.is_close(float(constant), position.value):
+                yield constant
 
-    def _from_right(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
+    def _generate_material_changes(self, position: _Position) -> Iterator[Change]:  # noqa: C901 - one case after the other
         """Yield changes that insert parts of the correct formula or replace a part by one of them."""
-        node, value = place.node, place.value
-        of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
-        part_sized = 2 * sum(1 for _ in walk(node)) <= self._size
-        for part, at in self._material:
+        node, value = position.node, position.value
+        of_sum, of_product = isinstance(position.parent, Add | Neg), isinstance(position.parent, Mul | Div)
+        part_sized = 2 * sum(1 for _ in walk_tree(node)) <= self._size
+        for part, part_value in self._material:
             if part == node:
                 continue
             if not of_sum and not isinstance(node, Add):
-                for sign, made in ((at, part), (-at, Neg(part))):
-                    if self._reaches(place, value + sign):
-                        yield Change("term-forgotten", Add((node, made)), node, "part")
+                for signed_value, signed_part in ((part_value, part), (-part_value, Neg(part))):
+                    if self._is_fitting(position, value + signed_value):
+                        yield Change("term-forgotten", Add((node, signed_part)), node, "part")
             elif isinstance(node, Add):
-                for sign, made in ((at, part), (-at, Neg(part))):
-                    if self._reaches(place, value + sign):
-                        yield Change("term-forgotten", Add((*node.terms, made)), node, "part")
+                for signed_value, signed_part in ((part_value, part), (-part_value, Neg(part))):
+                    if self._is_fitting(position, value + signed_value):
+                        yield Change("term-forgotten", Add((*node.terms, signed_part)), node, "part")
             if not of_product:
-                if self._reaches(place, value * at):
+                if self._is_fitting(position, value * part_value):
                     yield Change("factor-forgotten", Mul((node, part)), node, "part")
-                if at and self._reaches(place, value / at):
+                if part_value and self._is_fitting(position, value / part_value):
                     yield Change("divisor-forgotten", Div(node, part), node, "part")
-            if part_sized and self._reaches(place, at):
+            if part_sized and self._is_fitting(position, part_value):
                 yield Change("part-replaced", part, node, "part")
 
-    def _everywhere(self) -> Iterator[Found]:
+    def _change_everywhere(self) -> Iterator[Explanation]:
         """Yield explanations by one change that is applied wherever it is possible."""
         wrong = self._wrong
-        for part in {part.name: part for part in walk(wrong) if isinstance(part, Fn)}.values():
-            for code, changed in _functions_everywhere(wrong, part.name):
+        for part in {part.name: part for part in walk_tree(wrong) if isinstance(part, Fn)}.values():
+            for code, changed in _replace_functions(wrong, part.name):
                 called = {} if code in ("log-base", "rounding") else {"name": part.name}
-                yield from self._at_once(code, changed, called)
-        for name in sorted(symbols(wrong)):
+                yield from self._test_candidate(code, changed, called)
+        for name in sorted(collect_symbols(wrong)):
             # A single occurrence is covered by the changes at that position.
             if self._count.get(Sym(name), 0) < 2:
                 continue
@@ -301,13 +313,15 @@ class _Search:
                 ("divided", Div(ONE, Sym(name))),
                 *(("symbol-replaced", Sym(other)) for other in self._target.names if other != name),
             )
-            for code, made in changes:
-                yield from self._at_once(code, substitute(wrong, name, made), shown)
-            yield from self._at_once("sign-of-part", substitute(wrong, name, Neg(Sym(name))), {"part": name})
+            for code, replacement in changes:
+                yield from self._test_candidate(code, substitute_symbol(wrong, name, replacement), shown)
+            yield from self._test_candidate(
+                "sign-of-part", substitute_symbol(wrong, name, Neg(Sym(name))), {"part": name}
+            )
 
-    def _at_once(self, code: str, changed: Node, params: dict[str, str]) -> Iterator[Found]:
-        if floats.close(floats.value(changed, self._at), self._goal):
-            yield Found(code, params, changed)
+    def _test_candidate(self, code: str, changed: Node, params: dict[str, str]) -> Iterator[Explanation]:
+        if floats.is_close(floats.evaluate_formula(changed, self._at), self._goal):
+            yield Explanation(code, params, changed)
 
 
 _OF_FUNCTIONS = frozenset(
@@ -337,90 +351,96 @@ _OF_THE_WHOLE: Mapping[str, str] = {
 """Code of a change to a part → code if the part is the whole formula."""
 
 
-def _signs(place: _Place, *, fraction: bool) -> Iterator[Change]:
+def _generate_sign_changes(position: _Position, *, fraction: bool) -> Iterator[Change]:
     """Yield the part with the other sign, and on the other side of the fraction line."""
-    node, parent = place.node, place.parent
+    node, parent = position.node, position.parent
     if not isinstance(parent, Mul | Div | Neg):
-        made = node.operand if isinstance(node, Neg) else Neg(node)
+        replacement = node.operand if isinstance(node, Neg) else Neg(node)
         in_sum = isinstance(parent, Add)
         if isinstance(parent, Pow) and isinstance(parent.base, Num):
             return
         if not (isinstance(node, Add) and not in_sum and parent is not None):
             yield Change(
                 "sign-in-term" if in_sum else "sign-of-part",
-                made,
-                positive(node),
+                replacement,
+                strip_sign(node),
                 "term" if in_sum else "part",
             )
         else:
-            yield Change("sign-of-part", made, node, "part")
+            yield Change("sign-of-part", replacement, node, "part")
     if isinstance(parent, Div) and parent.numerator is node:
         yield Change("extra-factor", ONE, node, "part")
     if isinstance(parent, Mul | Div) and not isinstance(node, Num):
-        made = Div(ONE, node)
-        yield Change("divided", made, node, "part") if fraction else Change("product-for-quotient", made)
+        replacement = Div(ONE, node)
+        yield (
+            Change("divided", replacement, node, "part")
+            if fraction
+            else Change("product-for-quotient", replacement)
+        )
     elif parent is None and not (isinstance(node, Div) or (isinstance(node, Fn) and node.name == "exp")):
         yield Change("reciprocal", Div(ONE, node))
 
 
-def _settled(place: _Place) -> bool:
-    return all(math.isfinite(one) for one in (place.value, place.need, *place.second))
+def _is_determined(position: _Position) -> bool:
+    return all(math.isfinite(value) for value in (position.value, position.need, *position.second))
 
 
-def _exact(value: float) -> Fraction | None:
+def _to_small_fraction(value: float) -> Fraction | None:
     """Return the small nonzero fraction that is close to a value; None if there is none."""
     # Limiting the denominator removes the noise of floating-point arithmetic.
-    known = Fraction(value).limit_denominator(1000)
-    if abs(known.numerator) > SMALL or not known or not floats.close(float(known), value):
+    fraction = Fraction(value).limit_denominator(1000)
+    if abs(fraction.numerator) > SMALL or not fraction or not floats.is_close(float(fraction), value):
         return None
-    return known
+    return fraction
 
 
-def _signed(value: Fraction) -> Node:
+def _to_signed_node(value: Fraction) -> Node:
     number: int | Fraction = abs(value)
     number = int(number) if number.denominator == 1 else number
     return Neg(Num(number)) if value < 0 else Num(number)
 
 
-def _factor(place: _Place, factor: Fraction) -> Change:
+def _make_factor_change(position: _Position, factor: Fraction) -> Change:
     """Return the change by a constant factor."""
-    node, parent = place.node, place.parent
-    made = Mul((_signed(factor), node))
+    node, parent = position.node, position.parent
+    replacement = Mul((_to_signed_node(factor), node))
     if parent is None:
-        return Change("factor-too-small" if factor > 1 else "factor-too-large", made)
+        return Change("factor-too-small" if factor > 1 else "factor-too-large", replacement)
     if isinstance(parent, Add):
-        return Change("coefficient", made, positive(node), "term")
-    return Change("number-forgotten", made, node, "part")
+        return Change("coefficient", replacement, strip_sign(node), "term")
+    return Change("number-forgotten", replacement, node, "part")
 
 
-def _summand(place: _Place, extra: Fraction) -> Change:
+def _make_summand_change(position: _Position, extra: Fraction) -> Change:
     """Return the change by an added constant."""
-    made = Add((place.node, _signed(extra)))
+    replacement = Add((position.node, _to_signed_node(extra)))
     if abs(extra) == 1:
-        return Change("off-by-one", made, place.node, "symbol" if isinstance(place.node, Sym) else "part")
-    return Change("term-forgotten", made, place.node, "part")
+        return Change(
+            "off-by-one", replacement, position.node, "symbol" if isinstance(position.node, Sym) else "part"
+        )
+    return Change("term-forgotten", replacement, position.node, "part")
 
 
-def _functions_everywhere(node: Node, name: str) -> Iterator[tuple[str, Node]]:
+def _replace_functions(node: Node, name: str) -> Iterator[tuple[str, Node]]:
     """Yield the formula with each application of a function replaced in the same way."""
     if name in LOGARITHMS:
         for base in (0, 2, 10):
-            yield "log-base", applied(node, name, partial(_to_base, base))
+            yield "log-base", replace_calls(node, name, partial(_to_base, base))
     for group in (("floor", "ceil"), ("max", "min"), ("sin", "cos"), ("sigmoid", "tanh")):
         if name in group:
             other = group[1 - group.index(name)]
             code = "rounding" if name in ("floor", "ceil") else "function-replaced"
-            yield code, applied(node, name, partial(_renamed, other))
-    yield "function-too-much", applied(node, name, lambda fn: fn.arguments[0])
+            yield code, replace_calls(node, name, partial(_rename_function, other))
+    yield "function-too-much", replace_calls(node, name, lambda fn: fn.arguments[0])
 
 
 def _to_base(base: int, function: Fn) -> Node:
-    return logarithm(function.arguments[0], base)
+    return make_logarithm(function.arguments[0], base)
 
 
-def _renamed(name: str, function: Fn) -> Node:
+def _rename_function(name: str, function: Fn) -> Node:
     return Fn(name, function.arguments)
 
 
-def _shown(node: Node) -> str:
-    return decimal(node.value) if isinstance(node, Num) else to_text(node)
+def _format_part(node: Node) -> str:
+    return format_decimal(node.value) if isinstance(node, Num) else to_text(node)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes import floats
-from autograder.formulas.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total
+from autograder.formulas.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, make_sum, swap_symbols
 from autograder.formulas.nodes import (
     Add,
     Div,
@@ -23,11 +23,11 @@ from autograder.formulas.nodes import (
     Num,
     Pow,
     Sym,
-    children,
-    rebuilt,
-    substitute,
-    symbols,
-    walk,
+    collect_symbols,
+    get_children,
+    rebuild_node,
+    substitute_symbol,
+    walk_tree,
 )
 
 MOST_NAMES = 16
@@ -63,7 +63,7 @@ _OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
 """Codes that rank lower if they are about a part: code → code with the rank that applies."""
 
 
-class Found(Struct, frozen=True):
+class Explanation(Struct, frozen=True):
     """A change that makes a wrong formula correct.
 
     Attributes:
@@ -82,7 +82,7 @@ class Found(Struct, frozen=True):
     misconception: Node | None = None
     some: bool = False
 
-    def order(self) -> tuple[int, bool, int]:
+    def to_sort_key(self) -> tuple[int, bool, int]:
         """Return a sort key: the most telling change first; of equal ones, the one about the smallest part.
 
         Symbols and whole results are off by one more often than other parts.
@@ -116,151 +116,178 @@ class Target(Struct, frozen=True, eq=False):
     names: dict[str, None]
     functions: frozenset[str]
     material: tuple[Node, ...]
-    special: tuple[tuple[Found, tuple[float, ...]], ...]
+    special: tuple[tuple[Explanation, tuple[float, ...]], ...]
 
     @classmethod
-    def of(cls, right: Node, comparer: Comparer) -> Target:
+    def from_formula(cls, right: Node, comparer: Comparer) -> Target:
         """Compute all attributes."""
         domains = comparer.points.domains
-        points = floats.points(right, domains, comparer.assumptions)
-        at = tuple(floats.value(right, point) for point in points)
-        own = sorted(symbols(right))
+        points = floats.sample_points(right, domains, comparer.assumptions)
+        values = tuple(floats.evaluate_formula(right, point) for point in points)
+        own_names = sorted(collect_symbols(right))
         order = sorted(
             range(len(points)),
-            key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
+            key=lambda index: (
+                not values[index],
+                -_count_sensitive(right, own_names, points[index], values[index]),
+            ),
         )
-        names = dict.fromkeys((*own, *domains))
+        names = dict.fromkeys((*own_names, *domains))
         # Symbols of the formula come first, so the limit drops unrelated ones.
         names = dict.fromkeys(list(names)[:MOST_NAMES])
-        parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
+        parts = [part for part in walk_tree(right) if part != right and not isinstance(part, Num)]
         material = tuple(dict.fromkeys(part for part in parts if isinstance(part, NODES)))[:MOST_MATERIAL]
         # Computed once per correct formula: comparing an answer with them costs a few float comparisons.
         special = tuple(
-            (found, tuple(floats.value(found.misconception, point) for point in points))
-            for found in _special(right, own, list(names))
-            if found.misconception is not None
+            (
+                explanation,
+                tuple(floats.evaluate_formula(explanation.misconception, point) for point in points),
+            )
+            for explanation in _generate_special(right, own_names, list(names))
+            if explanation.misconception is not None
         )
         return cls(
-            right, comparer, points, at, tuple(order), names, _known_functions(right), material, special
+            right, comparer, points, values, tuple(order), names, _collect_functions(right), material, special
         )
 
     @property
     def needed(self) -> frozenset[str]:
         """The symbols that the correct formula depends on, with assumptions substituted."""
-        return frozenset(name for name in self.present(self.right) if self.depends(self.right, name))
+        return frozenset(
+            name for name in self.find_present_symbols(self.right) if self.is_dependent_on(self.right, name)
+        )
 
-    def present(self, formula: Node) -> frozenset[str]:
+    def find_present_symbols(self, formula: Node) -> frozenset[str]:
         """Return the symbols that occur in a formula, with assumptions substituted."""
-        return symbols(self.comparer.expanded(formula))
+        return collect_symbols(self.comparer.substitute_assumptions(formula))
 
-    def depends(self, formula: Node, name: str) -> bool:
+    def is_dependent_on(self, formula: Node, name: str) -> bool:
         """Return whether the value of a formula changes with a symbol that no assumption resolves."""
-        whole = self.comparer.expanded(formula)
-        for at in self.points:
+        whole = self.comparer.substitute_assumptions(formula)
+        for point in self.points:
             # A factor of 0.7 keeps probabilities inside their domain.
-            here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
-            if not floats.near(here, there):
+            here, there = (
+                floats.evaluate_formula(whole, point),
+                floats.evaluate_formula(whole, {**point, name: point[name] * 0.7}),
+            )
+            if not floats.is_near(here, there):
                 return True
         return False
 
-    def special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
+    def generate_special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Explanation]:
         """Yield the misconceptions that may have produced a wrong formula with the given values."""
-        written = symbols(wrong)
-        for found, values_there in self.special:
-            other = Sym(found.params.get("symbol", ""))
+        written = collect_symbols(wrong)
+        for explanation, values_there in self.special:
+            other = Sym(explanation.params.get("symbol", ""))
             # The student must have used the symbol more often than the correct formula does.
-            if other.name and _times(other, wrong) <= _times(other, self.right):
+            if other.name and _count_occurrences(other, wrong) <= _count_occurrences(other, self.right):
                 continue
-            named = {found.params[key] for key in ("first", "second", "symbol") if key in found.params}
-            if found.params.get("missing") in written or not named <= written:
+            named = {
+                explanation.params[key] for key in ("first", "second", "symbol") if key in explanation.params
+            }
+            if explanation.params.get("missing") in written or not named <= written:
                 continue
             pairs = zip(values_there, theirs, strict=True)
-            both = [(mine, own) for mine, own in pairs if not (math.isnan(mine) or math.isnan(own))]
-            if len(both) > 1 and all(floats.close(mine, own) for mine, own in both):
-                yield found
+            both = [
+                (expected, actual)
+                for expected, actual in pairs
+                if not (math.isnan(expected) or math.isnan(actual))
+            ]
+            if len(both) > 1 and all(floats.is_close(expected, actual) for expected, actual in both):
+                yield explanation
 
-    def fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
+    def is_fitting(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
         """Return whether a change may make the formula correct; not if it has no visible effect."""
         changed = agreed = 0
-        for place in usable:
-            own = floats.value(repaired, self.points[place])
-            if not math.isnan(own):
-                if not floats.close(own, self.values[place]):
+        for index in usable:
+            value = floats.evaluate_formula(repaired, self.points[index])
+            if not math.isnan(value):
+                if not floats.is_close(value, self.values[index]):
                     return False
                 agreed += 1
-                changed += not floats.close(own, theirs[place])
+                changed += not floats.is_close(value, theirs[index])
         # The answer may agree at all points; then a change cannot be seen there, and the proof decides.
-        hidden = all(floats.close(self.values[place], theirs[place]) for place in usable)
+        hidden = all(floats.is_close(self.values[index], theirs[index]) for index in usable)
         return agreed > 1 and (changed > 0 or hidden)
 
-    def proven(self, found: Found, wrong: Node) -> bool:
+    def is_proven(self, explanation: Explanation, wrong: Node) -> bool:
         """Return whether the comparer confirms an explanation."""
         try:
-            if found.repaired is not None:
-                return self.comparer.equal(found.repaired, self.right)
-            return found.misconception is not None and self.comparer.equal(found.misconception, wrong)
+            if explanation.repaired is not None:
+                return self.comparer.is_equal(explanation.repaired, self.right)
+            return explanation.misconception is not None and self.comparer.is_equal(
+                explanation.misconception, wrong
+            )
         except Undecided:
             return False
 
 
-def _times(part: Node, node: Node) -> int:
+def _count_occurrences(part: Node, node: Node) -> int:
     """Return how often a part occurs in a formula."""
-    return sum(1 for other in walk(node) if other == part)
+    return sum(1 for other in walk_tree(node) if other == part)
 
 
-def _known_functions(right: Node) -> frozenset[str]:
+def _collect_functions(right: Node) -> frozenset[str]:
     """Return functions that a student may have forgotten or confused: those of the correct formula."""
-    found = {part.name for part in walk(right) if isinstance(part, Fn)}
-    powers = [part for part in walk(right) if isinstance(part, Pow)]
+    names = {part.name for part in walk_tree(right) if isinstance(part, Fn)}
+    powers = [part for part in walk_tree(right) if isinstance(part, Pow)]
     if any(
         not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers
     ):
-        found |= {"sqrt", "exp"}
-    if found & set(LOGARITHMS):
-        found |= set(LOGARITHMS)
-    if "exp" in found:
-        found |= {"sigmoid", "tanh"}
-    return frozenset(found)
+        names |= {"sqrt", "exp"}
+    if names & set(LOGARITHMS):
+        names |= set(LOGARITHMS)
+    if "exp" in names:
+        names |= {"sigmoid", "tanh"}
+    return frozenset(names)
 
 
-def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
+def _count_sensitive(node: Node, names: Sequence[str], point: floats.At, value: float) -> int:
     """Count the symbols that matter at a point: inside a ceiling or a maximum, some have no effect there."""
-    moved = (floats.value(node, {**at, name: at[name] * 0.7}) for name in names)
-    return sum(1 for other in moved if not floats.close(other, value))
+    moved = (floats.evaluate_formula(node, {**point, name: point[name] * 0.7}) for name in names)
+    return sum(1 for other in moved if not floats.is_close(other, value))
 
 
 NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
 """Kinds of nodes that are tried as parts: all but numbers and constants."""
 
 
-def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
+def _generate_special(right: Node, own_names: Sequence[str], names: Sequence[str]) -> Iterator[Explanation]:
     """Yield the correct formula with one misconception wherever it is possible, and without several terms."""
-    for name, other in combinations(own, 2):
+    for name, other in combinations(own_names, 2):
         params = {"first": name, "second": other}
-        yield Found("swapped-symbols", params, misconception=swapped(right, name, other))
-    for name in own:
+        yield Explanation("swapped-symbols", params, misconception=swap_symbols(right, name, other))
+    for name in own_names:
         for other in names:
             if other != name:
-                yield Found(
-                    "symbol-replaced", {"symbol": other}, misconception=substitute(right, name, Sym(other))
+                yield Explanation(
+                    "symbol-replaced",
+                    {"symbol": other},
+                    misconception=substitute_symbol(right, name, Sym(other)),
                 )
-        yield Found("symbol-one", {"missing": name}, misconception=substitute(right, name, ONE))
-        yield Found("symbol-zero", {"missing": name}, misconception=substitute(right, name, Num(0)))
+        yield Explanation("symbol-one", {"missing": name}, misconception=substitute_symbol(right, name, ONE))
+        yield Explanation(
+            "symbol-zero", {"missing": name}, misconception=substitute_symbol(right, name, Num(0))
+        )
     for name in sorted(
-        {part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}
+        {part.name for part in walk_tree(right) if isinstance(part, Fn) and len(part.arguments) == 1}
     ):
-        misconception = applied(right, name, lambda fn: fn.arguments[0])
+        misconception = replace_calls(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
-        yield Found(code, {"everywhere": name}, misconception=misconception)
+        yield Explanation(code, {"everywhere": name}, misconception=misconception)
     # The number of selections grows exponentially with the number of terms.
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):
-                yield Found("missing-terms", {}, misconception=total(kept))
+                yield Explanation("missing-terms", {}, misconception=make_sum(kept))
 
 
-def applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:
+def replace_calls(node: Node, name: str, make_node: Callable[[Fn], Node]) -> Node:
     """Return a formula with each application of a function replaced by the result of a callable."""
-    below = children(node)
-    changed = rebuilt(node, [applied(child, name, made) for child in below]) if below else node
-    return made(changed) if isinstance(changed, Fn) and changed.name == name else changed
+    operands = get_children(node)
+    changed = (
+        rebuild_node(node, [replace_calls(child, name, make_node) for child in operands])
+        if operands
+        else node
+    )
+    return make_node(changed) if isinstance(changed, Fn) and changed.name == name else changed

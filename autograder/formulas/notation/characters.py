@@ -73,7 +73,7 @@ def needs_rewriting(text: str) -> bool:
     return not (text.isascii() and text.isprintable()) or "<" in text or "&" in text
 
 
-def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
+def rewrite_characters(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
     """Rewrite all characters as plain ones, and return the origin of each.
 
     Args:
@@ -94,7 +94,7 @@ def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
             origin.extend(range(position, unchanged.end()))
             position = unchanged.end()
             continue
-        plain, width = _plain(text, position)
+        plain, width = _to_plain(text, position)
         parts.append(plain)
         origin.extend([position] * len(plain))
         position += width
@@ -107,7 +107,7 @@ def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
     return "".join(parts), [*origin, len(text)]
 
 
-def _plain(text: str, position: int) -> tuple[str, int]:
+def _to_plain(text: str, position: int) -> tuple[str, int]:
     """Return the replacement for the next characters, and how many of them it replaces."""
     character = text[position]
     if character in "<&":
@@ -118,7 +118,7 @@ def _plain(text: str, position: int) -> tuple[str, int]:
         return (_UNESCAPED[character][1] if mangled else REWRITTEN.get(character, character)), 1
     for table, form in ((_RAISED, "^({})"), (_LOWERED, "_{}")):
         if character in table:
-            end = _end_of_run(text, position, table)
+            end = _find_end_of_run(text, position, table)
             run = "".join(table.get(shifted, ".") for shifted in text[position:end])
             return form.format(run), end - position
     # Part of a name such as "π_θ", not the constant.
@@ -126,10 +126,10 @@ def _plain(text: str, position: int) -> tuple[str, int]:
         return "π", 1
     if character in REWRITTEN:
         return REWRITTEN[character], 1
-    return _folded(text, position), 1
+    return _fold_character(text, position), 1
 
 
-def _end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
+def _find_end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
     """Return the end of a run of superscript or subscript characters."""
     end = position
     while end < len(text):
@@ -141,7 +141,7 @@ def _end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
     return end
 
 
-def _folded(text: str, position: int) -> str:
+def _fold_character(text: str, position: int) -> str:
     """Return the ordinary form of a wide, mathematical or Greek letter or digit, or of a fraction character.
 
     Raises:
@@ -160,10 +160,10 @@ def _folded(text: str, position: int) -> str:
         if before >= 0 and text[before].isdigit():
             raise Unreadable("two-numbers", position)
         return f"({above}/{below})"
-    raise unknown(character, position)
+    raise describe_unknown(character, position)
 
 
-def unknown(character: str, position: int) -> Unreadable:
+def describe_unknown(character: str, position: int) -> Unreadable:
     """Return the error for a character without a meaning; invisible and confusable ones are named."""
     category = unicodedata.category(character)
     name = unicodedata.name(character, "control character" if category == "Cc" else "no character")

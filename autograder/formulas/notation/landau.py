@@ -14,7 +14,7 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Add, Fn, Node
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import is_name_of, unwrapped
+from autograder.formulas.notation.wrapping import is_name_of, remove_wrapping
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
 MAX_STATEMENTS = 16
@@ -71,7 +71,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
-    text = _without_words(unwrapped(text), vocabulary)
+    text = _remove_words(remove_wrapping(text), vocabulary)
     # The text between two joints is a side; the joints themselves are dropped.
     bounds = [0]
     for joint in _JOINT.finditer(text):
@@ -85,10 +85,10 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
         _is_name(left, vocabulary) or is_name_of(left.strip(" \t\r\n$"), text[pieces[0][1] :], vocabulary)
     ):
         del pieces[0]
-    return tuple(_statement(text, start, end, vocabulary) for start, end in pieces)
+    return tuple(_parse_statement(text, start, end, vocabulary) for start, end in pieces)
 
 
-def _without_words(text: str, vocabulary: Vocabulary) -> str:
+def _remove_words(text: str, vocabulary: Vocabulary) -> str:
     """Replace the word "constant" by 1, padded to the same length; remove it behind a statement."""
     # A declared symbol of that name is a symbol.
     if not {"const", "constant", "konstant"}.isdisjoint(vocabulary.names):
@@ -99,12 +99,12 @@ def _without_words(text: str, vocabulary: Vocabulary) -> str:
     return _CONSTANT_WITHIN.sub(lambda word: "1".ljust(len(word[0])), text)
 
 
-def sign_of(statement: Node) -> str:
+def get_sign(statement: Node) -> str:
     """Return the sign of a statement; empty for a formula."""
     return statement.name if isinstance(statement, Fn) and statement.name in SIGNS else ""
 
 
-def body_of(statement: Node) -> Node:
+def get_body(statement: Node) -> Node:
     """Return the formula in the brackets of a statement; a formula is returned as it is."""
     return statement.arguments[0] if isinstance(statement, Fn) and statement.name in SIGNS else statement
 
@@ -115,57 +115,57 @@ def _is_name(text: str, vocabulary: Vocabulary) -> bool:
     return bool(_LEFT_SIDE.fullmatch(text)) and bare not in vocabulary.names and not _SIGN.match(bare)
 
 
-def _statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
-    of = _OF.match(text, start, end)
-    if of is not None:
-        return Fn(_sign(of["name"]), (_formula(text, of.end(), end, vocabulary),))
-    found = _SIGN.search(text, start, end)
-    if found is None:
+def _parse_statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+    worded = _OF.match(text, start, end)
+    if worded is not None:
+        return Fn(_normalise_sign(worded["name"]), (_parse_part(text, worded.end(), end, vocabulary),))
+    match = _SIGN.search(text, start, end)
+    if match is None:
         bare = _BARE.match(text, start, end)
         if bare is not None and bare["name"] not in vocabulary.names:
-            raise Unreadable("landau-brackets", bare.start("name"), sign=_sign(bare["name"]))
-        return _formula(text, start, end, vocabulary)
-    if not _BIG.fullmatch(text, start, found.start()):
-        raise Unreadable("landau-outside", found.start(), sign=found["name"])
-    sign, bodies = _sign(found["name"]), list[Node]()
+            raise Unreadable("landau-brackets", bare.start("name"), sign=_normalise_sign(bare["name"]))
+        return _parse_part(text, start, end, vocabulary)
+    if not _BIG.fullmatch(text, start, match.start()):
+        raise Unreadable("landau-outside", match.start(), sign=match["name"])
+    sign, bodies = _normalise_sign(match["name"]), list[Node]()
     while True:
-        closed = _closed(text, found.end("open") - 1, end)
-        bodies.append(_formula(text, found.end("open"), closed, vocabulary))
-        if _FINISHED.match(text[:end], closed + 1):
+        closing = _find_closing(text, match.end("open") - 1, end)
+        bodies.append(_parse_part(text, match.end("open"), closing, vocabulary))
+        if _FINISHED.match(text[:end], closing + 1):
             return Fn(sign, (bodies[0] if len(bodies) == 1 else Add(tuple(bodies)),))
-        more = _MORE.match(text, closed + 1, end)
-        begin = more.end() if more else closed + 1
+        more = _MORE.match(text, closing + 1, end)
+        begin = more.end() if more else closing + 1
         following = _SIGN.search(text, begin, end)
         if more is None or following is None or text[begin : following.start()].strip(" \t\r\n$"):
-            raise Unreadable("landau-outside", closed + 1, sign=sign)
+            raise Unreadable("landau-outside", closing + 1, sign=sign)
         # O(n) + O(d) is O(n + d), but a sum of different signs is no statement.
-        if _sign(following["name"]) != sign:
+        if _normalise_sign(following["name"]) != sign:
             raise Unreadable("landau-mixed", following.start())
         if len(bodies) == MAX_STATEMENTS:
             raise Unreadable("too-many-parts", following.start(), limit=str(MAX_STATEMENTS))
-        found = following
+        match = following
 
 
-def _sign(name: str) -> str:
+def _normalise_sign(name: str) -> str:
     bare = re.sub(_FONT + r"|[\\{}\s]", "", name)
     return _SPELLINGS[bare]
 
 
-def _closed(text: str, opened: int, end: int) -> int:
+def _find_closing(text: str, opened: int, end: int) -> int:
     """Return the position of the bracket that closes the one at a position."""
-    waiting: list[str] = []
-    for place in range(opened, end):
-        character = text[place]
+    pending: list[str] = []
+    for position in range(opened, end):
+        character = text[position]
         if character in _CLOSING:
-            waiting.append(_CLOSING[character])
-        elif waiting and character == waiting[-1]:
-            waiting.pop()
-            if not waiting:
-                return place
+            pending.append(_CLOSING[character])
+        elif pending and character == pending[-1]:
+            pending.pop()
+            if not pending:
+                return position
     raise Unreadable("unclosed", opened, bracket=_CLOSING[text[opened]])
 
 
-def _formula(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+def _parse_part(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
     """Parse a part of the text; blanks before it keep the offsets of errors correct."""
     # A closing \right or \big belongs to the bracket that was cut off.
     part = re.sub(r"\\right\s*\Z|\\[bB]igg?r?\s*\Z", "", text[start:end])

@@ -22,7 +22,7 @@ from itertools import pairwise
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.descent import CLOSING, Reader
-from autograder.formulas.notation.tokens import Tokens, doubtful_comma, quick_tokens, tokenize
+from autograder.formulas.notation.tokens import Tokens, make_comma_error, tokenize, tokenize_quickly
 from autograder.formulas.notation.vocabulary import Vocabulary
 
 ORDERS = ("<", "≤", ">", "≥")
@@ -51,31 +51,31 @@ def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     Raises:
         Unreadable: see `parse`.
     """
-    return _read(text, vocabulary, _sides)
+    return _parse_with_fallback(text, vocabulary, _read_sides)
 
 
-def _read(
-    text: str, vocabulary: Vocabulary, form: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
+def _parse_with_fallback(
+    text: str, vocabulary: Vocabulary, read: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
 ) -> tuple[Node, ...]:
     """Parse with the quick tokens of known words first, and with all rules if that fails."""
     # Quick tokens have no offsets, so an error among them is not reported: the full rules find it again.
-    quick = quick_tokens(text, vocabulary)
+    quick = tokenize_quickly(text, vocabulary)
     if quick is not None:
         try:
-            return form(quick)
+            return read(quick)
         except Unreadable:
             pass
-    return form(tokenize(text, vocabulary, in_list=in_list))
+    return read(tokenize(text, vocabulary, in_list=in_list))
 
 
-def _sides(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
-    reader = Reader(tokens, own=own)
-    sides = [reader.sum()]
+def _read_sides(tokens: Tokens, *, canonical: bool = False) -> tuple[Node, ...]:
+    reader = Reader(tokens, canonical=canonical)
+    sides = [reader.parse_sum()]
     while reader.accept("="):
         if len(sides) == MAX_ELEMENTS:
-            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
-        sides.append(reader.sum())
-    reader.finish()
+            raise reader.make_error("too-many-parts", limit=str(MAX_ELEMENTS))
+        sides.append(reader.parse_sum())
+    reader.expect_end()
     return tuple(sides)
 
 
@@ -87,39 +87,41 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     Raises:
         Unreadable: see `parse`.
     """
-    return Tuple(_read(text, vocabulary, _elements, in_list=True))
+    return Tuple(_parse_with_fallback(text, vocabulary, _read_elements, in_list=True))
 
 
-def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
-    if not own:
+def _read_elements(tokens: Tokens, *, canonical: bool = False) -> tuple[Node, ...]:
+    if not canonical:
         _check_commas(tokens)
     try:
-        return _listed(tokens, own=own)
+        return _read_list(tokens, canonical=canonical)
     except Unreadable as error:
         if error.code == "comma":  # the actual fault may be a bracket
             _check_brackets(tokens)
         raise
 
 
-def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
-    closing = _enclosing(tokens)
-    reader = Reader(tokens, in_list=not _by_commas(tokens, inside=bool(closing)), own=own)
+def _read_list(tokens: Tokens, *, canonical: bool) -> tuple[Node, ...]:
+    closing = _find_enclosing(tokens)
+    reader = Reader(
+        tokens, in_list=not _is_separated_by_commas(tokens, inside=bool(closing)), canonical=canonical
+    )
     if closing:
         reader.accept(tokens.kinds[0])
     elements: list[Node] = []
     while not (closing and elements and reader.kind == closing):  # a trailing comma is allowed: (a,)
         if len(elements) == MAX_ELEMENTS:
-            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
-        elements.append(reader.sum())
+            raise reader.make_error("too-many-parts", limit=str(MAX_ELEMENTS))
+        elements.append(reader.parse_sum())
         if not (reader.accept(",") or reader.accept("×")):
             break
     if closing:
-        reader.close(closing, tokens.places[0])
-    reader.finish()
+        reader.close_bracket(closing, tokens.places[0])
+    reader.expect_end()
     return tuple(elements)
 
 
-def _by_commas(tokens: Tokens, *, inside: bool) -> bool:
+def _is_separated_by_commas(tokens: Tokens, *, inside: bool) -> bool:
     """Return whether a comma outside further brackets separates two elements."""
     depth = 0
     for kind, after in pairwise(tokens.kinds):
@@ -137,18 +139,21 @@ def _check_commas(tokens: Tokens) -> None:
     """
     text = tokens.text
     pairs = zip(tokens.kinds, tokens.places, strict=True)
-    commas = [place for kind, place in pairs if kind == ","] if text else []
-    semicolons = any(text[place] == ";" for place in commas)
-    loose = semicolons or any(" " in text[max(0, place - 1) : place + 2] for place in commas)
-    for place in commas:
-        before, after = _DIGITS_BEFORE.search(text[max(0, place - 4) : place]), _DIGITS.match(text, place + 1)
+    commas = [offset for kind, offset in pairs if kind == ","] if text else []
+    semicolons = any(text[offset] == ";" for offset in commas)
+    loose = semicolons or any(" " in text[max(0, offset - 1) : offset + 2] for offset in commas)
+    for offset in commas:
+        before, after = (
+            _DIGITS_BEFORE.search(text[max(0, offset - 4) : offset]),
+            _DIGITS.match(text, offset + 1),
+        )
         if before is None or after is None:
             continue
         grouped = len(before.group()) < 4 and before.group()[0] != "0" and len(after.group()) == 3
         padded = len(after.group()) > 1 and after.group()[0] == "0"
         if padded or (loose and (grouped or semicolons or tokens.vocabulary.decimal_comma)):
             number = f"{before.group()},{after.group()}"
-            raise doubtful_comma(number, place - len(before.group()))
+            raise make_comma_error(number, offset - len(before.group()))
 
 
 def _check_brackets(tokens: Tokens) -> None:
@@ -157,20 +162,20 @@ def _check_brackets(tokens: Tokens) -> None:
     Raises:
         Unreadable: there is one.
     """
-    waiting: list[int] = []
-    for number, kind in enumerate(tokens.kinds):
+    pending: list[int] = []
+    for index, kind in enumerate(tokens.kinds):
         if kind in CLOSING:
-            waiting.append(number)
+            pending.append(index)
         elif kind in CLOSING.values():
-            if not waiting or CLOSING[tokens.kinds[waiting[-1]]] != kind:
-                raise Unreadable("unopened", tokens.places[number], bracket=kind)
-            waiting.pop()
-    if waiting:
-        bracket = CLOSING[tokens.kinds[waiting[0]]]
-        raise Unreadable("unclosed", tokens.places[waiting[0]], bracket=bracket)
+            if not pending or CLOSING[tokens.kinds[pending[-1]]] != kind:
+                raise Unreadable("unopened", tokens.places[index], bracket=kind)
+            pending.pop()
+    if pending:
+        bracket = CLOSING[tokens.kinds[pending[0]]]
+        raise Unreadable("unclosed", tokens.places[pending[0]], bracket=bracket)
 
 
-def _enclosing(tokens: Tokens) -> str:
+def _find_enclosing(tokens: Tokens) -> str:
     """Return the last bracket if it closes the first one; else an empty string."""
     closing = CLOSING.get(tokens.kinds[0], "")
     if not closing or tokens.kinds[-2] != closing:
@@ -193,13 +198,13 @@ def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
     sign = next((sign for sign in ORDERS if f" {sign} " in text), "=")
     parts = [text] if sign == "=" else text.split(f" {sign} ")
     try:
-        each = (_sides(tokenize(part, vocabulary, own=True), own=True) for part in parts)
+        each = (_read_sides(tokenize(part, vocabulary, canonical=True), canonical=True) for part in parts)
         sides = tuple(side for part in each for side in part)
     except Unreadable as error:
         # A comma is the sign of a tuple; any other error is final.
         if error.code not in ("comma", "ambiguous-comma"):
             raise
-        return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))
+        return Tuple(_read_elements(tokenize(text, vocabulary, in_list=True, canonical=True), canonical=True))
     if len(sides) > 2:
         raise Unreadable("relation-expected", len(text))
     return sides[0] if len(sides) == 1 else Relation(sides[0], sides[1], sign)

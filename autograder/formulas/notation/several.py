@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tuple
 from autograder.formulas.notation.parse import parse, parse_tuple
-from autograder.formulas.notation.tokens import doubtful_comma
+from autograder.formulas.notation.tokens import make_comma_error
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import unwrapped, without_name
+from autograder.formulas.notation.wrapping import remove_name, remove_wrapping
 
 MAX_CHARS = 2000
 
@@ -60,42 +60,42 @@ def _choose_sign(text: str, upper: bool) -> str:  # noqa: FBT001 - the upper sig
     """Replace each ``±`` by one of its two signs."""
     plus = ("±", "\\pm") if upper else ("∓", "\\mp")
     return _EITHER_SIGN.sub(
-        lambda found: ("+" if found.group() in plus else "-").ljust(len(found.group())), text
+        lambda match: ("+" if match.group() in plus else "-").ljust(len(match.group())), text
     )
 
 
 def _read_list(text: str, vocabulary: Vocabulary) -> Tuple:
-    text = unwrapped(text)
-    found = _BULLET.match(text)
+    text = remove_wrapping(text)
+    bullet = _BULLET.match(text)
     # Removed text is replaced by blanks, so that offsets of errors stay correct.
-    start = 0 if found is None else found.end()
-    text = without_name(" " * start + text[start:], vocabulary)
+    start = 0 if bullet is None else bullet.end()
+    text = remove_name(" " * start + text[start:], vocabulary)
     start = len(text) - len(text.lstrip())
     listed = text[start:].rstrip(" \t\r\n$")
     digits = _DIGITS.search(text)
     if digits is not None and any(
-        not one["kept"] and one.group().strip() in (";", "", "-", "*", "•")
-        for one in _SEPARATOR.finditer(listed)
+        not separator["kept"] and separator.group().strip() in (";", "", "-", "*", "•")
+        for separator in _SEPARATOR.finditer(listed)
     ):
         # With another separator in use, a comma between digits may be a decimal comma.
-        raise doubtful_comma(digits.group(), digits.start())
+        raise make_comma_error(digits.group(), digits.start())
     listed = _TIMES.sub(lambda sign: "*".ljust(len(sign.group())), listed)
-    listed = " " * start + _SEPARATOR.sub(_comma, listed)
+    listed = " " * start + _SEPARATOR.sub(_replace_separator, listed)
     bare = listed.lstrip(" \t\r\n$")
     return parse_tuple(" " * (len(listed) - len(bare)) + bare, vocabulary)
 
 
-def _comma(found: re.Match[str]) -> str:
+def _replace_separator(match: re.Match[str]) -> str:
     """Return a comma of the same width, to keep the offsets of errors correct; blanks for a broken line.
 
     A character that is written as an HTML entity is kept.
     """
-    if found["kept"]:
-        return found["kept"]
-    text, width = found.string, len(found.group())
-    before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
+    if match["kept"]:
+        return match["kept"]
+    text, width = match.string, len(match.group())
+    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
     broken = not before or not after or before[-1] in _OPEN or after[0] in _ONWARD
-    return " " * width if "\n" in found.group() and broken else ",".ljust(width)
+    return " " * width if "\n" in match.group() and broken else ",".ljust(width)
 
 
 def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
@@ -121,7 +121,7 @@ def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
     if len(signs) >= MAX_SIDES:
         raise Unreadable("too-many-parts", signs[MAX_SIDES - 1].start(), limit=str(MAX_SIDES))
     starts, ends = [0, *(sign.end() for sign in signs)], [*(sign.start() for sign in signs), len(text)]
-    formulas = [_side(text, start, end, vocabulary) for start, end in zip(starts, ends, strict=True)]
+    formulas = [_parse_side(text, start, end, vocabulary) for start, end in zip(starts, ends, strict=True)]
     return tuple(
         Relation(left, right, _WRITTEN[str(sign.lastgroup)])
         for left, right, sign in zip(formulas, formulas[1:], signs, strict=False)
@@ -140,6 +140,6 @@ def parse_single(text: str, vocabulary: Vocabulary) -> Relation:
     return links[0]
 
 
-def _side(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+def _parse_side(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
     """Parse one side; blanks before it keep the offsets of errors correct."""
     return parse(" " * start + text[start:end].rstrip(" &"), vocabulary)

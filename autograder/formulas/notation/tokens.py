@@ -17,7 +17,7 @@ from msgspec import Struct
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.greek import GREEK
 from autograder.formulas.nodes import FUNCTIONS, Node, Num
-from autograder.formulas.notation.characters import needs_rewriting, rewrite, unknown
+from autograder.formulas.notation.characters import describe_unknown, needs_rewriting, rewrite_characters
 from autograder.formulas.notation.vocabulary import (
     COMMANDS,
     CONSTANTS,
@@ -26,7 +26,7 @@ from autograder.formulas.notation.vocabulary import (
     SIGNS,
     SUMMATIONS,
     Vocabulary,
-    plain_name,
+    strip_markup,
 )
 
 MAX_CHARS = 2000
@@ -68,7 +68,7 @@ _NARROW_GAP = r"(?:~|\u00a0|\\[,:;]|\{\\[,:;]\}|\\thinspace\s*)"
 keyboard."""
 
 
-def _grammar(comma: str, *, in_list: bool) -> str:
+def _build_grammar(comma: str, *, in_list: bool) -> str:
     """Return the pattern of a token.
 
     Args:
@@ -99,13 +99,13 @@ def _grammar(comma: str, *, in_list: bool) -> str:
 
 
 @functools.cache
-def _token(*, in_list: bool) -> re.Pattern[str]:
+def _compile_token(*, in_list: bool) -> re.Pattern[str]:
     """Return the compiled pattern of a token; in a list a comma separates.
 
     It is compiled when first needed, because most runs never need it.
     """
     comma = r"\{,\}" if in_list else r"(?:,|\{,\})"
-    return re.compile(_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
+    return re.compile(_build_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
 
 
 _QUICK = re.compile(
@@ -155,21 +155,21 @@ class Tokens(Struct, frozen=True):
     text: str = ""
     """The original text; empty after quick tokenization, which does not set the offsets."""
 
-    def gap(self, token: int) -> bool:
+    def has_gap(self, token: int) -> bool:
         """Return whether there are blanks before a token; always False after quick tokenization."""
-        place = self.places[token]
-        return _GAP.search(self.text[max(0, place - _MOST_GAP) : place]) is not None
+        offset = self.places[token]
+        return _GAP.search(self.text[max(0, offset - _MOST_GAP) : offset]) is not None
 
-    def written(self, token: int) -> str:
+    def get_written(self, token: int) -> str:
         """Return the sign of a token as it was typed."""
-        value, place = self.values[token], self.places[token]
-        typed = self.text[place : place + 1]
+        value, offset = self.values[token], self.places[token]
+        typed = self.text[offset : offset + 1]
         if typed and not typed.isascii() and isinstance(value, str):
             return typed
         return value if isinstance(value, str) else self.kinds[token]
 
 
-def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
+def tokenize_quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     """Tokenize a formula in which all words are known as written; the offsets are not set.
 
     If these tokens can be parsed, the result is the same as with the tokens of `tokenize`. The converse does
@@ -182,18 +182,18 @@ def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
         return None
     if "!=" in text or (vocabulary.decimal_comma and "." in text and _DOTTED.search(text)):
         return None
-    tokens = _quickly(text, vocabulary)
+    tokens = _tokenize_known_words(text, vocabulary)
     if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
         try:
-            plain, _ = rewrite(text)
+            plain, _ = rewrite_characters(text)
         except Unreadable:
             return None
         if not ("," in plain and _GROUPED.search(plain)):
-            tokens = _quickly(plain, vocabulary)
+            tokens = _tokenize_known_words(plain, vocabulary)
     return tokens
 
 
-def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
+def _tokenize_known_words(text: str, vocabulary: Vocabulary) -> Tokens | None:
     words = _QUICK.findall(text)
     if len(words) > 1 and not words[-2]:  # the end matches once more after blanks
         words.pop()
@@ -203,7 +203,7 @@ def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
         kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
     except KeyError:
         try:
-            entries = [entry for word in words for entry in _looked_up(word, vocabulary)]
+            entries = [entry for word in words for entry in _find_entries(word, vocabulary)]
         except KeyError:
             return None
         kinds, values = zip(*entries, strict=True)
@@ -212,7 +212,7 @@ def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     return Tokens(kinds, values, (0,) * len(kinds), vocabulary)
 
 
-def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
+def _find_entries(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
     """Return the tokens for a word; adjacent letters are several words.
 
     Raises:
@@ -221,48 +221,52 @@ def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | 
     entry = vocabulary.words.get(word)
     if entry is not None:
         return (entry,)
-    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word or "{" in word else None
+    symbol = vocabulary.nodes.get(strip_markup(word)) if "_" in word or "{" in word else None
     if symbol is not None:
         return (("symbol", symbol),)
-    parts = vocabulary.split(word) if word.isalpha() else None
+    parts = vocabulary.split_letters(word) if word.isalpha() else None
     return [vocabulary.words[part] for part in parts or (word,)]
 
 
-def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: bool = False) -> Tokens:
+def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, canonical: bool = False) -> Tokens:
     """Tokenize a formula. In a list, a comma never groups digits.
 
     Args:
         text: the formula.
         vocabulary: its symbols.
         in_list: whether commas separate.
-        own: whether `to_text` wrote it, which raises the limits.
+        canonical: whether `to_text` wrote it, which raises the limits.
 
     Raises:
         Unreadable: it is too long, or a character, number or name is not known.
     """
-    scale = OWN if own else 1
+    scale = OWN if canonical else 1
     if len(text) > scale * MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if not needs_rewriting(text):
-        return _Cutter(text, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
-    plain, origin = rewrite(text, scale * MAX_TOKENS)
+        return _Tokenizer(text, vocabulary, canonical=canonical).cut_tokens(
+            scale * MAX_TOKENS, in_list=in_list
+        )
+    plain, origin = rewrite_characters(text, scale * MAX_TOKENS)
     try:
-        tokens = _Cutter(plain, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
+        tokens = _Tokenizer(plain, vocabulary, canonical=canonical).cut_tokens(
+            scale * MAX_TOKENS, in_list=in_list
+        )
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
     # Offsets refer to the text as it was submitted, not to the rewritten one.
-    places = [origin[place] for place in tokens.places]
+    places = [origin[offset] for offset in tokens.places]
     return Tokens(tokens.kinds, tokens.values, places, vocabulary, text)
 
 
-class _Cutter:
+class _Tokenizer:
     """Splits plain text into tokens."""
 
     __slots__ = ("_called", "_kinds", "_open", "_own", "_places", "_text", "_values", "_vocabulary")
 
-    def __init__(self, text: str, vocabulary: Vocabulary, *, own: bool) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary, *, canonical: bool) -> None:
         self._text = text
-        self._own = own
+        self._own = canonical
         self._called = ""
         """The function that the next brackets belong to."""
         self._open: list[str] = []
@@ -272,32 +276,32 @@ class _Cutter:
         self._values: list[Node | str] = []
         self._places: list[int] = []
 
-    def cut(self, most: int, *, in_list: bool) -> Tokens:
+    def cut_tokens(self, most: int, *, in_list: bool) -> Tokens:
         text, position = self._text, 0
         while position < len(text) and len(self._kinds) <= most:
             called = self._open[-1] if self._open else ""
-            if text[position] == ";" and self._separates(position, in_list=in_list):
-                self._put(",", ";", position)
+            if text[position] == ";" and self._is_separator(position, in_list=in_list):
+                self._put_token(",", ";", position)
                 position += 1
                 continue
-            of_values = takes_two(called) if called else in_list
-            found = _token(in_list=of_values).match(text, position)
-            if found is None:
-                raise unknown(text[position], position)
-            if found.lastgroup != "skip":
-                self._take(found, position)
-            position = found.end()
+            of_values = has_two_arguments(called) if called else in_list
+            match = _compile_token(in_list=of_values).match(text, position)
+            if match is None:
+                raise describe_unknown(text[position], position)
+            if match.lastgroup != "skip":
+                self._take_match(match, position)
+            position = match.end()
         if len(self._kinds) > most:
             raise Unreadable("too-many-parts", self._places[most], limit=str(most))
-        self._put("end", "", len(text))
+        self._put_token("end", "", len(text))
         return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
 
-    def _separates(self, position: int, *, in_list: bool) -> bool:
+    def _is_separator(self, position: int, *, in_list: bool) -> bool:
         """Return whether a semicolon separates values, rather than ending the text."""
-        several = in_list or takes_several(self._open[-1] if self._open else "")
+        several = in_list or has_several_arguments(self._open[-1] if self._open else "")
         return several and bool(self._text[position + 1 :].strip(" \t\r\n$`"))
 
-    def _put(self, kind: str, value: Node | str, place: int) -> None:
+    def _put_token(self, kind: str, value: Node | str, offset: int) -> None:
         # A bracket after _ or ^ belongs to a subscript or exponent, so the brackets of the function are still
         # to come: log_{2}(n).
         script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
@@ -312,72 +316,72 @@ class _Cutter:
             self._called = str(value) if kind == "function" else ""
         self._kinds.append(kind)
         self._values.append(value)
-        self._places.append(place)
+        self._places.append(offset)
 
-    def _take(self, found: re.Match[str], start: int) -> None:
-        group, word = found.lastgroup, found.group()
+    def _take_match(self, match: re.Match[str], start: int) -> None:
+        group, word = match.lastgroup, match.group()
         if group in ("sign", "percent"):
-            self._put(SIGNS.get(word, "%"), word, start)
+            self._put_token(SIGNS.get(word, "%"), word, start)
         elif group in ("number", "grouped", "dotted", "decimal"):
-            self._number(group, word, start)
+            self._put_number(group, word, start)
         elif group == "tight":
-            raise doubtful_comma(word.replace("\\!", ""), start)
+            raise make_comma_error(word.replace("\\!", ""), start)
         elif group == "powered":
             raise Unreadable("ambiguous-power", start, number=word)
         elif group == "half":
-            self._put(COMMANDS[found["over"]], word, start)
-            for digit in found.group("above", "under"):
-                self._put("number", Num(int(digit)), start)
+            self._put_token(COMMANDS[match["over"]], word, start)
+            for digit in match.group("above", "under"):
+                self._put_token("number", Num(int(digit)), start)
         elif group == "raised":
-            self._word(found["base"] + found["below"], start)
-            self._put("^", "^", start)
-            self._put("number", Num(int(found["bare"] or found["power"])), start)
+            self._put_word(match["base"] + match["below"], start)
+            self._put_token("^", "^", start)
+            self._put_token("number", Num(int(match["bare"] or match["power"])), start)
         elif group == "cross" and word not in self._vocabulary.nodes:
             if not self._kinds or self._kinds[-1] not in _OPERANDS:
                 raise Unreadable("unknown-name", start, name=word, suggestion="")
-            self._put("×", "×", start)
+            self._put_token("×", "×", start)
         else:
-            self._word(word, start)
+            self._put_word(word, start)
 
-    def _number(self, group: str, word: str, start: int) -> None:
+    def _put_number(self, group: str, word: str, start: int) -> None:
         word = word.replace("\\!", "")  # 1,\!024 removes the gap that TeX sets after a comma
         if group == "grouped":  # the comma in \, is not a comma
             word = re.sub(_NARROW_GAP, " ", word)
         digits = word.replace("{,}", ",")
         called = self._open[-1] if self._open else ""
-        if not self._own and takes_several(called):
+        if not self._own and has_several_arguments(called):
             if "," in word and "{" not in word:
-                raise doubtful_comma(word, start)
-            if not takes_two(called) and (tight := _TIGHT_COMMA.match(self._text, start)):
-                raise doubtful_comma(tight["number"], start)
+                raise make_comma_error(word, start)
+            if not has_two_arguments(called) and (tight := _TIGHT_COMMA.match(self._text, start)):
+                raise make_comma_error(tight["number"], start)
         if not self._own and self._vocabulary.decimal_comma and _THOUSANDS.fullmatch(digits):
-            raise doubtful_mark(digits, start)
+            raise make_mark_error(digits, start)
         if group == "dotted":
             digits = digits.replace(".", "").replace(",", ".")
         elif group == "decimal":
             digits = digits.replace(",", ".")
         elif group == "grouped":
             digits = _NOT_DIGITS.sub("", digits)
-        self._put("number", _number(digits, start), start)
+        self._put_token("number", _parse_number(digits, start), start)
 
-    def _word(self, word: str, start: int) -> None:
+    def _put_word(self, word: str, start: int) -> None:
         """Add the token of a name or command; a declared symbol takes precedence."""
         vocabulary = self._vocabulary
-        name = plain_name(word)
+        name = strip_markup(word)
         # Declared symbols come first: a course may use e or sigma as a name.
         symbol = vocabulary.nodes.get(word) or vocabulary.nodes.get(name)
         if symbol is not None:
-            self._put("symbol", symbol, start)
+            self._put_token("symbol", symbol, start)
         elif word[0] == "\\" and word[1:] in COMMANDS:
-            self._put(COMMANDS[word[1:]], word, start)
+            self._put_token(COMMANDS[word[1:]], word, start)
         elif (function := vocabulary.functions.get(name) or FUNCTION_SPELLINGS.get(name)) is not None:
-            self._put("function", function, start)
+            self._put_token("function", function, start)
         elif name in CONSTANTS:
-            self._put("constant", CONSTANTS[name], start)
+            self._put_token("constant", CONSTANTS[name], start)
         else:
-            self._unlisted(word, name, start)
+            self._put_unlisted(word, name, start)
 
-    def _unlisted(self, word: str, name: str, start: int) -> None:
+    def _put_unlisted(self, word: str, name: str, start: int) -> None:
         """Add the tokens of a word that is not known as written.
 
         Raises:
@@ -386,25 +390,25 @@ class _Cutter:
         vocabulary = self._vocabulary
         called = _CALLED.match(self._text, start + len(word)) is not None
         if name in SIGMOIDS and called:
-            self._put("function", "sigmoid", start)
-        elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
+            self._put_token("function", "sigmoid", start)
+        elif (parts := vocabulary.split_letters(name)) is not None and len(parts) > 1:
             for part in parts:
-                self._put("symbol", vocabulary.nodes[part], start)
+                self._put_token("symbol", vocabulary.nodes[part], start)
                 start += len(part) if word == name else 0
         # The order matters: a product of letters is certain, a guess at a misspelling is not.
-        elif (meant := vocabulary.doubtful(name)) is not None:
-            place = start + (word.index(meant[0]) if meant[0] in word else 0)
+        elif (meant := vocabulary.find_ambiguous(name)) is not None:
+            offset = start + (word.index(meant[0]) if meant[0] in word else 0)
             product = "*".join(meant[0])
-            raise Unreadable("ambiguous-name", place, name=meant[0], product=product, symbol=meant[1])
-        elif (other := vocabulary.misspelt(name)) is not None:
-            self._put("symbol", other, start)
+            raise Unreadable("ambiguous-name", offset, name=meant[0], product=product, symbol=meant[1])
+        elif (other := vocabulary.find_misspelt(name)) is not None:
+            self._put_token("symbol", other, start)
         elif called and name.lower() in FUNCTION_SPELLINGS:
-            self._put("function", FUNCTION_SPELLINGS[name.lower()], start)
+            self._put_token("function", FUNCTION_SPELLINGS[name.lower()], start)
         else:
-            raise _unknown(word, name, start, vocabulary)
+            raise _make_unknown_error(word, name, start, vocabulary)
 
 
-def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
+def _make_unknown_error(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
     """Return the error for a word without a meaning."""
     if name in SUMMATIONS:
         return Unreadable("summation", start, name=word)
@@ -412,49 +416,49 @@ def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unread
         return Unreadable("capital-e", start)
     if word[0] == "\\" and word[1:].isalpha():
         return Unreadable("unknown-command", start, name=word)
-    return Unreadable("unknown-name", start, name=name or word, suggestion=vocabulary.suggestion(name))
+    return Unreadable("unknown-name", start, name=name or word, suggestion=vocabulary.suggest_spelling(name))
 
 
-def takes_several(function: str) -> bool:
+def has_several_arguments(function: str) -> bool:
     """Return whether commas separate values in the brackets of a function; "" is no function."""
-    return takes_two(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
+    return has_two_arguments(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
 
 
-def takes_two(function: str) -> bool:
+def has_two_arguments(function: str) -> bool:
     """Return whether a function always has two values, so that a comma never belongs to a number."""
     return function == "pow" or FUNCTIONS.get(function, (0, 0))[0] == 2
 
 
-def doubtful_comma(number: str, start: int) -> Unreadable:
+def make_comma_error(number: str, start: int) -> Unreadable:
     """Return the error for a comma between digits that may belong to one number or separate two."""
     apart = number.replace(",", ", ")
     if _THOUSANDS.fullmatch(number):
-        grouped, decimals = _meanings(number)
+        grouped, decimals = _format_meanings(number)
         return Unreadable(
             "ambiguous-comma-thousands", start, number=number, grouped=grouped, decimals=decimals, apart=apart
         )
-    joined = number.replace(",", "") if number.count(",") > 1 else _decimals(number)
+    joined = number.replace(",", "") if number.count(",") > 1 else _format_decimals(number)
     return Unreadable("ambiguous-comma", start, number=number, joined=joined, apart=apart)
 
 
-def doubtful_mark(number: str, start: int) -> Unreadable:
+def make_mark_error(number: str, start: int) -> Unreadable:
     """Return the error for a mark between digits that may separate thousands or precede decimals."""
-    grouped, decimals = _meanings(number)
+    grouped, decimals = _format_meanings(number)
     return Unreadable("ambiguous-mark", start, number=number, grouped=grouped, decimals=decimals)
 
 
-def _meanings(number: str) -> tuple[str, str]:
-    return number.replace(",", "").replace(".", ""), _decimals(number)
+def _format_meanings(number: str) -> tuple[str, str]:
+    return number.replace(",", "").replace(".", ""), _format_decimals(number)
 
 
-def _decimals(number: str) -> str:
+def _format_decimals(number: str) -> str:
     """Format a number with decimals unambiguously: not with exactly three of them."""
     whole, _, decimals = number.replace(",", ".").partition(".")
     decimals = decimals.rstrip("0") or "0"
     return f"{whole}.{decimals}0" if len(decimals) == 3 and whole != "0" else f"{whole}.{decimals}"
 
 
-def _number(digits: str, start: int) -> Num:
+def _parse_number(digits: str, start: int) -> Num:
     if digits.isdigit():
         if len(digits) > MAX_DIGITS:
             raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))

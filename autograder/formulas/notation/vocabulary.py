@@ -72,38 +72,39 @@ def is_typo(written: str, meant: str) -> bool:
     Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
     guess is worse than none.
     """
-    parts, others = written.split("_"), meant.split("_")
-    if len(parts) != len(others):
-        parts, others = [written.replace("_", "")], [meant.replace("_", "")]
-    if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
+    parts, meant_parts = written.split("_"), meant.split("_")
+    if len(parts) != len(meant_parts):
+        parts, meant_parts = [written.replace("_", "")], [meant.replace("_", "")]
+    if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == meant_parts and len(meant_parts) > 1:
         return True
-    return parts != others and all(
-        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_typo(one, other))
-        for one, other in zip(parts, others, strict=True)
+    return parts != meant_parts and all(
+        written_part == meant_part
+        or (min(len(written_part), len(meant_part)) >= _SHORTEST and _has_one_typo(written_part, meant_part))
+        for written_part, meant_part in zip(parts, meant_parts, strict=True)
     )
 
 
-def _one_typo(one: str, other: str) -> bool:
+def _has_one_typo(written: str, meant: str) -> bool:
     """Return whether one letter is missing, extra or wrong, or two neighbours are swapped; never the first.
 
     In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.
     """
-    if one[0] != other[0]:
+    if written[0] != meant[0]:
         return False
-    shorter = min(len(one), len(other))
+    shorter = min(len(written), len(meant))
     start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
+    while start < min(len(written), len(meant)) and written[start] == meant[start]:
         start += 1
-    one, other = one[start:], other[start:]
+    written, meant = written[start:], meant[start:]
     end = 0
-    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+    while end < min(len(written), len(meant)) and written[-1 - end] == meant[-1 - end]:
         end += 1
-    one, other = one[: len(one) - end], other[: len(other) - end]
-    if not (one + other).isalpha():
+    written, meant = written[: len(written) - end], meant[: len(meant) - end]
+    if not (written + meant).isalpha():
         return False
-    if len(one) != len(other):
-        return len(one) + len(other) == 1
-    return (len(one) == 1 and shorter > _SHORTEST) or (len(one) == 2 and one == other[::-1])
+    if len(written) != len(meant):
+        return len(written) + len(meant) == 1
+    return (len(written) == 1 and shorter > _SHORTEST) or (len(written) == 2 and written == meant[::-1])
 
 
 _SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
@@ -133,7 +134,7 @@ class Symbol(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
 
-def plain_name(spelling: str) -> str:
+def strip_markup(spelling: str) -> str:
     r"""Return a name without markup: ``d_{\text{model}}`` and ``d\_{model}`` become ``d_model``."""
     if spelling.isalnum():
         return spelling
@@ -186,52 +187,54 @@ class Vocabulary:
         if not isinstance(declared, Mapping):
             declared = dict.fromkeys(declared, Symbol())
         self._declared = dict(declared)
-        names, functions = _spellings(declared)
+        names, functions = _collect_spellings(declared)
         self.domains: Mapping[str, str] = {
             name: symbol.domain for name, symbol in declared.items() if symbol.domain != "function"
         }
         self.names: Mapping[str, str] = names
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
-        self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self._run_together = {
+            form: spelling for spelling in names for form in _generate_abbreviations(spelling)
+        }
         # A run such as dk is ambiguous only if all of its letters are symbols themselves.
         self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
         self._alike: dict[str, set[str]] = {}
         for spelling, name in names.items():
             if len(spelling) > 1:
-                self._alike.setdefault(_folded(spelling), set()).add(name)
+                self._alike.setdefault(_fold_spelling(spelling), set()).add(name)
         self.decimal_comma = False
-        self.words = KnownWords(_words(self.nodes, functions))
+        self.words = KnownWords(_generate_entries(self.nodes, functions))
 
-    def extended(self, name: str) -> Vocabulary:
+    def with_symbol(self, name: str) -> Vocabulary:
         """Return a vocabulary with one more symbol, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
 
-    def spoken(self, *, decimal_comma: bool) -> Vocabulary:
+    def with_notation(self, *, decimal_comma: bool) -> Vocabulary:
         """Return the vocabulary for a course in which a comma may or may not precede decimals.
 
         Formulas in a rubric are parsed without this setting: they have decimal points, as in programs.
         """
         # A shallow copy shares the tables, which never change after construction.
-        known = copy.copy(self)
-        known.decimal_comma = decimal_comma
-        return known
+        vocabulary = copy.copy(self)
+        vocabulary.decimal_comma = decimal_comma
+        return vocabulary
 
-    def misspelt(self, word: str) -> Sym | None:
+    def find_misspelt(self, word: str) -> Sym | None:
         """Return the one symbol that differs only in capitals and underscores: ``dmodel``, ``d_FF``."""
         if word.rstrip("0123456789") in self.names:  # d2 may be d^2, copied without the superscript
             return None
-        meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
+        meant = self._alike.get(_fold_spelling(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 
-    def doubtful(self, word: str) -> tuple[str, str] | None:
+    def find_ambiguous(self, word: str) -> tuple[str, str] | None:
         """Return letters that may be a product or a name, with that name: ``dk`` and ``d_k``."""
         if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
             return None
         run = next((run for run in self._doubtful if run in word), "")
         return (run, self._run_together[run]) if run else None
 
-    def split(self, word: str) -> list[str] | None:
+    def split_letters(self, word: str) -> list[str] | None:
         """Split ``nd`` into ``n`` and ``d``: declared letters, multiplied without a sign.
 
         The last one may have a subscript, as in ``Ld_model``.
@@ -252,19 +255,19 @@ class Vocabulary:
             return None
         return [*letters, below] if below else list(letters)
 
-    def suggestion(self, word: str) -> str:
+    def suggest_spelling(self, word: str) -> str:
         """Return the declared spelling that was most likely meant; empty if none is close."""
-        plain = plain_name(word)
+        plain = strip_markup(word)
         # Comparing a long name with every spelling would be slow.
         if len(plain) > _LONGEST_NAME:
             return ""
         if plain in self._run_together:
             return self._run_together[plain]
-        known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
-        return next((spelling for spelling in known if is_typo(plain.lower(), spelling.lower())), "")
+        spellings = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
+        return next((spelling for spelling in spellings if is_typo(plain.lower(), spelling.lower())), "")
 
 
-def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
+def _collect_spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
     """Return every spelling of symbols and of functions, with the name that it denotes.
 
     Raises:
@@ -283,7 +286,7 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
             )
         table = functions if symbol.domain == "function" else names
         for spelling in (name, *symbol.aliases):
-            plain = plain_name(spelling)
+            plain = strip_markup(spelling)
             function = plain in FUNCTIONS and symbol.domain != "function"
             # A symbol must not hide a function of the grammar.
             if not _SPELLING.fullmatch(plain) or function:
@@ -297,16 +300,16 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
             table[plain] = name
     for spelling, name in tuple(names.items()):
         # setdefault: a declared spelling has precedence over a transliteration.
-        for form in _other_alphabet(spelling):
+        for form in _generate_transliterations(spelling):
             names.setdefault(form, name)
     return names, functions
 
 
-def _folded(spelling: str) -> str:
+def _fold_spelling(spelling: str) -> str:
     return spelling.replace("_", "").lower()
 
 
-def _abbreviations(spelling: str) -> Iterable[str]:
+def _generate_abbreviations(spelling: str) -> Iterable[str]:
     """Yield short forms of a name with underscores: ``d_head`` → ``dhead``, ``dh``."""
     parts = spelling.split("_")
     if len(parts) > 1:
@@ -314,20 +317,24 @@ def _abbreviations(spelling: str) -> Iterable[str]:
         yield "".join(part[:1] for part in parts)
 
 
-def _other_alphabet(spelling: str) -> Iterator[str]:
+def _generate_transliterations(spelling: str) -> Iterator[str]:
     """Yield ``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
     base, mark, below = spelling.partition("_")
-    forms = (f"{one}{mark}{other}" for one in _letter_forms(base) for other in _letter_forms(below))
+    forms = (
+        f"{base_form}{mark}{below_form}"
+        for base_form in _list_letter_forms(base)
+        for below_form in _list_letter_forms(below)
+    )
     yield from (form for form in forms if form != spelling)
 
 
-def _letter_forms(word: str) -> Sequence[str]:
+def _list_letter_forms(word: str) -> Sequence[str]:
     """Return a Greek letter and its names; for any other word only the word."""
     letter = GREEK.get(word, word)
-    return tuple(dict.fromkeys((word, letter, *(name for name, one in GREEK.items() if one == letter))))
+    return tuple(dict.fromkeys((word, letter, *(name for name, greek in GREEK.items() if greek == letter))))
 
 
-def _words(
+def _generate_entries(
     nodes: Mapping[str, Sym], functions: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, Node | str]]]:
     """Yield the entries of `KnownWords`; later ones override earlier ones."""
@@ -344,10 +351,10 @@ def _words(
         yield f"\\{name}", (kind, f"\\{name}")
     for spelling, node in nodes.items():
         if not _LIKE_AN_EXPONENT.fullmatch(spelling):  # 2e3 is a number
-            yield from ((form, ("symbol", node)) for form in _written(spelling))
+            yield from ((form, ("symbol", node)) for form in _generate_written_forms(spelling))
 
 
-def _written(spelling: str) -> Iterator[str]:
+def _generate_written_forms(spelling: str) -> Iterator[str]:
     """Yield the spelling of a symbol as it is, and in LaTeX."""
     yield spelling
     if spelling.isalpha():

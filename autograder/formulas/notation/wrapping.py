@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from autograder.formulas.nodes import FUNCTIONS
-from autograder.formulas.notation.vocabulary import Vocabulary, plain_name
+from autograder.formulas.notation.vocabulary import Vocabulary, strip_markup
 
 _WRAPPING = re.compile(r"`+|\\(?:begin|end)\{[a-z]{1,20}\*?\}|\\[\[\]()]|\\displaystyle(?![A-Za-z])")
 _EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|[≈∼≃≅]|\\(?:approx|sim|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
@@ -64,99 +64,100 @@ _SPACE = re.compile(
 )
 
 
-def unwrapped(text: str) -> str:
+def remove_wrapping(text: str) -> str:
     """Remove markup that only marks the text as a formula."""
-    return _WRAPPING.sub(lambda found: " " * len(found.group()), text)
+    return _WRAPPING.sub(lambda match: " " * len(match.group()), text)
 
 
-def without_name(text: str, vocabulary: Vocabulary) -> str:
+def remove_name(text: str, vocabulary: Vocabulary) -> str:
     """Remove the name of the result and ``=`` or ``≈`` before the formula.
 
     A declared symbol is such a name only if it is one letter that the right side does not mention: in ``N =
     12 L d²`` the letter N is the quantity asked for, even if it denotes something different elsewhere.
     """
-    found = _LEFT_SIDE.match(text)
-    if found is not None and _names_result(found, text, vocabulary):
-        text = _blanked(text, found.end())
-    found = _EQUALS.match(text)
-    return text if found is None or not found.group().strip() else _blanked(text, found.end())
+    match = _LEFT_SIDE.match(text)
+    if match is not None and _is_result_name(match, text, vocabulary):
+        text = _replace_by_blanks(text, match.end())
+    match = _EQUALS.match(text)
+    return text if match is None or not match.group().strip() else _replace_by_blanks(text, match.end())
 
 
-def without_unit(text: str, vocabulary: Vocabulary) -> str:
+def remove_unit(text: str, vocabulary: Vocabulary) -> str:
     """Remove words at the end for the counted quantity."""
     last = _LAST_WORD.search(text)
     if last is None or last.group(1) in vocabulary.names:  # the usual case
         return text
     # Only the end of the text is searched, which bounds the work for a hostile text.
     start = max(1, len(text) - _LONGEST_UNIT)
-    places = (place for place in range(start, len(text)) if not _GLUED.match(text, place - 1))
+    positions = (position for position in range(start, len(text)) if not _GLUED.match(text, position - 1))
     unit = re.compile(_UNIT, re.IGNORECASE)  # `re` caches it; compiled here because few runs need it
-    found = next((found for place in places if (found := unit.match(text, place))), None)
-    if found is None or not _ENDS.search(_BLANKS.sub("", text[: found.start()])):
+    match = next((match for position in positions if (match := unit.match(text, position))), None)
+    if match is None or not _ENDS.search(_BLANKS.sub("", text[: match.start()])):
         return text
-    words = re.split(r"[\s/]+", str(found[str(found.lastgroup)]))
+    words = re.split(r"[\s/]+", str(match[str(match.lastgroup)]))
     # A word that is a symbol is part of the formula.
-    if any(word in vocabulary.names or vocabulary.misspelt(word) for word in words):
+    if any(word in vocabulary.names or vocabulary.find_misspelt(word) for word in words):
         return text
-    return text[: found.start()] + " " * len(found.group()) + text[found.end() :]
+    return text[: match.start()] + " " * len(match.group()) + text[match.end() :]
 
 
-def without_remark(text: str, vocabulary: Vocabulary) -> str:
+def remove_remark(text: str, vocabulary: Vocabulary) -> str:
     """Remove words in brackets at the end, none of them a symbol: ``d^2 (one for each row)``."""
-    found = _REMARK.search(text)
-    if found is None or not _ENDS.search(text[: found.start()].rstrip()):
+    match = _REMARK.search(text)
+    if match is None or not _ENDS.search(text[: match.start()].rstrip()):
         return text
-    words = _WORD.findall(found["words"])
-    if changes_value(found["words"]) or numbers_in_words(found["words"]):
+    words = _WORD.findall(match["words"])
+    if may_change_value(match["words"]) or find_spelt_numbers(match["words"]):
         return text
-    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
+    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.find_misspelt(word) for word in words):
         return text
-    return text[: found.start()] + " " * len(found.group())
+    return text[: match.start()] + " " * len(match.group())
 
 
-def changes_value(remark: str) -> bool:
+def may_change_value(remark: str) -> bool:
     """Return whether words may say that another value is meant than that of the formula before them."""
     return _CHANGES.search(remark) is not None
 
 
-def numbers_in_words(remark: str) -> list[int]:
+def find_spelt_numbers(remark: str) -> list[int]:
     """Return the small numbers that are written as words."""
     return [_NUMBERS[word] for word in re.findall(r"\w+", remark.lower()) if word in _NUMBERS]
 
 
-def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
+def is_name_of(letter: str, right_side: str, vocabulary: Vocabulary) -> bool:
     """Return whether a letter on the left names the result: the right side does not mention it."""
-    mentioned = (name for word in _WORD.findall(rest) for name in _mentioned(word, vocabulary))
+    mentioned = (name for word in _WORD.findall(right_side) for name in _list_mentioned(word, vocabulary))
     return len(letter) == 1 and letter.isalpha() and letter not in mentioned
 
 
-def inside_space(text: str, vocabulary: Vocabulary) -> str:
+def extract_sizes(text: str, vocabulary: Vocabulary) -> str:
     r"""Return the sizes in ``ℝ^{n×d}``, ``Q \in \mathbb{R}^{n×d}`` and ``torch.Size([n])``; else the text."""
-    found = _SIZE.fullmatch(text)
-    if found is not None:
-        start, end = found.span(1)
+    match = _SIZE.fullmatch(text)
+    if match is not None:
+        start, end = match.span(1)
         return " " * start + text[start:end] + " " * (len(text) - end)
-    found = _SPACE.fullmatch(text)
-    if found is None or "R" in vocabulary.names:
+    match = _SPACE.fullmatch(text)
+    if match is None or "R" in vocabulary.names:
         return text
-    start, end = found.span("braces" if found["braces"] is not None else "brackets")
+    start, end = match.span("braces" if match["braces"] is not None else "brackets")
     return " " * start + text[start:end] + " " * (len(text) - end)
 
 
-def _names_result(found: re.Match[str], text: str, vocabulary: Vocabulary) -> bool:
-    names = [plain_name(word) for word in found["name"].split()]
+def _is_result_name(match: re.Match[str], text: str, vocabulary: Vocabulary) -> bool:
+    names = [strip_markup(word) for word in match["name"].split()]
     if len(names) == 1 and len(names[0]) == 1 and names[0] in vocabulary.names:
-        return is_name_of(names[0], text[found.end() :], vocabulary)
+        return is_name_of(names[0], text[match.end() :], vocabulary)
     return not any(
-        name in vocabulary.names or vocabulary.split(name) or vocabulary.misspelt(name) for name in names
+        name in vocabulary.names or vocabulary.split_letters(name) or vocabulary.find_misspelt(name)
+        for name in names
     )
 
 
-def _mentioned(word: str, vocabulary: Vocabulary) -> list[str]:
+def _list_mentioned(word: str, vocabulary: Vocabulary) -> list[str]:
     """Return the name in a word, and the letters that it may be a product of."""
-    name = plain_name(word)
-    return [name] if name in vocabulary.names else [name, *(vocabulary.split(name) or ())]
+    name = strip_markup(word)
+    return [name] if name in vocabulary.names else [name, *(vocabulary.split_letters(name) or ())]
 
 
-def _blanked(text: str, end: int) -> str:
+def _replace_by_blanks(text: str, end: int) -> str:
     return " " * end + text[end:]

@@ -18,7 +18,7 @@ from autograder.formulas.nodes import (
     Tree,
     Tuple,
 )
-from autograder.formulas.printing.text import decimal
+from autograder.formulas.printing.text import format_decimal
 
 _SIGNS = {"≤": r"\leq", "≥": r"\geq"}
 _ROUNDING = {"ceil": (r"\lceil", r"\rceil"), "floor": (r"\lfloor", r"\rfloor")}
@@ -29,47 +29,49 @@ _GROWTH = {"O": "O", "o": "o", "Θ": r"\Theta", "Ω": r"\Omega", "ω": r"\omega"
 def to_latex(tree: Tree) -> str:
     r"""Return the LaTeX of a formula, without dollar signs, e.g. ``8 \cdot d_{\text{model}}^{2}``."""
     if isinstance(tree, Relation):
-        return f"{_latex(tree.left)} {_SIGNS.get(tree.sign, tree.sign)} {_latex(tree.right)}"
+        return f"{_format_node(tree.left)} {_SIGNS.get(tree.sign, tree.sign)} {_format_node(tree.right)}"
     if isinstance(tree, Tuple):
-        return rf"\left({', '.join(map(_latex, tree.elements))}\right)"
-    return _latex(tree)
+        return rf"\left({', '.join(map(_format_node, tree.elements))}\right)"
+    return _format_node(tree)
 
 
-def _latex(node: Node) -> str:
+def _format_node(node: Node) -> str:
     match node:
         case Add(terms):
-            return _sum(terms)
+            return _format_sum(terms)
         case Neg(operand):
-            return f"-{_within(operand, Add, Neg)}"
+            return f"-{_format_operand(operand, Add, Neg)}"
         case Mul(factors):
-            first = _within(factors[0], Add, Neg, Mul)
-            return r" \cdot ".join((first, *(_within(factor, Add, Neg, Mul) for factor in factors[1:])))
+            first = _format_operand(factors[0], Add, Neg, Mul)
+            return r" \cdot ".join(
+                (first, *(_format_operand(factor, Add, Neg, Mul) for factor in factors[1:]))
+            )
         case Div(numerator, denominator):
-            return rf"\frac{{{_latex(numerator)}}}{{{_latex(denominator)}}}"
+            return rf"\frac{{{_format_node(numerator)}}}{{{_format_node(denominator)}}}"
         case Pow(base, exponent):
-            return f"{_within(base, Add, Neg, Mul, Div, Pow, Fn)}^{{{_latex(exponent)}}}"
+            return f"{_format_operand(base, Add, Neg, Mul, Div, Pow, Fn)}^{{{_format_node(exponent)}}}"
         case Fn():
-            return _function(node)
+            return _format_function(node)
         case Num(value):
-            return decimal(value)
+            return format_decimal(value)
         case Const(name):
             return r"\pi" if name == "pi" else name
         case Sym(name):
-            return _symbol(name)
+            return _format_symbol(name)
 
 
-def _sum(terms: tuple[Node, ...]) -> str:
-    parts = [_within(terms[0], Add)]
+def _format_sum(terms: tuple[Node, ...]) -> str:
+    parts = [_format_operand(terms[0], Add)]
     for term in terms[1:]:
         if isinstance(term, Neg):
-            parts.append(f"- {_within(term.operand, Add, Neg)}")
+            parts.append(f"- {_format_operand(term.operand, Add, Neg)}")
         else:
-            parts.append(f"+ {_within(term, Add)}")
+            parts.append(f"+ {_format_operand(term, Add)}")
     return " ".join(parts)
 
 
-def _function(call: Fn) -> str:
-    arguments = list(map(_latex, call.arguments))
+def _format_function(call: Fn) -> str:
+    arguments = list(map(_format_node, call.arguments))
     if call.name == "sqrt":
         return rf"\sqrt{{{arguments[0]}}}"
     if call.name == "factorial":
@@ -89,7 +91,7 @@ def _function(call: Fn) -> str:
     return rf"{name}\left({', '.join(arguments)}\right)"
 
 
-def _symbol(name: str) -> str:
+def _format_symbol(name: str) -> str:
     # Everything after the first underscore becomes one subscript.
     base, _, below = name.partition("_")
     base = NAMES.get(base, base)
@@ -101,6 +103,6 @@ def _symbol(name: str) -> str:
     return rf"{base}_{{\text{{{below}}}}}" if below else base
 
 
-def _within(node: Node, *bracketed: type[Node]) -> str:
-    text = _latex(node)
+def _format_operand(node: Node, *bracketed: type[Node]) -> str:
+    text = _format_node(node)
     return rf"\left({text}\right)" if isinstance(node, bracketed) else text

@@ -24,7 +24,7 @@ from autograder.formulas.nodes import (
     Tree,
     Tuple,
 )
-from autograder.formulas.printing.text import decimal, to_text
+from autograder.formulas.printing.text import format_decimal, to_text
 
 _TIMES = "<mo>&#xB7;</mo>"
 _COMMA = "<mo>,</mo>"
@@ -36,68 +36,72 @@ def to_mathml(tree: Tree) -> str:
     """Return a ``<math>`` element, with the plain text as annotation for readers without MathML."""
     return (
         f'<math xmlns="http://www.w3.org/1998/Math/MathML" aria-label="{escape(to_text(tree))}">'
-        f"<semantics><mrow>{_tree(tree)}</mrow>"
+        f"<semantics><mrow>{_format_tree(tree)}</mrow>"
         f'<annotation encoding="text/plain">{escape(to_text(tree))}</annotation></semantics></math>'
     )
 
 
-def _tree(tree: Tree) -> str:
+def _format_tree(tree: Tree) -> str:
     if isinstance(tree, Relation):
-        return f"{_node(tree.left)}<mo>{escape(tree.sign)}</mo>{_node(tree.right)}"
+        return f"{_format_node(tree.left)}<mo>{escape(tree.sign)}</mo>{_format_node(tree.right)}"
     if isinstance(tree, Tuple):
-        return _bracketed(_COMMA.join(map(_node, tree.elements)))
-    return _node(tree)
+        return _add_brackets(_COMMA.join(map(_format_node, tree.elements)))
+    return _format_node(tree)
 
 
-def _node(node: Node) -> str:
+def _format_node(node: Node) -> str:
     if isinstance(node, Add):
-        return _sum(node.terms)
+        return _format_sum(node.terms)
     if isinstance(node, Neg):
-        return f"{_MINUS}{_within(node.operand, Add, Neg)}"
+        return f"{_MINUS}{_format_operand(node.operand, Add, Neg)}"
     if isinstance(node, Mul):
-        first = _within(node.factors[0], Add, Neg)
-        return _TIMES.join((first, *(_within(factor, Add, Neg) for factor in node.factors[1:])))
+        first = _format_operand(node.factors[0], Add, Neg)
+        return _TIMES.join((first, *(_format_operand(factor, Add, Neg) for factor in node.factors[1:])))
     if isinstance(node, Div):
-        return f"<mfrac>{_row(_node(node.numerator))}{_row(_node(node.denominator))}</mfrac>"
+        numerator, denominator = (
+            _wrap_row(_format_node(part)) for part in (node.numerator, node.denominator)
+        )
+        return f"<mfrac>{numerator}{denominator}</mfrac>"
     if isinstance(node, Pow):
-        return _power(node.base, node.exponent)
+        return _format_power(node.base, node.exponent)
     if isinstance(node, Fn):
-        return _function(node)
+        return _format_function(node)
     if isinstance(node, Num):
-        return f"<mn>{decimal(node.value)}</mn>"
+        return f"<mn>{format_decimal(node.value)}</mn>"
     if isinstance(node, Const):
         return f"<mi>{'π' if node.name == 'pi' else node.name}</mi>"
-    return _symbol(node.name)
+    return _format_symbol(node.name)
 
 
-def _power(base: Node, exponent: Node) -> str:
+def _format_power(base: Node, exponent: Node) -> str:
     if isinstance(base, Sym) and "_" in base.name:  # set both scripts above each other
-        below = _symbol(base.name).removeprefix("<msub>").removesuffix("</msub>")
-        return f"<msubsup>{below}{_row(_node(exponent))}</msubsup>"
-    return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
+        below = _format_symbol(base.name).removeprefix("<msub>").removesuffix("</msub>")
+        return f"<msubsup>{below}{_wrap_row(_format_node(exponent))}</msubsup>"
+    raised = _wrap_row(_format_operand(base, Add, Neg, Mul, Div, Pow, Fn))
+    return f"<msup>{raised}{_wrap_row(_format_node(exponent))}</msup>"
 
 
-def _sum(terms: tuple[Node, ...]) -> str:
-    parts = [_within(terms[0], Add)]
+def _format_sum(terms: tuple[Node, ...]) -> str:
+    parts = [_format_operand(terms[0], Add)]
     for term in terms[1:]:
         if isinstance(term, Neg):
-            parts.append(f"{_MINUS}{_within(term.operand, Add, Neg)}")
+            parts.append(f"{_MINUS}{_format_operand(term.operand, Add, Neg)}")
         else:
-            parts.append(f"<mo>+</mo>{_within(term, Add)}")
+            parts.append(f"<mo>+</mo>{_format_operand(term, Add)}")
     return "".join(parts)
 
 
-def _function(call: Fn) -> str:
-    arguments = [_node(argument) for argument in call.arguments]
+def _format_function(call: Fn) -> str:
+    arguments = [_format_node(argument) for argument in call.arguments]
     if call.name == "sqrt":
         return f"<msqrt>{arguments[0]}</msqrt>"
     if call.name == "factorial":
         inner = call.arguments[0]
         simple = isinstance(inner, Num | Sym | Const)
-        return f"{arguments[0] if simple else _bracketed(arguments[0])}<mo>!</mo>"
+        return f"{arguments[0] if simple else _add_brackets(arguments[0])}<mo>!</mo>"
     if call.name == "binomial":
-        pair = "".join(map(_row, arguments))
-        return _bracketed(f'<mfrac linethickness="0">{pair}</mfrac>')
+        pair = "".join(map(_wrap_row, arguments))
+        return _add_brackets(f'<mfrac linethickness="0">{pair}</mfrac>')
     if call.name in _ROUNDING:
         opening, closing = _ROUNDING[call.name]
         return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
@@ -106,11 +110,11 @@ def _function(call: Fn) -> str:
     # Function names come from a fixed list, so they need no escaping.
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
-        name = f"<msub>{name}{_row(arguments.pop())}</msub>"
-    return f"{name}<mo>&#x2061;</mo>{_bracketed(_COMMA.join(arguments))}"
+        name = f"<msub>{name}{_wrap_row(arguments.pop())}</msub>"
+    return f"{name}<mo>&#x2061;</mo>{_add_brackets(_COMMA.join(arguments))}"
 
 
-def _symbol(name: str) -> str:
+def _format_symbol(name: str) -> str:
     base, _, below = name.partition("_")
     # A symbol named alpha is shown as α.
     base = GREEK.get(base, base)
@@ -119,14 +123,14 @@ def _symbol(name: str) -> str:
     return f"<msub><mi>{escape(base)}</mi><mtext>{escape(below.replace('_', ' '))}</mtext></msub>"
 
 
-def _within(node: Node, *bracketed: type[Node]) -> str:
-    text = _node(node)
-    return _bracketed(text) if isinstance(node, bracketed) else text
+def _format_operand(node: Node, *bracketed: type[Node]) -> str:
+    text = _format_node(node)
+    return _add_brackets(text) if isinstance(node, bracketed) else text
 
 
-def _bracketed(content: str) -> str:
+def _add_brackets(content: str) -> str:
     return f'<mrow><mo stretchy="true">(</mo>{content}<mo stretchy="true">)</mo></mrow>'
 
 
-def _row(content: str) -> str:
+def _wrap_row(content: str) -> str:
     return f"<mrow>{content}</mrow>"

@@ -28,29 +28,32 @@ def to_text(tree: Tree) -> str:
     if isinstance(tree, Tuple):
         inner = ", ".join(map(to_text, tree.elements))
         return f"({inner},)" if len(tree.elements) == 1 else f"({inner})"
-    return _text(tree)
+    return _format_node(tree)
 
 
-def _text(node: Node) -> str:
+def _format_node(node: Node) -> str:
     if isinstance(node, Sym):  # first, because most parts are symbols
         return node.name
     if isinstance(node, Add):
-        return _sum(node.terms)
+        return _format_sum(node.terms)
     if isinstance(node, Neg):
-        return f"-{_within(node.operand, Add, Neg)}"
+        return f"-{_format_operand(node.operand, Add, Neg)}"
     if isinstance(node, Mul):
-        first = _within(node.factors[0], Add, Neg, Mul)
-        return "*".join((first, *(_within(factor, Add, Neg, Mul, Div) for factor in node.factors[1:])))
+        first = _format_operand(node.factors[0], Add, Neg, Mul)
+        return "*".join(
+            (first, *(_format_operand(factor, Add, Neg, Mul, Div) for factor in node.factors[1:]))
+        )
     if isinstance(node, Div):
-        return f"{_above(node.numerator)}/{_within(node.denominator, Add, Neg, Mul, Div)}"
+        return f"{_format_numerator(node.numerator)}/{_format_operand(node.denominator, Add, Neg, Mul, Div)}"
     if isinstance(node, Pow):
-        return f"{_within(node.base, Add, Neg, Mul, Div, Pow)}^{_within(node.exponent, Add, Neg, Mul, Div)}"
+        base = _format_operand(node.base, Add, Neg, Mul, Div, Pow)
+        return f"{base}^{_format_operand(node.exponent, Add, Neg, Mul, Div)}"
     if isinstance(node, Fn):
         return f"{node.name}({', '.join(map(to_text, node.arguments))})"
-    return decimal(node.value) if isinstance(node, Num) else node.name
+    return format_decimal(node.value) if isinstance(node, Num) else node.name
 
 
-def decimal(value: int | Fraction) -> str:
+def format_decimal(value: int | Fraction) -> str:
     """Return a number as decimals if they end, otherwise as a fraction.
 
     The decimals of parsed numbers always end. There are never exactly three of them, because a point may
@@ -64,28 +67,28 @@ def decimal(value: int | Fraction) -> str:
         digits += 1
     if (10**digits) % denominator:
         return f"({value.numerator}/{denominator})"
-    whole, rest = divmod(value.numerator * 10**digits // denominator, 10**digits)
-    return f"{whole}.{rest:0{digits}d}{'0' if digits == 3 and 0 < whole < 1000 else ''}"
+    whole, decimals = divmod(value.numerator * 10**digits // denominator, 10**digits)
+    return f"{whole}.{decimals:0{digits}d}{'0' if digits == 3 and 0 < whole < 1000 else ''}"
 
 
-def _sum(terms: tuple[Node, ...]) -> str:
-    parts = [_within(terms[0], Add)]
+def _format_sum(terms: tuple[Node, ...]) -> str:
+    parts = [_format_operand(terms[0], Add)]
     for term in terms[1:]:
         if isinstance(term, Neg):
-            parts.append(f"- {_within(term.operand, Add, Neg)}")
+            parts.append(f"- {_format_operand(term.operand, Add, Neg)}")
         else:
-            parts.append(f"+ {_within(term, Add)}")
+            parts.append(f"+ {_format_operand(term, Add)}")
     return " ".join(parts)
 
 
-def _above(node: Node) -> str:
+def _format_numerator(node: Node) -> str:
     """Return a numerator, in brackets if its exponent might include the denominator: ``(d^1)/2``."""
     last = node.factors[-1] if isinstance(node, Mul) else node
     open_ended = isinstance(last, Pow) and (last.exponent == Num(1) or last.base == Const("e"))
-    return f"({_text(node)})" if open_ended else _within(node, Add, Neg)
+    return f"({_format_node(node)})" if open_ended else _format_operand(node, Add, Neg)
 
 
-def _within(node: Node, *bracketed: type[Node]) -> str:
+def _format_operand(node: Node, *bracketed: type[Node]) -> str:
     """Return the text of a part, in brackets if it would be parsed differently without them."""
-    text = _text(node)
+    text = _format_node(node)
     return f"({text})" if isinstance(node, bracketed) else text

@@ -8,8 +8,8 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
 from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import inside_space
-from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.notation.wrapping import extract_sizes
+from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 
 MAX_CHARS = 400
 
@@ -32,18 +32,18 @@ def read_shape(text: str, vocabulary: Vocabulary) -> Axes:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
-    plain = _unwrapped(text, vocabulary)
+    plain = _remove_wrapping(text, vocabulary)
     # Checked before parsing: the grammar would report these signs less specifically.
     for code, pattern in (("ellipsis", _ELLIPSIS), ("placeholder", _PLACEHOLDER)):
-        found = pattern.search(plain)
-        if found is not None:
-            sign = found[pattern.groups]
-            raise Unreadable(code, found.start(pattern.groups), sign=sign)
+        match = pattern.search(plain)
+        if match is not None:
+            sign = match[pattern.groups]
+            raise Unreadable(code, match.start(pattern.groups), sign=sign)
     if _NO_AXES.fullmatch(plain):
         return ()
     axes = parse_tuple(plain, vocabulary).elements
     for axis in axes:
-        _check(axis)
+        _check_size(axis)
     return axes
 
 
@@ -57,16 +57,16 @@ def read_size(text: str, vocabulary: Vocabulary) -> Node:
         if pattern.fullmatch(text.strip()):
             raise Unreadable(code, 0, sign=text.strip())
     axis = parse(text, vocabulary)
-    _check(axis)
+    _check_size(axis)
     return axis
 
 
-def _check(axis: Node) -> None:
+def _check_size(axis: Node) -> None:
     """Reject constants that are not sizes."""
     if isinstance(axis, Sym):
         return
     try:
-        value = axis.value if isinstance(axis, Num) else constant_value(axis)
+        value = axis.value if isinstance(axis, Num) else evaluate_constant(axis)
     except (TooLarge, Undefined):
         raise Unreadable("no-size", 0) from None
     # -1 means "infer this size" in reshape and view.
@@ -76,14 +76,14 @@ def _check(axis: Node) -> None:
         raise Unreadable("no-size", 0)
 
 
-def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
+def _remove_wrapping(text: str, vocabulary: Vocabulary) -> str:
     """Replace the text around a shape by blanks, so that errors point to the right position."""
-    start, end = _stripped(text, 0, len(text))
+    start, end = _strip_marks(text, 0, len(text))
     left = _LEFT_SIDE.match(text, start, end)
     if left is not None:
-        start, end = _stripped(text, left.end(), end)
-    inner = inside_space(text[start:end], vocabulary)
-    start, end = _stripped(" " * start + inner, start, end)
+        start, end = _strip_marks(text, left.end(), end)
+    inner = extract_sizes(text[start:end], vocabulary)
+    start, end = _strip_marks(" " * start + inner, start, end)
     inner = _TIMES.sub(r"\1×\2", text[start:end])
     # A declared symbol x is not a multiplication sign.
     if not {"x", "X"} & vocabulary.names.keys():
@@ -91,7 +91,7 @@ def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
     return " " * start + inner + " " * (len(text) - end)
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _strip_marks(text: str, start: int, end: int) -> tuple[int, int]:
     """Return start and end of a part of the text without surrounding blanks and marks."""
     inner = text[start:end]
     begin = start + len(inner) - len(inner.lstrip(_AROUND))

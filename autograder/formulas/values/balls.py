@@ -24,8 +24,21 @@ from typing import Literal
 from flint import arb, ctx
 
 from autograder.formulas.errors import Undecided
-from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
-from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.formulas.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    collect_symbols,
+    walk_tree,
+)
+from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 from autograder.formulas.values.points import Point, Points
 
 _OWNED = threading.RLock()
@@ -33,7 +46,7 @@ _OWNED = threading.RLock()
 
 
 @contextlib.contextmanager
-def precision(bits: int) -> Iterator[None]:
+def set_precision(bits: int) -> Iterator[None]:
     """Compute with this precision in bits. Other threads that compute with balls wait.
 
     flint keeps one precision for the whole process: a thread that changes it changes it for every other
@@ -76,7 +89,7 @@ _Outcome = Literal["differ", "agree", "first", "second", "neither", "unknown"]
 nothing certain is known."""
 
 
-class _Invisible(Exception):
+class _InsufficientPrecision(Exception):
     """A term is lost in a sum with a far larger one at this precision."""
 
 
@@ -84,7 +97,7 @@ _Tally = Counter[_Outcome]
 """Number of points of one sort with each outcome."""
 
 
-def equal_at(first: Node, second: Node, points: Points) -> bool:
+def is_equal_at_points(first: Node, second: Node, points: Points) -> bool:
     """Decide whether two formulas agree wherever both have values.
 
     Args:
@@ -95,60 +108,66 @@ def equal_at(first: Node, second: Node, points: Points) -> bool:
     Raises:
         Undecided: too few points are conclusive.
     """
-    verdict = _verdict(first, second, points)
+    verdict = _decide_equality(first, second, points)
     if verdict is None:  # no values inside the domains: compare as functions of real numbers
-        names = symbols(first) | symbols(second)
-        verdict = _verdict(first, second, Points(dict.fromkeys(names, "real"), points.derived("real")))
+        names = collect_symbols(first) | collect_symbols(second)
+        verdict = _decide_equality(
+            first, second, Points(dict.fromkeys(names, "real"), points.derive_seed("real"))
+        )
     if verdict is None:
         raise Undecided("neither formula has a value anywhere")
     return verdict
 
 
-def _verdict(first: Node, second: Node, points: Points) -> bool | None:
+def _decide_equality(first: Node, second: Node, points: Points) -> bool | None:
     """Decide equality inside the domains of the symbols; None if neither formula has a value there.
 
     Raises:
         Undecided: too few points are conclusive.
     """
     whole = _has_whole(first, points) or _has_whole(second, points)
-    if whole and _compare(first, second, points.inside(0), _steps(THOROUGH), points) == "differ":
+    if (
+        whole
+        and _compare_at_point(first, second, points.get_point_inside(0), _choose_precisions(THOROUGH), points)
+        == "differ"
+    ):
         return False  # the same as the second point below, without the first
     anywhere, inside, least = _Tally(), _Tally(), points.least
-    work, spent = work_of(first) + work_of(second), 0.0
-    for number in range(MOST_POINTS):
-        own = number % 2 == 1
-        if not own and anywhere["differ"]:  # now only values inside the domains can prove it
+    work, spent = estimate_work(first) + estimate_work(second), 0.0
+    for index in range(MOST_POINTS):
+        is_inside = index % 2 == 1
+        if not is_inside and anywhere["differ"]:  # now only values inside the domains can prove it
             continue
-        steps = _steps(THOROUGH if own else anywhere["agree"])
-        if spent + work * _price(steps, "agree") > MAX_WORK:
+        steps = _choose_precisions(THOROUGH if is_inside else anywhere["agree"])
+        if spent + work * _estimate_cost(steps, "agree") > MAX_WORK:
             break
-        at = points.inside(number // 2) if own else points.anywhere(number // 2)
-        outcome = _compare(first, second, at, steps, points)
-        spent += work * _price(steps, outcome)
-        (inside if own else anywhere)[outcome] += 1
+        point = points.get_point_inside(index // 2) if is_inside else points.get_point_anywhere(index // 2)
+        outcome = _compare_at_point(first, second, point, steps, points)
+        spent += work * _estimate_cost(steps, outcome)
+        (inside if is_inside else anywhere)[outcome] += 1
         # A difference at fractional values does not count if symbols are whole numbers.
-        if outcome == "differ" and (own or not whole):
+        if outcome == "differ" and (is_inside or not whole):
             return False
         enough = anywhere["agree"] >= LEAST_AGREEMENT and inside["agree"] >= LEAST_INSIDE
-        if enough and number >= 2 * least:
+        if enough and index >= 2 * least:
             return True
-    return _few(anywhere, inside)
+    return _decide_from_few(anywhere, inside)
 
 
 def _has_whole(node: Node, points: Points) -> bool:
     """Return whether a formula has a symbol for whole numbers, cached per formula."""
-    known = points.whole.get(id(node))
-    if known is not None and known[0] is node:
-        return known[1]
-    found = any(points.domains[name] == "positive integer" for name in symbols(node))
+    cached = points.whole.get(id(node))
+    if cached is not None and cached[0] is node:
+        return cached[1]
+    result = any(points.domains[name] == "positive integer" for name in collect_symbols(node))
     if len(points.whole) >= REMEMBERED:
         points.whole.clear()
     # The entry keeps a reference to the node, because its id could be reused otherwise.
-    points.whole[id(node)] = node, found
-    return found
+    points.whole[id(node)] = node, result
+    return result
 
 
-def _price(steps: Sequence[int], outcome: _Outcome) -> float:
+def _estimate_cost(steps: Sequence[int], outcome: _Outcome) -> float:
     """Estimate the cost of a point.
 
     Mostly the first precision is sufficient, unless agreement needs the highest one.
@@ -157,7 +176,7 @@ def _price(steps: Sequence[int], outcome: _Outcome) -> float:
     return sum(_PRICES[bits] for bits in (steps[:1] if first else steps))
 
 
-def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
+def _decide_from_few(anywhere: _Tally, inside: _Tally) -> bool | None:
     """Decide after all points were tried and fewer agreed than usual; None if neither formula has values."""
     both = anywhere + inside
     if not anywhere["differ"] and (anywhere["agree"] >= LEAST_OF_LARGE or inside["agree"] >= LEAST_WHOLE):
@@ -171,105 +190,107 @@ def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
     raise Undecided(f"the values agree at only {both['agree']} points")
 
 
-def _steps(agreed: int) -> tuple[int, ...]:
+def _choose_precisions(agreed: int) -> tuple[int, ...]:
     """Return the precisions for a point: first one that shows most differences, then those for agreement."""
     if agreed >= THOROUGH:
         return PRECISIONS
     return (PRECISIONS[0], PRECISIONS[-1]) if agreed == 0 else PRECISIONS[-1:]
 
 
-def work_of(node: Node) -> int:
+def estimate_work(node: Node) -> int:
     """Estimate the cost of evaluating a formula; a sum or product costs 1."""
     return sum(
         _OF_GAMMA.get(part.name, 4) if type(part) is Fn else 3 if type(part) is Pow else 1
-        for part in walk(node)
+        for part in walk_tree(node)
     )
 
 
-def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
+def is_different_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
     """Return whether two formulas certainly differ at one of the points, within `MAX_WORK`."""
     # The worst case per point: all precisions are needed.
-    each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
+    each = (estimate_work(first) + estimate_work(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
-    return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
+    return any(_compare_at_point(first, second, point, PRECISIONS, None) == "differ" for point in affordable)
 
 
-def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int] | None:
+def find_certain_extremes(parts: Sequence[Node], point: Point, *, smallest: bool = False) -> list[int] | None:
     """Return the index of the formula with the largest (or smallest) value at a point.
 
     Returns:
         An empty list if it is not certain, and None if one of the formulas has no value.
     """
     for bits in PRECISIONS:
-        with precision(bits):
-            values = {name: _number(value) for name, value in at.items()}
+        with set_precision(bits):
+            values = {name: _to_ball(value) for name, value in point.items()}
             try:
-                found = [ball(part, values) for part in parts]
-            except _Invisible:
+                balls = [evaluate_ball(part, values) for part in parts]
+            except _InsufficientPrecision:
                 continue
             except (TooLarge, Undefined):
                 return None
             if smallest:
-                found = [-one for one in found]
-            for place, one in enumerate(found):
-                if all(one > other for number, other in enumerate(found) if number != place):
-                    return [place]
+                balls = [-candidate for candidate in balls]
+            for index, candidate in enumerate(balls):
+                if all(candidate > other for other_index, other in enumerate(balls) if other_index != index):
+                    return [index]
     return []
 
 
-def has_value(node: Node, at: Point) -> bool:
+def has_value(node: Node, point: Point) -> bool:
     """Return whether a formula certainly has a value at a point."""
-    value = _value(node, at)
+    value = _evaluate_or_none(node, point)
     return value is not None and value.is_finite()
 
 
-def is_negative(node: Node, at: Point) -> bool:
+def is_negative(node: Node, point: Point) -> bool:
     """Return whether a formula certainly has a negative value at a point."""
-    value = _value(node, at)
+    value = _evaluate_or_none(node, point)
     return value is not None and bool(value < 0)
 
 
-def is_no_whole_number(node: Node, at: Point) -> bool:
+def is_no_whole_number(node: Node, point: Point) -> bool:
     """Return whether a formula certainly has a value at a point that is not whole."""
-    value = _value(node, at)
+    value = _evaluate_or_none(node, point)
     return value is not None and value.is_finite() and not value.contains_integer()
 
 
-def is_zero(node: Node, at: Point) -> bool:
+def is_zero(node: Node, point: Point) -> bool:
     """Return whether a formula is zero at a point, to as many digits as equal formulas must agree."""
     bits = PRECISIONS[-1]
-    with precision(bits):
-        value = _evaluated(node, at)
+    with set_precision(bits):
+        value = _try_evaluate(node, point)
         return isinstance(value, arb) and bool(abs(value).upper() < arb(2) ** (-bits // 2))
 
 
-def _value(node: Node, at: Point) -> arb | None:
+def _evaluate_or_none(node: Node, point: Point) -> arb | None:
     """Return the value of a formula at a point; None if it has none, or if that is not certain."""
     for bits in PRECISIONS:
-        with precision(bits):
-            value = _evaluated(node, at)
-        if value is not _Invisible:
+        with set_precision(bits):
+            value = _try_evaluate(node, point)
+        if value is not _InsufficientPrecision:
             return value if isinstance(value, arb) else None
     return None
 
 
-def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points: Points | None) -> _Outcome:
+def _compare_at_point(
+    first: Node, second: Node, point: Point, steps: Sequence[int], points: Points | None
+) -> _Outcome:
     """Compare two formulas at one point.
 
     Args:
         first: a formula.
         second: another formula.
-        at: the point.
+        point: the point.
         steps: precisions, tried in turn. If there are fewer than all of them, only agreement at the highest
             one counts.
         points: the points with the cache for values; None to cache nothing.
     """
     thorough = len(steps) < len(PRECISIONS)
     for bits in steps:
-        with precision(bits):
+        with set_precision(bits):
             try:
-                left, right = (_defined(node, at, bits, points) for node in (first, second))
-            except _Invisible:
+                left, right = (_evaluate_cached(node, point, bits, points) for node in (first, second))
+            except _InsufficientPrecision:
                 continue
             except TooLarge:
                 return "unknown"
@@ -290,37 +311,37 @@ def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points:
     return "unknown"
 
 
-def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | None:
+def _evaluate_cached(node: Node, point: Point, bits: int, points: Points | None) -> arb | None:
     """Return the cached value of a formula at the current precision; None if it certainly has none."""
-    place = (id(node), id(at), bits)
-    known = None if points is None else points.remembered.get(place)
-    if known is not None and known[0] is node and known[1] is at:
-        value = known[2]
+    key = (id(node), id(point), bits)
+    cached = None if points is None else points.remembered.get(key)
+    if cached is not None and cached[0] is node and cached[1] is point:
+        value = cached[2]
     else:
-        value = _evaluated(node, at)
+        value = _try_evaluate(node, point)
         if points is not None:
             if len(points.remembered) >= REMEMBERED:
                 points.remembered.clear()
             # The entry keeps references, because the ids in its key could be reused otherwise.
-            points.remembered[place] = node, at, value
+            points.remembered[key] = node, point, value
     if isinstance(value, type):
         raise value
     return value
 
 
-def _evaluated(node: Node, at: Point) -> arb | type[Exception] | None:
+def _try_evaluate(node: Node, point: Point) -> arb | type[Exception] | None:
     """Return the value of a formula, None if it certainly has none, or the class of the exception raised."""
     try:
-        return ball(node, {name: _number(number) for name, number in at.items()})
+        return evaluate_ball(node, {name: _to_ball(number) for name, number in point.items()})
     except Undefined:
         return None
-    except _Invisible:
-        return _Invisible
+    except _InsufficientPrecision:
+        return _InsufficientPrecision
     except TooLarge:
         return TooLarge
 
 
-def ball(node: Node, at: Mapping[str, arb]) -> arb:
+def evaluate_ball(node: Node, values: Mapping[str, arb]) -> arb:
     """Return the value of a formula at a point, at the current precision of flint.
 
     Raises:
@@ -329,73 +350,73 @@ def ball(node: Node, at: Mapping[str, arb]) -> arb:
         _InsufficientPrecision: a term is lost in a sum.
     """
     if isinstance(node, Sym):
-        return at[node.name]
+        return values[node.name]
     if isinstance(node, Num):
-        return _number(node.value)
+        return _to_ball(node.value)
     if isinstance(node, Mul):
-        return math.prod((ball(factor, at) for factor in node.factors), start=arb(1))
+        return math.prod((evaluate_ball(factor, values) for factor in node.factors), start=arb(1))
     if isinstance(node, Add):
-        return _sum([ball(term, at) for term in node.terms])
+        return _add_terms([evaluate_ball(term, values) for term in node.terms])
     if isinstance(node, Pow):
-        return _power(node, at)
+        return _evaluate_power(node, values)
     if isinstance(node, Neg):
-        return -ball(node.operand, at)
+        return -evaluate_ball(node.operand, values)
     if isinstance(node, Div):
-        return _quotient(ball(node.numerator, at), ball(node.denominator, at))
+        return _divide_balls(evaluate_ball(node.numerator, values), evaluate_ball(node.denominator, values))
     if isinstance(node, Const):
         return arb.pi() if node.name == "pi" else arb.const_e()
-    return _function(node, at)
+    return _evaluate_function(node, values)
 
 
-def _number(value: int | Fraction) -> arb:
+def _to_ball(value: int | Fraction) -> arb:
     return arb(value.numerator) / arb(value.denominator) if isinstance(value, Fraction) else arb(value)
 
 
-def _sum(terms: Sequence[arb]) -> arb:
+def _add_terms(terms: Sequence[arb]) -> arb:
     total, largest = arb(0), arb(0)
     for term in terms:
         total += term
         largest = largest.max(abs(term))
     if ctx.prec >= PRECISIONS[-1]:  # terms that cannot be separated from zero cancel
         terms = [term for term in terms if not term.contains(0)]
-    _see(terms, largest)
+    _check_visible(terms, largest)
     return total
 
 
-def _see(terms: Iterable[arb], beside: arb) -> None:
+def _check_visible(terms: Iterable[arb], scale: arb) -> None:
     """Check that no term except zero is lost at the scale of the sum."""
     # A term below this keeps less than three quarters of the digits in the sum.
-    floor = beside * arb(2) ** (-ctx.prec // 4)
+    floor = scale * arb(2) ** (-ctx.prec // 4)
     if any(not term.is_zero() and abs(term) < floor for term in terms):
-        raise _Invisible
+        raise _InsufficientPrecision
 
 
-def _quotient(numerator: arb, denominator: arb) -> arb:
+def _divide_balls(numerator: arb, denominator: arb) -> arb:
     if denominator.is_zero():
         raise Undefined
     return numerator / denominator
 
 
-def _power(node: Pow, at: Mapping[str, arb]) -> arb:
-    base = ball(node.base, at)
-    constant = constant_value(node.exponent)
-    exponent = ball(node.exponent, at) if constant is None else _number(constant)
+def _evaluate_power(node: Pow, values: Mapping[str, arb]) -> arb:
+    base = evaluate_ball(node.base, values)
+    constant = evaluate_constant(node.exponent)
+    exponent = evaluate_ball(node.exponent, values) if constant is None else _to_ball(constant)
     whole = exponent.unique_fmpz() if exponent.is_exact() else None
     if whole is not None and (constant is not None or not base > 0):
         if base.is_zero() and whole < 0:
             raise Undefined
         if not base.is_zero():
-            _limit(exponent * _size(abs(base)))
+            _check_limit(exponent * _estimate_logarithm(abs(base)))
         return base**whole
     if base < 0:
         raise Undefined
-    _limit(exponent * _size(base))
+    _check_limit(exponent * _estimate_logarithm(base))
     nearest = 0 if constant is None else round(constant)
-    _see((exponent - nearest,), arb(1))  # the part by which it differs from a whole power
+    _check_visible((exponent - nearest,), arb(1))  # the part by which it differs from a whole power
     return base**exponent
 
 
-def _size(value: arb) -> float:
+def _estimate_logarithm(value: arb) -> float:
     """Return a rough natural logarithm: at full precision it costs more than the power that it limits."""
     # A float suffices for a limit, unless the value is beyond its range.
     rough = float(value)
@@ -404,13 +425,13 @@ def _size(value: arb) -> float:
     return float(value.log()) if value > 0 else 0.0
 
 
-def _limit(logarithm: arb | float, most: float = MAX_LOGARITHM) -> None:
-    if not -most < logarithm < most:
+def _check_limit(logarithm: arb | float, bound: float = MAX_LOGARITHM) -> None:
+    if not -bound < logarithm < bound:
         raise TooLarge
 
 
-def _function(node: Fn, at: Mapping[str, arb]) -> arb:
-    arguments = [ball(argument, at) for argument in node.arguments]
+def _evaluate_function(node: Fn, values: Mapping[str, arb]) -> arb:
+    arguments = [evaluate_ball(argument, values) for argument in node.arguments]
     name, first = node.name, arguments[0]
     match name:
         case "sqrt":
@@ -418,8 +439,8 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
                 raise Undefined
             return first.sqrt()
         case "exp":
-            _limit(first)
-            _see((first,), arb(1))
+            _check_limit(first)
+            _check_visible((first,), arb(1))
             return first.exp()
         case "max" | "min":
             for other in arguments[1:]:
@@ -428,16 +449,18 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
         case "ceil" | "floor" | "abs":
             return abs(first) if name == "abs" else first.ceil() if name == "ceil" else first.floor()
         case "sigmoid" | "tanh" | "sin" | "cos":
-            return _curve(name, first)
+            return _evaluate_curve(name, first)
         case "factorial":
-            return _gamma(first + 1)
+            return _evaluate_gamma(first + 1)
         case "binomial":
             total, chosen = arguments
-            return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
-    return _logarithm_of(name, arguments)
+            return _evaluate_gamma(total + 1) / (
+                _evaluate_gamma(chosen + 1) * _evaluate_gamma(total - chosen + 1)
+            )
+    return _evaluate_logarithm(name, arguments)
 
 
-def _curve(name: str, argument: arb) -> arb:
+def _evaluate_curve(name: str, argument: arb) -> arb:
     """Return a sigmoid, a hyperbolic tangent, a sine or a cosine.
 
     Raises:
@@ -446,18 +469,18 @@ def _curve(name: str, argument: arb) -> arb:
     if name == "sin":
         return argument.sin()
     if name == "cos":
-        _see((argument * argument,), arb(1))
+        _check_visible((argument * argument,), arb(1))
         return argument.cos()
     size = abs(argument)
-    _limit(size)
-    _see(((-size).exp(),), arb(1))
+    _check_limit(size)
+    _check_visible(((-size).exp(),), arb(1))
     if name == "tanh":
         return argument.tanh()
-    _see((argument,), arb(1))
+    _check_visible((argument,), arb(1))
     return 1 / (1 + (-argument).exp())
 
 
-def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:
+def _evaluate_logarithm(name: str, arguments: Sequence[arb]) -> arb:
     first = arguments[0]
     if any(argument <= 0 for argument in arguments):
         raise Undefined
@@ -466,6 +489,6 @@ def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:
     return first.log() / arguments[1].log() if len(arguments) == 2 else first.log()
 
 
-def _gamma(value: arb) -> arb:
-    _limit(value, MAX_GAMMA)
+def _evaluate_gamma(value: arb) -> arb:
+    _check_limit(value, MAX_GAMMA)
     return value.gamma()

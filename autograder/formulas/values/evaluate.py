@@ -40,7 +40,7 @@ class Undefined(Exception):
     """Division by zero, or a function outside its domain."""
 
 
-def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
+def evaluate_exactly(node: Node, point: Mapping[str, Rational]) -> Rational:
     """Return the exact value of a formula at a point.
 
     Raises:
@@ -50,26 +50,28 @@ def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
         KeyError: a symbol has no value.
     """
     if isinstance(node, Sym):
-        return at[node.name]
+        return point[node.name]
     if isinstance(node, Num):
         return node.value
     if isinstance(node, Mul):
-        return _exact_product(node, at)
+        return _evaluate_product(node, point)
     if isinstance(node, Pow):
-        return _exact_power(node, at)
+        return _evaluate_power(node, point)
     if isinstance(node, Add):
-        return _exact_sum(node, at)
+        return _evaluate_sum(node, point)
     if isinstance(node, Neg):
-        return -exact(node.operand, at)
+        return -evaluate_exactly(node.operand, point)
     if isinstance(node, Div):
-        return _quotient(exact(node.numerator, at), exact(node.denominator, at))
-    value = _constant_function(node)
+        return _divide_exactly(
+            evaluate_exactly(node.numerator, point), evaluate_exactly(node.denominator, point)
+        )
+    value = _evaluate_function(node)
     if value.numerator.bit_length() > EXACT_BITS:
         raise TooLarge
     return value
 
 
-def constant_value(node: Node) -> Rational | None:
+def evaluate_constant(node: Node) -> Rational | None:
     """Return the value of a formula without symbols; None if it has symbols or is not rational.
 
     Raises:
@@ -77,20 +79,20 @@ def constant_value(node: Node) -> Rational | None:
         Undefined: division by zero.
     """
     try:
-        return exact(node, {})
+        return evaluate_exactly(node, {})
     except (KeyError, Irrational):
         return None
 
 
-def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
+def _evaluate_product(node: Mul, point: Mapping[str, Rational]) -> Rational:
     product, below = 1, 1
     for factor in node.factors:
         if isinstance(factor, Sym):  # inline, because a call would cost more than everything else
-            value = at[factor.name]
+            value = point[factor.name]
         elif isinstance(factor, Num):
             value = factor.value
         else:
-            value = exact(factor, at)
+            value = evaluate_exactly(factor, point)
         if isinstance(value, int):
             product *= value
         else:  # reduced once, at the end
@@ -100,47 +102,49 @@ def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
                 raise TooLarge
         if product.bit_length() > EXACT_BITS:
             raise TooLarge
-    return product if below == 1 else _quotient(product, below)
+    return product if below == 1 else _divide_exactly(product, below)
 
 
-def _exact_sum(node: Add, at: Mapping[str, Rational]) -> Rational:
+def _evaluate_sum(node: Add, point: Mapping[str, Rational]) -> Rational:
     total: Rational = 0
     for term in node.terms:
-        total += exact(term, at)
+        total += evaluate_exactly(term, point)
         if isinstance(total, Fraction) and total.denominator.bit_length() > EXACT_BITS:
             raise TooLarge
     return total
 
 
-def _quotient(numerator: Rational, denominator: Rational) -> Rational:
+def _divide_exactly(numerator: Rational, denominator: Rational) -> Rational:
     if denominator == 0:
         raise Undefined
     quotient = Fraction(numerator, denominator)
     return quotient.numerator if quotient.denominator == 1 else quotient
 
 
-def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
-    exponent = node.exponent.value if isinstance(node.exponent, Num) else exact(node.exponent, at)
+def _evaluate_power(node: Pow, point: Mapping[str, Rational]) -> Rational:
+    exponent = (
+        node.exponent.value if isinstance(node.exponent, Num) else evaluate_exactly(node.exponent, point)
+    )
     # A symbolic exponent has 90 bits at a secret point, so it ends here and is compared by balls.
     if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
         raise Irrational
-    base = at[node.base.name] if isinstance(node.base, Sym) else exact(node.base, at)
+    base = point[node.base.name] if isinstance(node.base, Sym) else evaluate_exactly(node.base, point)
     # The size of the result is estimated before the power is computed.
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if bits * abs(exponent) > EXACT_BITS:
         raise TooLarge
     if exponent >= 0:
         return base**exponent
-    return _quotient(1, base**-exponent)
+    return _divide_exactly(1, base**-exponent)
 
 
-def _constant_function(node: Node) -> Rational:
+def _evaluate_function(node: Node) -> Rational:
     """Return a function of constants if its value is rational and small."""
     if not isinstance(node, Fn):
         raise Irrational
     values: list[Rational] = []
     for argument in node.arguments:
-        value = constant_value(argument)
+        value = evaluate_constant(argument)
         if value is None:
             raise Irrational
         values.append(value)
@@ -149,22 +153,22 @@ def _constant_function(node: Node) -> Rational:
     if node.name in _OF_ONE:
         return _OF_ONE[node.name](values[0])
     if node.name == "sqrt":
-        return _square_root(values[0])
+        return _compute_square_root(values[0])
     if node.name in ("factorial", "binomial"):
-        return _count(node.name, values)
+        return _compute_combinatorial(node.name, values)
     raise Irrational
 
 
-def _square_root(value: Rational) -> Rational:
+def _compute_square_root(value: Rational) -> Rational:
     if value < 0:
         raise Undefined
-    root = _quotient(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    root = _divide_exactly(math.isqrt(value.numerator), math.isqrt(value.denominator))
     if root * root != value:
         raise Irrational
     return root
 
 
-def _count(name: str, values: list[Rational]) -> int:
+def _compute_combinatorial(name: str, values: list[Rational]) -> int:
     from flint import fmpz  # imported here, because code that only parses numbers does not need it
 
     whole = [value for value in values if isinstance(value, int)]

@@ -53,7 +53,7 @@ class SecretNumbers:
         self._key = hmac.digest(seed, purpose.encode(), "sha256")
         self._drawn = 0
 
-    def below(self, bound: int) -> int:
+    def draw_below(self, bound: int) -> int:
         """Return one of ``range(bound)``."""
         self._drawn += 1
         # 64 more bits than the bound: the bias of the modulo stays below 2^-64.
@@ -85,32 +85,34 @@ class Points:
         self.domains = dict(domains)
         self._seed = seed
         # Each purpose has its own stream, so that drawing for one does not change the others.
-        exact = self.stream("exact")
-        self.exact = tuple({name: _whole(domains[name], exact) for name in domains} for _ in range(POINTS))
+        exact = self.create_stream("exact")
+        self.exact = tuple(
+            {name: _draw_integer(domains[name], exact) for name in domains} for _ in range(POINTS)
+        )
         self._anywhere: dict[int, Point] = {}
         self._inside: dict[int, Point] = {}
         self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | type[Exception] | None]] = {}
         self.whole: dict[int, tuple[Node, bool]] = {}
 
-    def stream(self, purpose: str) -> SecretNumbers:
+    def create_stream(self, purpose: str) -> SecretNumbers:
         """Return the numbers for one purpose, from the beginning at each call."""
         return SecretNumbers(self._seed, purpose)
 
-    def derived(self, purpose: str) -> bytes:
+    def derive_seed(self, purpose: str) -> bytes:
         """Return a seed for the points of one purpose."""
         return hmac.digest(self._seed, purpose.encode(), "sha256")
 
-    def anywhere(self, number: int) -> Point:
+    def get_point_anywhere(self, number: int) -> Point:
         """Return a point for formulas as functions of real numbers: whole symbols have fractions, too.
 
         Agreement at such points that is not chance means agreement everywhere, so they are stronger evidence
         than the small whole numbers at which an exponential function can be evaluated.
         """
-        return self._at(number, self._anywhere, "anywhere")
+        return self._get_point(number, self._anywhere, "anywhere")
 
-    def inside(self, number: int) -> Point:
+    def get_point_inside(self, number: int) -> Point:
         """Return a point inside the domains of the symbols; the ends of an interval are drawn, too."""
-        return self._at(number, self._inside, "inside")
+        return self._get_point(number, self._inside, "inside")
 
     @property
     def least(self) -> int:
@@ -119,60 +121,60 @@ class Points:
         signs, ends = domains.count("real"), domains.count("unit")
         return 2 * max(1 << min(signs, MOST_SIGNED), (1, 3, 9)[min(ends, MOST_ENDED)])
 
-    def _at(self, number: int, known: dict[int, Point], purpose: str) -> Point:
-        point = known.get(number)
+    def _get_point(self, number: int, cache: dict[int, Point], purpose: str) -> Point:
+        point = cache.get(number)
         if point is None:  # two threads may draw it at once; they draw the same
-            stream, span = self.stream(f"{purpose} {number}"), SPANS[number % len(SPANS)]
+            stream, span = self.create_stream(f"{purpose} {number}"), SPANS[number % len(SPANS)]
             point, real, units = {}, 0, 0
             for name, domain in self.domains.items():
-                value = _drawn(domain, stream, span, inside=purpose == "inside")
+                value = _draw_value(domain, stream, span, inside=purpose == "inside")
                 if domain == "real":
-                    value, real = _signed(value, number, real, stream), real + 1
+                    value, real = _apply_sign(value, number, real, stream), real + 1
                 elif domain == "unit" and purpose == "inside":
-                    value, units = _ended(value, number, units, stream), units + 1
+                    value, units = _apply_end(value, number, units, stream), units + 1
                 point[name] = value
-            known[number] = point
+            cache[number] = point
         return point
 
 
-def _signed(value: Fraction, number: int, place: int, stream: SecretNumbers) -> Fraction:
+def _apply_sign(value: Fraction, number: int, index: int, stream: SecretNumbers) -> Fraction:
     """Apply a sign: every second point is positive, the others use the patterns of signs in turn."""
     if number % 2 == 0:
         return value
-    bits = _BITS_OF_SIGNS[place] if place < len(_BITS_OF_SIGNS) else stream.below(2**MOST_SIGNED)
+    bits = _BITS_OF_SIGNS[index] if index < len(_BITS_OF_SIGNS) else stream.draw_below(2**MOST_SIGNED)
     return -value if (number // 2 + 1 & bits).bit_count() % 2 else value
 
 
-def _ended(value: Fraction, number: int, place: int, stream: SecretNumbers) -> Fraction:
+def _apply_end(value: Fraction, number: int, index: int, stream: SecretNumbers) -> Fraction:
     """Replace a value by zero, one or neither: every second point uses the patterns in turn."""
     if number % 2 == 0:
         return value
     # Base 3: the first symbol changes at every second point, the second one at every sixth.
-    kind = number // 2 // (1, 3)[place] % 3 if place < MOST_ENDED else stream.below(3)
+    kind = number // 2 // (1, 3)[index] % 3 if index < MOST_ENDED else stream.draw_below(3)
     return value if kind == 2 else Fraction(kind)
 
 
-def _drawn(domain: str, stream: SecretNumbers, span: int, *, inside: bool) -> Fraction:
+def _draw_value(domain: str, stream: SecretNumbers, span: int, *, inside: bool) -> Fraction:
     """Draw a value of a domain without a sign; its scale is drawn within the given decades."""
-    scale = int(10 ** stream.below(span))
+    scale = int(10 ** stream.draw_below(span))
     if domain == "positive integer" and inside:
-        return Fraction(scale + stream.below(9 * scale))
+        return Fraction(scale + stream.draw_below(9 * scale))
     if domain in ("probability", "unit"):
-        return _share(stream, scale)
+        return _draw_share(stream, scale)
     # A mantissa between 1 and 10, times a power of ten.
-    value = scale * (1 + Fraction(stream.below(9 * _SCALE), _SCALE))
-    return value if domain == "positive integer" or stream.below(2) else 1 / value
+    value = scale * (1 + Fraction(stream.draw_below(9 * _SCALE), _SCALE))
+    return value if domain == "positive integer" or stream.draw_below(2) else 1 / value
 
 
-def _share(stream: SecretNumbers, scale: int) -> Fraction:
+def _draw_share(stream: SecretNumbers, scale: int) -> Fraction:
     """Draw a value between 0 and 1, often close to one of them."""
-    value = Fraction(1 + stream.below(_SCALE - 1), _SCALE)
-    if stream.below(2):
+    value = Fraction(1 + stream.draw_below(_SCALE - 1), _SCALE)
+    if stream.draw_below(2):
         value /= scale
-    return 1 - value if stream.below(2) else value
+    return 1 - value if stream.draw_below(2) else value
 
 
-def _whole(domain: str, stream: SecretNumbers) -> int:
+def _draw_integer(domain: str, stream: SecretNumbers) -> int:
     # The top bit is set, so that every coordinate has the full size.
-    value = (1 << (BITS - 1)) + stream.below(1 << (BITS - 1))
-    return -value if domain == "real" and stream.below(2) else value
+    value = (1 << (BITS - 1)) + stream.draw_below(1 << (BITS - 1))
+    return -value if domain == "real" and stream.draw_below(2) else value

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks.values.prose import apart
-from autograder.feedback.sanitise import printable_text
+from autograder.checks.values.prose import merge_spans
+from autograder.feedback.sanitise import to_printable_text
 from autograder.marking.similarity import prose
 from autograder.marking.similarity.code import Digest
 from autograder.marking.similarity.pairs import Weights
@@ -33,7 +33,7 @@ class ShownPiece(Struct, frozen=True):
     """Numbers of the marked blocks in it."""
 
 
-class BesideRow(Struct, frozen=True):
+class AlignedRow(Struct, frozen=True):
     """Pieces to show side by side; one of them may be missing."""
 
     first: ShownPiece | None
@@ -51,52 +51,58 @@ class _Stretch(Struct, frozen=True):
     """Whether many of the class have it."""
 
 
-def beside(one: ComparedWork, other: ComparedWork, weights: Weights) -> tuple[BesideRow, ...]:
+def arrange_works(
+    left_work: ComparedWork, right_work: ComparedWork, weights: Weights
+) -> tuple[AlignedRow, ...]:
     """Return the pieces in which two works are similar.
 
     Equal statements have the same number on both sides, the largest first; a statement inside a marked one is
     not marked again. In texts, all words in a shingle of both works are marked.
 
     Args:
-        one: the work on the left.
-        other: the work on the right.
+        left_work: the work on the left.
+        right_work: the work on the right.
         weights: of the class, to recognise common features.
     """
-    left, right = _stretches(one, other, weights)
-    shared = _shared(one, other)
+    left, right = _find_stretches(left_work, right_work, weights)
+    shared = _find_shared_shingles(left_work, right_work)
     shown = [
         {
-            at: _shown(piece, [stretch for stretch in found if stretch.piece == at], shared, weights)
-            for at, piece in enumerate(work.pieces)
+            index: _mark_piece(
+                piece, [stretch for stretch in work_stretches if stretch.piece == index], shared, weights
+            )
+            for index, piece in enumerate(work.pieces)
         }
-        for work, found in ((one, left), (other, right))
+        for work, work_stretches in ((left_work, left), (right_work, right))
     ]
-    return tuple(_rows(one.pieces, other.pieces, *shown))
+    return tuple(_arrange_rows(left_work.pieces, right_work.pieces, *shown))
 
 
-def _rows(
+def _arrange_rows(
     first: Sequence[ComparedPiece],
     second: Sequence[ComparedPiece],
     left: Mapping[int, ShownPiece | None],
     right: Mapping[int, ShownPiece | None],
-) -> Iterable[BesideRow]:
+) -> Iterable[AlignedRow]:
     """Pair pieces of the same place; those without a counterpart follow."""
-    places = {piece.piece.place: at for at, piece in enumerate(second) if piece.piece.place}
+    places = {piece.piece.place: index for index, piece in enumerate(second) if piece.piece.place}
     used = set[int]()
-    for at, piece in enumerate(first):
+    for index, piece in enumerate(first):
         # -1 is no index of a piece, so it matches no work on the right.
         partner = places.get(piece.piece.place, -1)
         used.add(partner)
-        if left[at] is not None or right.get(partner) is not None:
-            yield BesideRow(left[at], right.get(partner))
-    rest = [right[at] for at in range(len(second)) if at not in used and right[at] is not None]
-    yield from (BesideRow(None, one) for one in rest)
+        if left[index] is not None or right.get(partner) is not None:
+            yield AlignedRow(left[index], right.get(partner))
+    unpaired = [
+        right[index] for index in range(len(second)) if index not in used and right[index] is not None
+    ]
+    yield from (AlignedRow(None, piece_shown) for piece_shown in unpaired)
 
 
-def _stretches(
-    one: ComparedWork, other: ComparedWork, weights: Weights
+def _find_stretches(
+    left_work: ComparedWork, right_work: ComparedWork, weights: Weights
 ) -> tuple[list[_Stretch], list[_Stretch]]:
-    places = [_places(work) for work in (one, other)]
+    places = [_locate_statements(work) for work in (left_work, right_work)]
     shared = places[0].keys() & places[1].keys()
     sizes = {digest: places[0][digest][0][3] for digest in shared}
     chosen: tuple[list[_Stretch], list[_Stretch]] = ([], [])
@@ -111,78 +117,94 @@ def _stretches(
         if not free[0] or not free[1] or number >= _MOST_BLOCKS:
             continue
         number += 1
-        for found, kept, lines in zip(free, chosen, taken, strict=True):
-            for piece, first, last, _ in found:
+        for positions, kept, lines in zip(free, chosen, taken, strict=True):
+            for piece, first, last, _ in positions:
                 kept.append(_Stretch(piece, first, last, number, weights.is_common(digest)))
                 lines |= {(piece, line) for line in range(first, last + 1)}
     return chosen
 
 
-def _places(work: ComparedWork) -> dict[Digest, list[tuple[int, int, int, int]]]:
+def _locate_statements(work: ComparedWork) -> dict[Digest, list[tuple[int, int, int, int]]]:
     """Map digests of statements to piece, first and last line, and size; without released content."""
-    found: dict[Digest, list[tuple[int, int, int, int]]] = {}
-    for at, piece in enumerate(work.pieces):
-        for one in piece.form.statements if piece.form else ():
-            if one.nodes >= _LEAST_NODES and one.digest not in work.given and one.last <= _MOST_LINES:
-                found.setdefault(one.digest, []).append((at, one.first, one.last, one.nodes))
-    return found
+    positions: dict[Digest, list[tuple[int, int, int, int]]] = {}
+    for index, piece in enumerate(work.pieces):
+        for statement in piece.form.statements if piece.form else ():
+            if (
+                statement.nodes >= _LEAST_NODES
+                and statement.digest not in work.given
+                and statement.last <= _MOST_LINES
+            ):
+                positions.setdefault(statement.digest, []).append(
+                    (index, statement.first, statement.last, statement.nodes)
+                )
+    return positions
 
 
-def _shared(one: ComparedWork, other: ComparedWork) -> frozenset[Digest]:
+def _find_shared_shingles(left_work: ComparedWork, right_work: ComparedWork) -> frozenset[Digest]:
     """Return the shingles of both works."""
     digests = [
-        set().union(*(piece.features for piece in work.pieces if piece.form is None)) for work in (one, other)
+        set().union(*(piece.features for piece in work.pieces if piece.form is None))
+        for work in (left_work, right_work)
     ]
     return frozenset(digests[0] & digests[1])
 
 
-def _shown(
+def _mark_piece(
     piece: ComparedPiece, stretches: Sequence[_Stretch], shared: frozenset[Digest], weights: Weights
 ) -> ShownPiece | None:
     """Mark a piece; None if it has nothing in common."""
     if piece.form is None:
-        return _shown_text(piece, shared, weights)
+        return _mark_text(piece, shared, weights)
     if not stretches:
         return None
     lines = piece.piece.source[:_MOST_CHARACTERS].split("\n")[:_MOST_LINES]
-    of = {line: one for one in stretches for line in range(one.first, one.last + 1)}
-    parts = [_line(line, of.get(at), at) for at, line in enumerate(lines, 1)]
+    stretch_by_line = {
+        line: stretch_of_line
+        for stretch_of_line in stretches
+        for line in range(stretch_of_line.first, stretch_of_line.last + 1)
+    }
+    parts = [
+        _mark_line(line, stretch_by_line.get(line_number), line_number)
+        for line_number, line in enumerate(lines, 1)
+    ]
     return ShownPiece(
-        printable_text(piece.piece.label, 200),
-        Markup("\n").join([*parts, *_cut(piece, sum(map(len, lines)) + len(lines) - 1)]),
-        tuple(sorted({one.number for one in stretches})),
+        to_printable_text(piece.piece.label, 200),
+        Markup("\n").join([*parts, *_describe_cut(piece, sum(map(len, lines)) + len(lines) - 1)]),
+        tuple(sorted({stretch_of_line.number for stretch_of_line in stretches})),
     )
 
 
-def _line(line: str, stretch: _Stretch | None, at: int) -> Markup:
+def _mark_line(line: str, stretch: _Stretch | None, line_number: int) -> Markup:
     # printable_text spells out control characters, escape neutralises markup: both are needed.
-    text = escape(printable_text(line, _LONGEST_LINE))
+    text = escape(to_printable_text(line, _LONGEST_LINE))
     if stretch is None:
         return text
     colour = "common" if stretch.common else f"c{stretch.number % COLOURS}"
-    name = Markup("<sup>{}</sup>").format(stretch.number) if at == stretch.first else ""
+    name = Markup("<sup>{}</sup>").format(stretch.number) if line_number == stretch.first else ""
     return Markup('<mark class="{}">{}{}</mark>').format(colour, name, text)
 
 
-def _shown_text(piece: ComparedPiece, shared: frozenset[Digest], weights: Weights) -> ShownPiece | None:
+def _mark_text(piece: ComparedPiece, shared: frozenset[Digest], weights: Weights) -> ShownPiece | None:
     text = piece.piece.source[:_MOST_CHARACTERS]
-    found = [one for one in prose.shingles(text) if one.digest in shared]
-    rare = [(one.start, one.end) for one in found if not weights.is_common(one.digest)]
-    if not found:
+    shared_shingles = [shingle for shingle in prose.make_shingles(text) if shingle.digest in shared]
+    rare = [
+        (shingle.start, shingle.end) for shingle in shared_shingles if not weights.is_common(shingle.digest)
+    ]
+    if not shared_shingles:
         return None
-    spans = [(*span, "c0") for span in apart(rare)]
+    spans = [(*span, "c0") for span in merge_spans(rare)]
     parts, end = [], 0
     for start, stop, colour in spans:
         parts += [
-            escape(printable_text(text[end:start], _MOST_CHARACTERS)),
-            Markup('<mark class="{}">{}</mark>').format(colour, printable_text(text[start:stop])),
+            escape(to_printable_text(text[end:start], _MOST_CHARACTERS)),
+            Markup('<mark class="{}">{}</mark>').format(colour, to_printable_text(text[start:stop])),
         ]
         end = stop
-    parts.append(escape(printable_text(text[end:], _MOST_CHARACTERS)))
-    shown = Markup("").join([*parts, *_cut(piece, len(text))])
-    return ShownPiece(printable_text(piece.piece.label, 200), shown, ())
+    parts.append(escape(to_printable_text(text[end:], _MOST_CHARACTERS)))
+    shown = Markup("").join([*parts, *_describe_cut(piece, len(text))])
+    return ShownPiece(to_printable_text(piece.piece.label, 200), shown, ())
 
 
-def _cut(piece: ComparedPiece, shown: int) -> list[Markup]:
+def _describe_cut(piece: ComparedPiece, shown: int) -> list[Markup]:
     left = len(piece.piece.source) - shown
     return [Markup("… ({} more characters)").format(left)] if left > 0 else []

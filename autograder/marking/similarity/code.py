@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, parse_module
 
 MOST_CHARACTERS = 150_000
 """Maximum length of a student's code, far above that of any real work."""
@@ -94,7 +94,7 @@ class CodeUnit(Struct, frozen=True):
     tree: ast.Module | None
 
 
-def blocks(source: str) -> tuple[CodeUnit, ...]:
+def parse_blocks(source: str) -> tuple[CodeUnit, ...]:
     """Parse the code of a cell; if it is not Python as a whole, every part that is.
 
     IPython lines are skipped. Never raises.
@@ -102,22 +102,22 @@ def blocks(source: str) -> tuple[CodeUnit, ...]:
     source = source[:MOST_CHARACTERS]
     plain = _MAGIC.sub("", source)
     for text in (source, plain):
-        if (tree := _parsed(text)) is not None:
+        if (tree := _parse_source(text)) is not None:
             return (CodeUnit(text, 0, tree),)
-    found, lines = [], plain.split("\n")
+    units, lines = [], plain.split("\n")
     # A part begins at an unindented line that cannot continue the previous statement.
-    heads = [at for at, line in enumerate(lines) if line[:1].strip() and not _GOES_ON.match(line)]
-    starts = [at for at in heads if at == 0 or not lines[at - 1].startswith("@")][:_MOST_BLOCKS]
+    heads = [index for index, line in enumerate(lines) if line[:1].strip() and not _GOES_ON.match(line)]
+    starts = [index for index in heads if index == 0 or not lines[index - 1].startswith("@")][:_MOST_BLOCKS]
     for start, end in itertools.pairwise([*starts, len(lines)]):
         text = "\n".join(lines[start:end])
-        found.append(CodeUnit(text, start, _parsed(text)))
-    return tuple(found)
+        units.append(CodeUnit(text, start, _parse_source(text)))
+    return tuple(units)
 
 
-def own_names(trees: Iterable[ast.Module]) -> OwnNames:
+def collect_names(trees: Iterable[ast.Module]) -> OwnNames:
     """Return the names, attributes and short names of modules that code defines."""
     names, attributes, modules = set[str](), set[str](), dict[str, str]()
-    for node in itertools.islice(_every(trees), MOST_NODES):
+    for node in itertools.islice(_walk_trees(trees), MOST_NODES):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -127,17 +127,20 @@ def own_names(trees: Iterable[ast.Module]) -> OwnNames:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
             if isinstance(node, ast.ClassDef):
-                attributes |= set(_members(node))
+                attributes |= set(_list_members(node))
         elif isinstance(node, ast.ExceptHandler) and node.name:
             names.add(node.name)
         elif isinstance(node, ast.Import):
-            modules |= {one.asname or one.name: one.name for one in node.names}
+            modules |= {imported.asname or imported.name: imported.name for imported in node.names}
         elif isinstance(node, ast.ImportFrom):
-            modules |= {one.asname or one.name: f"{node.module or ''}.{one.name}" for one in node.names}
+            modules |= {
+                imported.asname or imported.name: f"{node.module or ''}.{imported.name}"
+                for imported in node.names
+            }
     return OwnNames(frozenset(names), frozenset(attributes), modules)
 
 
-def code_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
+def extract_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
     """Return the features of some code.
 
     Args:
@@ -148,25 +151,27 @@ def code_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODE
     features, statements, whole, left = set[Digest](), list[Statement](), True, room
     for piece in pieces:
         if piece.tree is None:
-            features |= _lexical(piece.source)
+            features |= _hash_tokens(piece.source)
             continue
         for statement in piece.tree.body:
-            found = _Tree.of(statement, names, left)
-            if found is None:
+            statement_tree = _Tree.from_statement(statement, names, left)
+            if statement_tree is None:
                 whole = False
                 continue
-            left -= len(found.nodes)
-            features |= found.features()
-            statements += found.statements(piece.line)
+            left -= len(statement_tree.nodes)
+            features |= statement_tree.collect_features()
+            statements += statement_tree.list_statements(piece.line)
     return CodeForm(frozenset(features), tuple(statements), whole, room - left)
 
 
-def comments(source: str) -> frozenset[str]:
+def extract_comments(source: str) -> frozenset[str]:
     """Return the comments of some code in lower case; approximately, the text after each hash sign."""
-    return frozenset(" ".join(one.casefold().split()) for one in _COMMENT.findall(source[:MOST_CHARACTERS]))
+    return frozenset(
+        " ".join(comment.casefold().split()) for comment in _COMMENT.findall(source[:MOST_CHARACTERS])
+    )
 
 
-def digest_of(words: Iterable[str], inside: bytes = b"") -> Digest:
+def hash_words(words: Iterable[str], inside: bytes = b"") -> Digest:
     """Return a digest of some words as a number, the same in every process."""
     # Source code may contain lone surrogates, which UTF-8 cannot encode.
     data = "\0".join(words).encode("utf-8", "replace") + b"\0" + inside
@@ -174,16 +179,16 @@ def digest_of(words: Iterable[str], inside: bytes = b"") -> Digest:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
-def winnowed(digests: Sequence[Digest]) -> set[Digest]:
+def select_by_winnowing(digests: Sequence[Digest]) -> set[Digest]:
     """Return the smallest of every few consecutive digests; the choice is independent of the context."""
     if len(digests) <= _WINDOW:
         return {min(digests)} if digests else set()
-    return {min(digests[at : at + _WINDOW]) for at in range(len(digests) - _WINDOW + 1)}
+    return {min(digests[index : index + _WINDOW]) for index in range(len(digests) - _WINDOW + 1)}
 
 
-def runs(words: Sequence[str], length: int, kind: str) -> list[Digest]:
+def hash_runs(words: Sequence[str], length: int, kind: str) -> list[Digest]:
     """Return a digest for each run of the given length of consecutive words."""
-    return [digest_of((kind, *words[at : at + length])) for at in range(len(words) - length + 1)]
+    return [hash_words((kind, *words[index : index + length])) for index in range(len(words) - length + 1)]
 
 
 class _Tree:
@@ -199,7 +204,7 @@ class _Tree:
         self._sizes = [1] * len(nodes)
 
     @classmethod
-    def of(cls, top: ast.stmt, names: OwnNames, room: int) -> _Tree | None:
+    def from_statement(cls, top: ast.stmt, names: OwnNames, room: int) -> _Tree | None:
         """Return the tree, or None if it has more nodes than there is room for. The depth is not limited."""
         nodes: list[ast.AST] = []
         parents: list[int] = []
@@ -210,64 +215,69 @@ class _Tree:
             if len(nodes) >= room:
                 return None
             # Reversed, because the stack returns the last child first.
-            waiting += [(child, len(nodes)) for child in reversed(_children(node))]
+            waiting += [(child, len(nodes)) for child in reversed(_list_children(node))]
             nodes.append(node)
             parents.append(parent)
-        tree = cls(nodes, [_label(node, names) for node in nodes])
-        tree._digest(parents)
+        tree = cls(nodes, [_make_label(node, names) for node in nodes])
+        tree._compute_digests(parents)
         return tree
 
-    def _digest(self, parents: Sequence[int]) -> None:
+    def _compute_digests(self, parents: Sequence[int]) -> None:
         """Compute digests from the end, because children come after their parent."""
-        for place, parent in enumerate(parents):
+        for index, parent in enumerate(parents):
             if parent >= 0:
-                self._below[parent].append(place)
-        for place in range(len(self.nodes) - 1, -1, -1):
-            node, inside = self.nodes[place], self._below[place]
-            ordered = [one for one in inside if not self._is_free(node, one)]
+                self._below[parent].append(index)
+        for index in range(len(self.nodes) - 1, -1, -1):
+            node, inside = self.nodes[index], self._below[index]
+            ordered = [child for child in inside if not self._is_free(node, child)]
             free = sorted(
-                (one for one in inside if self._is_free(node, one)), key=lambda one: self._digests[one]
+                (child for child in inside if self._is_free(node, child)),
+                key=lambda child: self._digests[child],
             )
             if _is_turned(node):
                 ordered.reverse()
-            self._below[place] = [*ordered, *free]
+            self._below[index] = [*ordered, *free]
             # The zero separates ordered from free children, so that they cannot be confused.
-            digests = [*(self._digests[one] for one in ordered), 0, *(self._digests[one] for one in free)]
-            self._digests[place] = digest_of(
-                (self._labels[place],), b"".join(one.to_bytes(8, "big") for one in digests)
+            digests = [
+                *(self._digests[child] for child in ordered),
+                0,
+                *(self._digests[child] for child in free),
+            ]
+            self._digests[index] = hash_words(
+                (self._labels[index],), b"".join(child.to_bytes(8, "big") for child in digests)
             )
-            self._sizes[place] = 1 + sum(self._sizes[one] for one in inside)
+            self._sizes[index] = 1 + sum(self._sizes[child] for child in inside)
 
     def _is_free(self, node: ast.AST, place: int) -> bool:
         """Decide whether the order of a node's children is irrelevant, or nearly so."""
         below = self.nodes[place]
-        return isinstance(below, ast.stmt | ast.keyword | ast.ExceptHandler) or _commutes(node)
+        return isinstance(below, ast.stmt | ast.keyword | ast.ExceptHandler) or _is_commutative(node)
 
-    def features(self) -> set[Digest]:
+    def collect_features(self) -> set[Digest]:
         """Return the features of the statement."""
-        found = {
-            self._digests[place]
-            for place, node in enumerate(self.nodes)
-            if self._sizes[place] >= (_LEAST_STATEMENT if isinstance(node, ast.stmt) else LEAST_NODES)
+        digests = {
+            self._digests[index]
+            for index, node in enumerate(self.nodes)
+            if self._sizes[index] >= (_LEAST_STATEMENT if isinstance(node, ast.stmt) else LEAST_NODES)
             and not isinstance(node, ast.Import | ast.ImportFrom)
         }
-        for place, node in enumerate(self.nodes):
+        for index, node in enumerate(self.nodes):
             if isinstance(node, ast.stmt):
-                found |= winnowed(runs(self._words(place), _RUN, "run"))
-        return found
+                digests |= select_by_winnowing(hash_runs(self._collect_labels(index), _RUN, "run"))
+        return digests
 
-    def _words(self, statement: int) -> list[str]:
+    def _collect_labels(self, statement: int) -> list[str]:
         """Return the labels of a statement without those of nested statements."""
-        found, waiting = [], [statement]
+        labels, waiting = [], [statement]
         while waiting:
-            place = waiting.pop()
-            found.append(self._labels[place])
+            index = waiting.pop()
+            labels.append(self._labels[index])
             waiting += [
-                one for one in reversed(self._below[place]) if not isinstance(self.nodes[one], ast.stmt)
+                child for child in reversed(self._below[index]) if not isinstance(self.nodes[child], ast.stmt)
             ]
-        return found
+        return labels
 
-    def statements(self, line: int) -> list[Statement]:
+    def list_statements(self, line: int) -> list[Statement]:
         """Return its statements, outer ones first.
 
         Args:
@@ -275,29 +285,29 @@ class _Tree:
         """
         return [
             Statement(
-                self._digests[place],
-                self._sizes[place],
-                line + _first_line(node),
+                self._digests[index],
+                self._sizes[index],
+                line + _get_first_line(node),
                 line + (node.end_lineno or node.lineno),
             )
-            for place, node in enumerate(self.nodes)
-            if isinstance(node, ast.stmt) and self._sizes[place] >= _LEAST_STATEMENT
+            for index, node in enumerate(self.nodes)
+            if isinstance(node, ast.stmt) and self._sizes[index] >= _LEAST_STATEMENT
         ]
 
 
-def _first_line(node: ast.stmt) -> int:
+def _get_first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(one.lineno for one in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _parsed(source: str) -> ast.Module | None:
+def _parse_source(source: str) -> ast.Module | None:
     try:
-        return parsed(source)
+        return parse_module(source)
     except UNREADABLE:
         return None
 
 
-def _every(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _walk_trees(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield all nodes at any depth."""
     waiting = list(trees)
     while waiting:
@@ -306,23 +316,23 @@ def _every(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting += ast.iter_child_nodes(node)
 
 
-def _members(node: ast.ClassDef) -> Iterator[str]:
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield one.name
-        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+def _list_members(node: ast.ClassDef) -> Iterator[str]:
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield member.name
+        targets = member.targets if isinstance(member, ast.Assign) else [getattr(member, "target", None)]
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
+def _list_children(node: ast.AST) -> list[ast.AST]:
     """Return the relevant children of a node: no annotations, no docstrings, no placeholders."""
-    found: list[ast.AST] = []
+    kept: list[ast.AST] = []
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "type_params"}:
             continue
         below = value if isinstance(value, list) else (value,)
-        found += [one for one in below if isinstance(one, ast.AST) and not _is_idle(one)]
-    return found
+        kept += [child for child in below if isinstance(child, ast.AST) and not _is_idle(child)]
+    return kept
 
 
 def _is_idle(node: ast.AST) -> bool:
@@ -331,28 +341,28 @@ def _is_idle(node: ast.AST) -> bool:
     return isinstance(node, ast.Pass | ast.expr_context | ast.operator | ast.cmpop | ast.unaryop | ast.boolop)
 
 
-def _label(node: ast.AST, names: OwnNames) -> str:
+def _make_label(node: ast.AST, names: OwnNames) -> str:
     """Return the label of a node, without names that the author can choose and without texts."""
     if isinstance(node, ast.Name):
-        return f"name {names.modules.get(node.id) or _known(node.id, names.names)}"
+        return f"name {names.modules.get(node.id) or _replace_own_name(node.id, names.names)}"
     if isinstance(node, ast.Attribute):
-        return f".{_known(node.attr, names.attributes)}"
+        return f".{_replace_own_name(node.attr, names.attributes)}"
     if isinstance(node, ast.keyword):
-        return f"{_known(node.arg or '**', names.names | names.attributes)}="
+        return f"{_replace_own_name(node.arg or '**', names.names | names.attributes)}="
     if isinstance(node, ast.Constant):
-        return f"constant {_constant(node.value)}"
+        return f"constant {_describe_constant(node.value)}"
     if isinstance(node, ast.alias):
         return f"import {node.name}"
     kind = _SAME.get(type(node), type(node).__name__)
     operators = getattr(node, "ops", None) or [getattr(node, "op", None)]
-    return " ".join([kind, *(_operator(one) for one in operators if one is not None)])
+    return " ".join([kind, *(_describe_operator(operator) for operator in operators if operator is not None)])
 
 
-def _known(name: str, own: frozenset[str]) -> str:
-    return _OWN if name in own else name[:80]
+def _replace_own_name(name: str, own_names: frozenset[str]) -> str:
+    return _OWN if name in own_names else name[:80]
 
 
-def _constant(value: object) -> str:
+def _describe_constant(value: object) -> str:
     if isinstance(value, bool) or value is None or value is Ellipsis:
         return repr(value)
     if isinstance(value, int):
@@ -361,11 +371,11 @@ def _constant(value: object) -> str:
     return repr(value) if isinstance(value, float | complex) else "text"
 
 
-def _operator(node: object) -> str:
+def _describe_operator(node: object) -> str:
     return _TURNED.get(type(node), type(node).__name__)
 
 
-def _commutes(node: ast.AST) -> bool:
+def _is_commutative(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, _COMMUTES)
     if isinstance(node, ast.Compare):
@@ -378,10 +388,10 @@ def _is_turned(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _TURNED
 
 
-def _lexical(source: str) -> set[Digest]:
+def _hash_tokens(source: str) -> set[Digest]:
     """Return features of text that is not Python: runs of its words and signs, with all names equal."""
     words = [
-        _OWN if (one[0].isalpha() or one[0] == "_") and one not in _KNOWN else one
-        for one in _TOKEN.findall(re.sub(r"#[^\n]*", "", source))
+        _OWN if (token[0].isalpha() or token[0] == "_") and token not in _KNOWN else token
+        for token in _TOKEN.findall(re.sub(r"#[^\n]*", "", source))
     ]
-    return winnowed(runs(words[:MOST_NODES], _RUN, "words"))
+    return select_by_winnowing(hash_runs(words[:MOST_NODES], _RUN, "words"))

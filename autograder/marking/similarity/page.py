@@ -8,10 +8,10 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import filled
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.render import fill_template
+from autograder.feedback.sanitise import to_printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
-from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
+from autograder.marking.similarity.beside import COLOURS, AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedWork
 from autograder.rubric import Rubric
@@ -37,7 +37,7 @@ class _ShownPair(Struct, frozen=True):
     share: int
     parts: tuple[str, ...]
     words: tuple[str, ...]
-    rows: tuple[BesideRow, ...]
+    rows: tuple[AlignedRow, ...]
 
 
 def render_similar(
@@ -58,20 +58,20 @@ def render_similar(
         remarks: about works that were not compared, a sentence each.
     """
     name = rubric.assignment.name
-    shown = [_shown(name, pair, works, weights) for pair in pairs]
-    return filled(
+    shown = [_make_shown_pair(name, pair, works, weights) for pair in pairs]
+    return fill_template(
         "similar.html",
         title=Labels("en").pick(rubric.assignment.title, name),
         students=len(works),
         pairs=shown,
-        remarks=[printable_text(remark, 2_000) for remark in remarks],
+        remarks=[to_printable_text(remark, 2_000) for remark in remarks],
         colours=range(COLOURS),
         policy=POLICY_WITH_SORTING,
         script=SCRIPT,
     )
 
 
-def _shown(
+def _make_shown_pair(
     name: str,
     pair: AlikePair,
     works: Mapping[str, ComparedWork],
@@ -79,19 +79,19 @@ def _shown(
 ) -> _ShownPair:
     first, second = pair.students
     return _ShownPair(
-        _side(name, first),
-        _side(name, second),
+        _make_side(name, first),
+        _make_side(name, second),
         *pair.percents,
         tuple(
-            f"{printable_text(_KINDS.get(part.name, part.name), 200)} {to_percent(part.share)} %"
+            f"{to_printable_text(_KINDS.get(part.name, part.name), 200)} {to_percent(part.share)} %"
             for part in pair.parts[:_MOST_PARTS]
         ),
-        tuple(printable_text(word, 200) for word in pair.words),
-        beside(works[first], works[second], weights),
+        tuple(to_printable_text(word, 200) for word in pair.words),
+        arrange_works(works[first], works[second], weights),
     )
 
 
-def _side(name: str, student: str) -> _WorkOfPair:
+def _make_side(name: str, student: str) -> _WorkOfPair:
     """Return a student, with a link to the student's page."""
     link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
-    return _WorkOfPair(printable_text(student, 200), link)
+    return _WorkOfPair(to_printable_text(student, 200), link)

@@ -77,13 +77,13 @@ class Weights(Struct, frozen=True):
     by_number: Mapping[int, float]
     numbers: Mapping[Digest, int]
 
-    def of(self, digest: Digest) -> float:
+    def get_weight(self, digest: Digest) -> float:
         """Return 1 for digests of two students, less for more, and the least weight for common ones."""
         return self.by_number.get(self.numbers.get(digest, 1), _LEAST_WEIGHT)
 
     def is_common(self, digest: Digest) -> bool:
         """Decide whether many students have it."""
-        return self.of(digest) <= _LEAST_WEIGHT
+        return self.get_weight(digest) <= _LEAST_WEIGHT
 
 
 def to_percent(share: float) -> int:
@@ -91,11 +91,11 @@ def to_percent(share: float) -> int:
     return 100 if share > _SAME else min(99, round(100 * share))
 
 
-def weights(works: Sequence[ComparedWork]) -> Weights:
+def compute_weights(works: Sequence[ComparedWork]) -> Weights:
     """Compute weights by inverse document frequency, as in search: common features have little weight."""
     students = len(works)
     numbers = Counter(
-        digest for work in works for digest in set().union(*(one.features for one in work.pieces))
+        digest for work in works for digest in set().union(*(piece.features for piece in work.pieces))
     )
     base = math.log(min(_COMMON, math.sqrt(max(1, students))))
     most = math.log((students + 1) / 2) - base
@@ -108,7 +108,7 @@ def weights(works: Sequence[ComparedWork]) -> Weights:
     return Weights(students, by_number, numbers)
 
 
-def alike_pairs(
+def find_similar_pairs(
     works: Sequence[ComparedWork], most: int = 30, weighed: Weights | None = None
 ) -> tuple[AlikePair, ...]:
     """Return the most conspicuous pairs, in descending order.
@@ -126,34 +126,34 @@ def alike_pairs(
     """
     if len(works) < 2:
         return ()
-    tables = _Tables(works, weighed or weights(works))
+    tables = _Tables(works, weighed or compute_weights(works))
     best = np.zeros((len(works), len(works)), np.float32)
     for name in tables.names:
-        np.maximum(best, _standing_out(tables.shares(name, doubted=True)), out=best)
+        np.maximum(best, _compute_standing_out(tables.compute_shares(name, doubted=True)), out=best)
     rows, columns = np.triu_indices(len(works), 1)
-    found = best[rows, columns]
+    values = best[rows, columns]
     # Stable, so that pairs with equal values keep the order of students.
-    order = np.argsort(-found, kind="stable")[: min(most, MOST_PAIRS)]
-    chosen = [(int(rows[at]), int(columns[at])) for at in order if found[at] > _LEAST]
-    parts: dict[tuple[int, int], list[PartAlike]] = {one: [] for one in chosen}
+    order = np.argsort(-values, kind="stable")[: min(most, MOST_PAIRS)]
+    chosen = [(int(rows[index]), int(columns[index])) for index in order if values[index] > _LEAST]
+    parts: dict[tuple[int, int], list[PartAlike]] = {pair: [] for pair in chosen}
     for name in tables.names:
-        shares = tables.shares(name, doubted=False)
-        apart = _standing_out(tables.shares(name, doubted=True))
-        for one, told in parts.items():
-            if apart[one] > _LEAST:
-                told.append(PartAlike(name, float(shares[one]), float(apart[one])))
-    rare = _rare_words(works)
+        shares = tables.compute_shares(name, doubted=False)
+        apart = _compute_standing_out(tables.compute_shares(name, doubted=True))
+        for pair, pair_parts in parts.items():
+            if apart[pair] > _LEAST:
+                pair_parts.append(PartAlike(name, float(shares[pair]), float(apart[pair])))
+    rare = _find_rare_words(works)
     return tuple(
         AlikePair(
-            (works[one].student, works[other].student),
-            tuple(sorted(parts[one, other], key=lambda part: -part.stands_out)),
-            tuple(sorted(works[one].words & works[other].words & rare)[:_MOST_WORDS]),
+            (works[pair].student, works[second].student),
+            tuple(sorted(parts[pair, second], key=lambda part: -part.stands_out)),
+            tuple(sorted(works[pair].words & works[second].words & rare)[:_MOST_WORDS]),
         )
-        for one, other in chosen
+        for pair, second in chosen
     )
 
 
-def _standing_out(shares: np.ndarray) -> np.ndarray:
+def _compute_standing_out(shares: np.ndarray) -> np.ndarray:
     """(students, students): how far the share of each pair is from the usual one toward 1.
 
     The usual share of a student is that with the closest other student after the `_NEIGHBOURS` closest are
@@ -161,10 +161,10 @@ def _standing_out(shares: np.ndarray) -> np.ndarray:
     """
     count = len(shares)
     near = min(max(_NEIGHBOURS, int(_NEIGHBOURS_SHARE * count)), count - 2)
-    others = shares.copy()
-    np.fill_diagonal(others, 0)
+    without_self = shares.copy()
+    np.fill_diagonal(without_self, 0)
     # partition finds the k-th largest value of each row without sorting it.
-    usual = -np.partition(-others, near, axis=1)[:, near] if near > 0 else np.zeros(count, shares.dtype)
+    usual = -np.partition(-without_self, near, axis=1)[:, near] if near > 0 else np.zeros(count, shares.dtype)
     # The larger of both: a pair must be unusual for both students.
     both = np.maximum(usual[:, None], usual[None, :])
     return np.asarray((shares - both) / (1 - both))
@@ -173,46 +173,46 @@ def _standing_out(shares: np.ndarray) -> np.ndarray:
 class _Tables:
     """The digests of a class, part by part."""
 
-    def __init__(self, works: Sequence[ComparedWork], known: Weights) -> None:
-        self._works, self._known = works, known
+    def __init__(self, works: Sequence[ComparedWork], class_weights: Weights) -> None:
+        self._works, self._known = works, class_weights
         choose: dict[str, Callable[[ComparedPiece], bool]] = {
             "all": lambda _: True,
-            "code": lambda one: one.piece.is_code,
-            "text": lambda one: not one.piece.is_code,
+            "code": lambda piece: piece.piece.is_code,
+            "text": lambda piece: not piece.piece.is_code,
         }
         self._choose = choose
-        places = {one.piece.place for work in works for one in work.pieces if one.piece.place}
+        places = {piece.piece.place for work in works for piece in work.pieces if piece.piece.place}
         self.names = (*choose, *sorted(places))
 
-    def _digests(self, work: ComparedWork, name: str) -> set[Digest]:
-        chosen = self._choose.get(name) or (lambda one: one.piece.place == name)
-        return set().union(*(one.features for one in work.pieces if chosen(one)))
+    def _collect_digests(self, work: ComparedWork, name: str) -> set[Digest]:
+        chosen = self._choose.get(name) or (lambda piece: piece.piece.place == name)
+        return set().union(*(piece.features for piece in work.pieces if chosen(piece)))
 
-    def shares(self, name: str, *, doubted: bool) -> np.ndarray:
+    def compute_shares(self, name: str, *, doubted: bool) -> np.ndarray:
         """(students, students): similarity of one part of each pair.
 
         Args:
             name: of the part.
             doubted: add the doubt to the divisor, as for the order of pairs.
         """
-        digests = [self._digests(work, name) for work in self._works]
-        shared, whole = self._shared(digests)
+        digests = [self._collect_digests(work, name) for work in self._works]
+        shared, whole = self._compute_shared_weights(digests)
         smaller = np.minimum(whole[:, None], whole[None, :])
         if not doubted:  # float32 sums are slightly inexact
             return np.asarray(np.minimum(shared / np.maximum(smaller, np.float32(_LEAST)), 1))
         doubt = _DOUBT if name in self._choose else _DOUBT_OF_PIECE
         return np.asarray(shared / (smaller + np.float32(doubt)))
 
-    def _shared(self, digests: Sequence[Iterable[Digest]]) -> tuple[np.ndarray, np.ndarray]:
+    def _compute_shared_weights(self, digests: Sequence[Iterable[Digest]]) -> tuple[np.ndarray, np.ndarray]:
         """Return the shared weight of each pair, and the total weight of each work."""
         count = len(self._works)
         holders: dict[Digest, list[int]] = {}
         whole = np.zeros(count, np.float32)
-        for at, own in enumerate(digests):
-            for digest in own:
-                whole[at] += self._known.of(digest)
+        for index, work_digests in enumerate(digests):
+            for digest in work_digests:
+                whole[index] += self._known.get_weight(digest)
                 if self._known.numbers[digest] > 1:
-                    holders.setdefault(digest, []).append(at)
+                    holders.setdefault(digest, []).append(index)
         several = [(digest, held) for digest, held in holders.items() if len(held) > 1]
         shared = np.zeros((count, count), np.float32)
         for start in range(0, len(several), _AT_ONCE):
@@ -220,12 +220,12 @@ class _Tables:
             table = np.zeros((count, len(some)), np.float32)
             for column, (digest, held) in enumerate(some):
                 # The product of the table with its transpose then sums the weights of shared digests.
-                table[held, column] = math.sqrt(self._known.of(digest))
+                table[held, column] = math.sqrt(self._known.get_weight(digest))
             shared += table @ table.T
         return shared, whole
 
 
-def _rare_words(works: Sequence[ComparedWork]) -> frozenset[str]:
+def _find_rare_words(works: Sequence[ComparedWork]) -> frozenset[str]:
     most = max(2, int(_SHARED_BY * len(works)))
     numbers = Counter(word for work in works for word in work.words)
     return frozenset(word for word, number in numbers.items() if 1 < number <= most)

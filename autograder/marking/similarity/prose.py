@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from autograder.marking.similarity.code import Digest, digest_of
+from autograder.marking.similarity.code import Digest, hash_words
 
 MOST_CHARACTERS = 60_000
 """Maximum length of a student's texts; the rest is not compared, which is reported."""
@@ -25,14 +25,14 @@ class Shingle(Struct, frozen=True):
     end: int
 
 
-def shingles(text: str) -> tuple[Shingle, ...]:
+def make_shingles(text: str) -> tuple[Shingle, ...]:
     """Return all shingles of a text. Order of sentences, case and punctuation do not matter."""
-    found, text = [], text[:MOST_CHARACTERS]
-    ends = [0, *(one.end() for one in _END.finditer(text)), len(text)]
+    result, text = [], text[:MOST_CHARACTERS]
+    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
     for start, end in itertools.pairwise(ends):
         words = list(_WORD.finditer(text, start, end))
         plain = ["".join(word.group().casefold().split()) for word in words]
-        for at in range(len(words) - _WORDS + 1):
-            digest = digest_of(("text", *plain[at : at + _WORDS]))
-            found.append(Shingle(digest, words[at].start(), words[at + _WORDS - 1].end()))
-    return tuple(found)
+        for index in range(len(words) - _WORDS + 1):
+            digest = hash_words(("text", *plain[index : index + _WORDS]))
+            result.append(Shingle(digest, words[index].start(), words[index + _WORDS - 1].end()))
+    return tuple(result)

@@ -56,7 +56,7 @@ class ComparedWork(Struct, frozen=True):
     """Whether all of it was compared."""
 
 
-def pieces_of(
+def list_pieces(
     notebook: str,
     cells: Sequence[Cell | Markdown],
     answer_cells: Mapping[str, Sequence[int]] = {},
@@ -71,75 +71,83 @@ def pieces_of(
     answers = {name: positions for name, positions in answer_cells.items() if len(positions) > 1}
     first_of = {positions[0]: name for name, positions in answers.items()}
     joined = {position for positions in answers.values() for position in positions}
-    found = []
+    pieces = []
     for position, cell in enumerate(cells):
         name = first_of.get(position, cell.grade_id)
         if (isinstance(cell, Cell) and cell.locked) or (position in joined and position not in first_of):
             continue
-        source = "\n\n".join(cells[one].source for one in answers.get(name, (position,)))
+        source = "\n\n".join(
+            cells[answer_position].source for answer_position in answers.get(name, (position,))
+        )
         if source.strip():
-            place = f"{notebook}/{name}" if name else ""
-            found.append(WorkPiece(place, source, isinstance(cell, Cell), name or f"cell {position + 1}"))
-    return tuple(found)
+            piece_name = f"{notebook}/{name}" if name else ""
+            pieces.append(
+                WorkPiece(piece_name, source, isinstance(cell, Cell), name or f"cell {position + 1}")
+            )
+    return tuple(pieces)
 
 
-class Comparing:
+class FeatureExtractor:
     """Extracts the features of works. Released content is parsed once, however many students received it."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[WorkPiece, ...], tuple[frozenset[Digest], OwnNames, frozenset[str]]] = {}
 
-    def compared(self, work: Work) -> ComparedWork:
+    def extract_features(self, work: Work) -> ComparedWork:
         """Return the features of a work. Time and memory are bounded, and no content raises an error."""
-        given, given_names, given_words = self._of_given(work.given)
+        released_digests, given_names, given_words = self._read_released(work.given)
         # A released cell that a student only copied to another position is not the student's work.
-        handed = {one.source.strip() for one in work.given}
-        read, whole = _read(one for one in work.pieces if one.source.strip() not in handed)
-        own = _names(read)
-        names = given_names | own
-        room, found, remarks = code.MOST_NODES, [], set[str]()
+        handed = {item.source.strip() for item in work.given}
+        read, whole = _parse_pieces(item for item in work.pieces if item.source.strip() not in handed)
+        student_names = _collect_names(read)
+        names = given_names | student_names
+        room, compared_pieces, remarks = code.MOST_NODES, [], set[str]()
         for piece, blocks in read:
             if piece.is_code:
-                form = code.code_form(blocks, names, room)
+                form = code.extract_form(blocks, names, room)
                 whole = whole and form.whole
                 # One limit for all pieces together: many small cells must not exceed it.
                 room -= form.nodes
-                remarks |= code.comments(piece.source)
-                found.append(ComparedPiece(piece, form.features - given, form))
+                remarks |= code.extract_comments(piece.source)
+                compared_pieces.append(ComparedPiece(piece, form.features - released_digests, form))
             else:
-                digests = frozenset(one.digest for one in prose.shingles(piece.source))
-                found.append(ComparedPiece(piece, digests - given))
-        words = {one.casefold() for one in own.names if len(one) >= _SHORTEST_NAME} | remarks
-        return ComparedWork(work.student, tuple(found), given, frozenset(words - given_words), whole)
+                digests = frozenset(item.digest for item in prose.make_shingles(piece.source))
+                compared_pieces.append(ComparedPiece(piece, digests - released_digests))
+        words = {item.casefold() for item in student_names.names if len(item) >= _SHORTEST_NAME} | remarks
+        return ComparedWork(
+            work.student, tuple(compared_pieces), released_digests, frozenset(words - given_words), whole
+        )
 
-    def _of_given(self, pieces: tuple[WorkPiece, ...]) -> tuple[frozenset[Digest], OwnNames, frozenset[str]]:
+    def _read_released(
+        self, pieces: tuple[WorkPiece, ...]
+    ) -> tuple[frozenset[Digest], OwnNames, frozenset[str]]:
         if pieces not in self._given:
-            read, _ = _read(pieces)
-            names, digests, words = _names(read), set[Digest](), set[str]()
+            read, _ = _parse_pieces(pieces)
+            names, digests, words = _collect_names(read), set[Digest](), set[str]()
             for piece, blocks in read:
                 if piece.is_code:
-                    digests |= code.code_form(blocks, names).features
-                    words |= code.comments(piece.source)
-                digests |= {one.digest for one in prose.shingles(piece.source)}
-            words |= {one.casefold() for one in names.names | names.attributes}
+                    digests |= code.extract_form(blocks, names).features
+                    words |= code.extract_comments(piece.source)
+                digests |= {item.digest for item in prose.make_shingles(piece.source)}
+            words |= {item.casefold() for item in names.names | names.attributes}
             self._given[pieces] = (frozenset(digests), names, frozenset(words))
         return self._given[pieces]
 
 
-def _read(
+def _parse_pieces(
     pieces: Iterable[WorkPiece],
 ) -> tuple[list[tuple[WorkPiece, tuple[code.CodeUnit, ...]]], bool]:
     """Return the pieces with their trees within the limits of size, and whether all were within them."""
     left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
-    found, whole = [], True
+    parsed, whole = [], True
     for piece in pieces:
         if len(piece.source) > left[piece.is_code]:
             whole = False
             continue
         left[piece.is_code] -= len(piece.source)
-        found.append((piece, code.blocks(piece.source) if piece.is_code else ()))
-    return found, whole
+        parsed.append((piece, code.parse_blocks(piece.source) if piece.is_code else ()))
+    return parsed, whole
 
 
-def _names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeUnit]]]) -> OwnNames:
-    return code.own_names(one.tree for _, blocks in read for one in blocks if one.tree is not None)
+def _collect_names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeUnit]]]) -> OwnNames:
+    return code.collect_names(unit.tree for _, blocks in read for unit in blocks if unit.tree is not None)

@@ -47,8 +47,8 @@ def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
         return []
     description, numbers, end = {}, [], 0
     # Wide numbers first, so that each array begins at a multiple of its item size.
-    for key, given in sorted(arrays.items(), key=lambda item: -item[1].itemsize):
-        array = given.astype(given.dtype.newbyteorder("<"), copy=False)
+    for key, original in sorted(arrays.items(), key=lambda item: -item[1].itemsize):
+        array = original.astype(original.dtype.newbyteorder("<"), copy=False)
         begin, end = end, end + array.nbytes
         name = _NAMES[array.dtype]
         description[key] = {"dtype": name, "shape": array.shape, "data_offsets": (begin, end)}
@@ -60,7 +60,7 @@ def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
     return [len(text).to_bytes(_LENGTH_BYTES, "little") + text, *numbers]
 
 
-def read(buffer: Buffer) -> dict[str, np.ndarray]:
+def read_arrays(buffer: Buffer) -> dict[str, np.ndarray]:
     """Return the arrays by key, as views into the buffer if they are aligned.
 
     Raises:
@@ -68,7 +68,7 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
     """
     if not buffer:
         return {}
-    length = described(buffer)
+    length = read_description_length(buffer)
     if length > MAX_DESCRIPTION:
         raise MisdescribedError("the description of the tensors is too long")
     first = _LENGTH_BYTES + length
@@ -82,31 +82,31 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
         raise MisdescribedError("the description of the tensors is not an object")
     # The arrays must follow one another without gaps or overlaps: each byte belongs to exactly one of them.
     arrays, end = {}, 0
-    for key, entry in sorted(description.items(), key=_begin):
-        dtype, shape, begin, last = _entry(entry)
+    for key, entry in sorted(description.items(), key=_get_offsets):
+        dtype, shape, begin, last = _parse_entry(entry)
         if begin != end or last - begin != dtype.itemsize * math.prod(shape):
             raise MisdescribedError("a tensor does not lie where its description says")
         end = last
         # The lengths differ, which is refused below.
         if end > len(buffer) - first:
             break
-        arrays[key] = _array(buffer, dtype, shape, first + begin)
+        arrays[key] = _build_array(buffer, dtype, shape, first + begin)
     if end != len(buffer) - first:
         raise MisdescribedError("the tensors are not as long as their description says")
     return arrays
 
 
-def described(buffer: Buffer) -> int:
+def read_description_length(buffer: Buffer) -> int:
     """Return the number of bytes that the description claims to have."""
     return int.from_bytes(buffer[:_LENGTH_BYTES], "little")
 
 
-def _begin(item: tuple[str, Any]) -> tuple[int, int]:
-    _, _, begin, end = _entry(item[1])
+def _get_offsets(item: tuple[str, Any]) -> tuple[int, int]:
+    _, _, begin, end = _parse_entry(item[1])
     return begin, end
 
 
-def _entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+def _parse_entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
     """Return the dtype, the shape and the two offsets of one tensor."""
     if not isinstance(entry, dict):
         raise MisdescribedError("a tensor is not described by an object")
@@ -115,21 +115,21 @@ def _entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
     name = entry["dtype"]
     if not isinstance(name, str) or name not in _DTYPES:
         raise MisdescribedError("a tensor has an unknown dtype")
-    shape, place = _sizes(entry["shape"]), _sizes(entry["data_offsets"])
-    if len(place) != 2:
+    shape, offsets = _parse_sizes(entry["shape"]), _parse_sizes(entry["data_offsets"])
+    if len(offsets) != 2:
         raise MisdescribedError("a tensor has no place")
-    return np.dtype(_DTYPES[name]), shape, *place
+    return np.dtype(_DTYPES[name]), shape, *offsets
 
 
-def _sizes(told: object) -> tuple[int, ...]:
-    if not isinstance(told, list) or len(told) > MAX_DIMENSIONS:
+def _parse_sizes(sizes: object) -> tuple[int, ...]:
+    if not isinstance(sizes, list) or len(sizes) > MAX_DIMENSIONS:
         raise MisdescribedError("a tensor has no shape or no place")
-    if not all(type(one) is int and 0 <= one <= MAX_SIZE for one in told):
+    if not all(type(size) is int and 0 <= size <= MAX_SIZE for size in sizes):
         raise MisdescribedError("a tensor has an impossible size")
-    return tuple(told)
+    return tuple(sizes)
 
 
-def _array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
+def _build_array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
     count = math.prod(shape)
     array: np.ndarray = np.frombuffer(buffer, np.uint8 if dtype.kind == "b" else dtype, count, begin)
     if dtype.kind == "b":  # other bytes than 0 and 1 would make invalid truth values

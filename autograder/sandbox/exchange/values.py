@@ -12,7 +12,16 @@ import numpy as np
 
 from autograder.errors import SandboxFault
 from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
-from autograder.records import Call, CellOutput, CellRun, Observation, Opaque, Ref, Structured, Tensor
+from autograder.records import (
+    Call,
+    CellOutput,
+    CellRun,
+    Observation,
+    OpaqueValue,
+    Ref,
+    StructuredValue,
+    Tensor,
+)
 from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
@@ -38,62 +47,62 @@ class TrustedEncoder(wire.Encoder):
         super().__init__()
         self._sent: dict[int, dict[str, Any]] = {}
 
-    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
+    def encode_array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
         """Reuse the array if the same object was sent before; its positions are then marked as shared."""
         before = self._sent.get(id(value))
         # Complex arrays travel as pairs of floats, which this tag does not say: they are sent again.
         if before is not None and value.dtype.kind != "c":
             before["shared"] = True
             return {**tag, "k": before["k"], "shared": True}
-        tree = self._sent[id(value)] = super().array(value, tag)
+        tree = self._sent[id(value)] = super().encode_array(value, tag)
         return tree
 
-    def other(self, value: Any, depth: int) -> dict[str, Any]:
+    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:
         """Encode tensors, handles and values in parts; any other type is an error in the plan."""
         if isinstance(value, Tensor):
             tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
-            return self.array(value.array, tag)
+            return self.encode_array(value.array, tag)
         if isinstance(value, Ref):
             return {"$": "ref", "v": value.name, "type": value.kind}
-        if isinstance(value, Structured):
+        if isinstance(value, StructuredValue):
             return {"$": "form", "type": value.type_name, "v": self.encode(value.parts, depth + 1)}
-        if isinstance(value, Opaque):
+        if isinstance(value, OpaqueValue):
             return {"$": "opaque", "type": value.type_name, "text": value.text}
         raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
 
 
-def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
+def encode_call(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
     """Encode one call as a tree without its empty fields; the encoder collects its arrays."""
     args = encoder.encode(list(call.args)) if call.args else None
     words = {"target": call.target, "args": args, "read": call.read}
     return {name: word for name, word in words.items() if word}
 
 
-def bounded_text(told: object, most: int) -> str:
+def truncate_text(value: object, most: int) -> str:
     """Return a text from a reply, well formed and of bounded length; empty if the value is not a text."""
-    return wire.well_formed(told[:most]) if isinstance(told, str) else ""
+    return wire.replace_surrogates(value[:most]) if isinstance(value, str) else ""
 
 
-def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
+def _build_tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
     if tree["$"] == "numpy":
         return array
-    dtype, device = bounded_text(tree.get("dtype"), 20), bounded_text(tree.get("device"), 20)
+    dtype, device = truncate_text(tree.get("dtype"), 20), truncate_text(tree.get("device"), 20)
     return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
 
 
-def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
+def _build_opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
-        return Ref(bounded_text(tree.get("v"), 80), bounded_text(tree.get("type"), 200))
+        return Ref(truncate_text(tree.get("v"), 80), truncate_text(tree.get("type"), 200))
     if tag == "form":
-        return Structured(bounded_text(tree.get("type"), 80), tree["v"])
+        return StructuredValue(truncate_text(tree.get("type"), 80), tree["v"])
     if tag == "opaque":
-        return Opaque(bounded_text(tree.get("type"), 80), bounded_text(tree.get("text"), MAX_TEXT))
+        return OpaqueValue(truncate_text(tree.get("type"), 80), truncate_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
-def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
+def create_trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     """Create a decoder that builds only plain values and records, whatever the tree contains."""
-    return wire.Decoder(arrays, _tensor, _opaque)
+    return wire.Decoder(arrays, _build_tensor, _build_opaque)
 
 
 def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
@@ -103,66 +112,68 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
         wire.ProtocolError: the tree is malformed.
         KeyError: it has neither a value nor an error.
     """
-    return Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else raised(answer)
+    return (
+        Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else decode_exception(answer)
+    )
 
 
-def raised(answer: Mapping[str, Any]) -> Observation:
+def decode_exception(answer: Mapping[str, Any]) -> Observation:
     """Decode the exception that an answer reports.
 
     Raises:
         KeyError: it reports none.
     """
-    error = bounded_text(answer["error"], 80) or "Exception"
-    return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600))
+    error = truncate_text(answer["error"], 80) or "Exception"
+    return Observation(ok=False, error=error, message=truncate_text(answer.get("message"), 600))
 
 
-def weight(body: Buffer, tensors: Buffer) -> int:
+def estimate_memory(body: Buffer, tensors: Buffer) -> int:
     """Estimate the bytes of memory that reading a reply takes, before anything is built from it.
 
     Raises:
         ProtocolError: it has more values than any answer may have.
     """
-    number = wire.values_in(body)
+    number = wire.count_values(body)
     if number > MAX_VALUES:
         raise wire.ProtocolError("the reply has too many parts")
     # The described length is the box's claim, so it is bounded by the bytes that arrived.
-    described = min(layout.described(tensors), len(tensors))
+    described = min(layout.read_description_length(tensors), len(tensors))
     return (
         len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
     )
 
 
-def _only(table: object, known: frozenset[str]) -> None:
+def _check_keys(table: object, allowed: frozenset[str]) -> None:
     """Refuse keys that are never read: they would only cost time."""
-    if not isinstance(table, dict) or not table.keys() <= known:
+    if not isinstance(table, dict) or not table.keys() <= allowed:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
-def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+def parse_endpoint_reply(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     """Return the answer of one of our own endpoints, and the number of the box that it asks (0: no question).
 
     Raises:
         ProtocolError: the reply has another shape.
     """
     answer: Mapping[str, Any] = reply["observed"]
-    _only(reply, _OF_END)
-    _only(answer, _OF_ANSWER)
+    _check_keys(reply, _OF_END)
+    _check_keys(answer, _OF_ANSWER)
     asks = reply.get("asks")
     # Exact types, because True is an int as well; it means box 1.
     return answer, asks if type(asks) is int and asks > 0 else int(asks is True)
 
 
-def replied_value(told: wire.Told) -> Any:
+def decode_payload(payload: wire.Told) -> Any:
     """Decode the value in a box's payload on this side.
 
     Raises:
         ProtocolError: it cannot be decoded.
     """
-    tree, arrays = wire.read_told(told)
-    return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
+    tree, arrays = wire.read_told(payload)
+    return create_trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
-def observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int) -> Observation:
+def read_observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int) -> Observation:
     """Return the answer to a call.
 
     Args:
@@ -174,25 +185,25 @@ def observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], numb
         ProtocolError: the reply answers another call.
     """
     answer: Mapping[str, Any] = reply["observed"]
-    _only(reply, _OF_CALL)
-    _only(answer, _OF_ANSWER)
+    _check_keys(reply, _OF_CALL)
+    _check_keys(answer, _OF_ANSWER)
     if reply.get("n") != number:
         raise wire.ProtocolError("the reply does not fit the call")
-    return decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
+    return decode_observation(answer, create_trusted_decoder(wire.SingleUseArrays(arrays)))
 
 
-def reported_limits(answer: object) -> tuple[str, ...]:
+def read_reported_limits(answer: object) -> tuple[str, ...]:
     """Return the limits that an answer says it met, as a few short words; none if the field is malformed."""
     words = answer.get("met") if isinstance(answer, dict) else None
-    return tuple(bounded_text(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
+    return tuple(truncate_text(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
 
 
-def believable_seconds(told: object) -> float:
+def parse_seconds(value: object) -> float:
     """Return the duration that a reply claims; 0 if it is not believable."""
-    return float(told) if isinstance(told, int | float) and 0 <= told < 1e6 else 0.0
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e6 else 0.0
 
 
-def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
+def read_cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
     """Decode the result of a cell.
 
     Args:
@@ -200,17 +211,19 @@ def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
         printed: bytes that arrived on the raw output pipe in the meantime.
     """
     outputs = []
-    _only(reply, _OF_CELL)
+    _check_keys(reply, _OF_CELL)
     for output in reply["outputs"][:MAX_OUTPUTS]:
-        _only(output, _OF_OUTPUT)
-        data = {bounded_text(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
-        outputs.append(CellOutput(kind=bounded_text(output["kind"], 20), data=data))
+        _check_keys(output, _OF_OUTPUT)
+        data = {
+            truncate_text(mime, 80): wire.replace_surrogates(text) for mime, text in output["data"].items()
+        }
+        outputs.append(CellOutput(kind=truncate_text(output["kind"], 20), data=data))
     if printed:
         # Printed without the shell, by C code or a forked process.
         outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
     return CellRun(
         outputs=tuple(outputs),
-        error=bounded_text(reply["error"], 80),
-        seconds=believable_seconds(reply["seconds"]),
+        error=truncate_text(reply["error"], 80),
+        seconds=parse_seconds(reply["seconds"]),
         truncated=reply["truncated"] is True,
     )

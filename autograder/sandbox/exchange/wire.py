@@ -107,7 +107,7 @@ class Encoder:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return self._integer(value)
+            return self._encode_integer(value)
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
         if kind is list:
@@ -120,10 +120,10 @@ class Encoder:
             ]
             return {"$": "dict", "v": pairs}
         if kind is np.ndarray:
-            return self.array(value, {"$": "numpy"})
-        return self.other(value, depth)
+            return self.encode_array(value, {"$": "numpy"})
+        return self.encode_other(value, depth)
 
-    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
+    def encode_array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
         """Collect an array; ``tag`` says how the other side rebuilds its value from it."""
         # The format has no complex numbers: they travel as pairs of floats.
         if value.dtype.kind == "c" and value.dtype.itemsize <= 16:
@@ -132,16 +132,16 @@ class Encoder:
             value, tag = pairs.reshape(*value.shape, 2), {**tag, "complex": True}
         # Objects, texts and long doubles have no representation in the format either.
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-            return self.other(value, 0)
+            return self.encode_other(value, 0)
         key = str(len(self.arrays))
         self.arrays[key] = np.asarray(value, order="C")  # ascontiguousarray would make 0-d arrays 1-d
         return {**tag, "k": key}
 
-    def other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
+    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
         """Encode a type that is not plain; the base class keeps only the name of the type."""
         return {"$": "opaque", "type": type(value).__name__[:80], "text": ""}
 
-    def _integer(self, value: int) -> Any:
+    def _encode_integer(self, value: int) -> Any:
         if abs(value) < MAX_EXACT_FLOAT:
             return value
         if value.bit_length() > MAX_INTEGER_BITS:
@@ -177,9 +177,9 @@ class Decoder:
             raise ProtocolError("the reply is nested too deeply or has too many parts")
         kind = type(tree)  # most frequent kinds first
         if kind is str:
-            return tree if tree.isascii() else well_formed(tree)
+            return tree if tree.isascii() else replace_surrogates(tree)
         if kind is dict:
-            return self._tagged(tree, depth)
+            return self._decode_tagged(tree, depth)
         if kind is list:
             depth += 1
             return [self.decode(part, depth) for part in tree]
@@ -195,7 +195,7 @@ class Decoder:
             raise ProtocolError("a float that is not finite came without its tag")
         return tree
 
-    def _tagged(self, tree: Mapping[str, Any], depth: int) -> Any:
+    def _decode_tagged(self, tree: Mapping[str, Any], depth: int) -> Any:
         tag, inner = tree.get("$"), tree.get("v")
         if not tree.keys() <= _KEYS:
             raise ProtocolError("an object in a tree has a key that nothing reads")
@@ -205,24 +205,24 @@ class Decoder:
             if array is None:
                 raise ProtocolError("an array is missing")
             if tree.get("complex"):
-                array = _complex(array)
+                array = _to_complex(array)
             return self._array(array, tree)
         if tag == "tuple" and isinstance(inner, list):
             return tuple(self.decode(part, depth + 1) for part in inner)
         if tag == "dict" and isinstance(inner, list):
-            return self._dictionary(inner, depth)
+            return self._decode_dictionary(inner, depth)
         # Four bits per digit, and room for a sign and "0x".
         if tag == "int" and isinstance(inner, str) and len(inner) <= MAX_INTEGER_BITS // 4 + 3:
-            return _integer(inner)
+            return _parse_integer(inner)
         if tag == "float" and inner in ("nan", "inf", "-inf"):
             return float(inner)
         if tag == "form":
             tree = {**tree, "v": self.decode(inner, depth + 1)}
         return self._other(str(tag)[:80], tree)
 
-    def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+    def _decode_dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
         depth += 1
-        entries = [self._pair(pair, depth) for pair in pairs]
+        entries = [self._decode_pair(pair, depth) for pair in pairs]
         try:
             if len(entries) > MOST_ALIKE:
                 alike = Counter(hash(key) for key, _ in entries)
@@ -232,7 +232,7 @@ class Decoder:
         except TypeError as error:  # a tuple that contains a list is not hashable
             raise ProtocolError(str(error)) from None
 
-    def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
+    def _decode_pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
         if type(pair) is not list or len(pair) != 2:
             raise ProtocolError("a dictionary entry is not a pair")
         key = self.decode(pair[0], depth)
@@ -241,21 +241,21 @@ class Decoder:
         return key, self.decode(pair[1], depth)
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     try:
         return int(text, 16)
     except ValueError:
         raise ProtocolError("an integer is not in hexadecimal") from None
 
 
-def _complex(array: np.ndarray) -> np.ndarray:
+def _to_complex(array: np.ndarray) -> np.ndarray:
     if array.ndim < 1 or array.shape[-1] != 2 or array.dtype not in (np.float32, np.float64):
         raise ProtocolError("a complex array does not come as pairs of floats")
     wide = np.complex64 if array.dtype == np.float32 else np.complex128
     return np.ascontiguousarray(array).view(wide)[..., 0]
 
 
-def well_formed(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, so that the text can be written as UTF-8 anywhere."""
     if text.isascii():
         return text
@@ -265,7 +265,7 @@ def well_formed(text: str) -> str:
 
 def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
     """Return one frame in parts, including the arrays' own memory: they must not change until it is sent."""
-    return _frame(_JSON_OUT.encode(message).encode(), layout.parts(arrays or {}))
+    return _build_frame(_JSON_OUT.encode(message).encode(), layout.parts(arrays or {}))
 
 
 class Told(NamedTuple):
@@ -287,18 +287,20 @@ def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
         raise ProtocolError(f"it cannot be written: {error}") from None
 
 
-def read_told(told: Told) -> tuple[Any, dict[str, np.ndarray]]:
+def read_told(payload: Told) -> tuple[Any, dict[str, np.ndarray]]:
     """Return the tagged tree and its arrays.
 
     Raises:
         ProtocolError: not JSON, or not safetensors.
     """
-    return _read(told.tree, told.numbers[0] if len(told.numbers) == 1 else b"".join(told.numbers))
+    return _parse_body(
+        payload.tree, payload.numbers[0] if len(payload.numbers) == 1 else b"".join(payload.numbers)
+    )
 
 
-def pack_told(message: Mapping[str, Any], told: Told) -> list[Buffer]:
+def pack_told(message: Mapping[str, Any], payload: Told) -> list[Buffer]:
     """Return one frame with a payload, as `pack`."""
-    return _frame(b"%s\n%s" % (_JSON_OUT.encode(message).encode(), told.tree), told.numbers)
+    return _build_frame(b"%s\n%s" % (_JSON_OUT.encode(message).encode(), payload.tree), payload.numbers)
 
 
 def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
@@ -308,50 +310,50 @@ def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
         ProtocolError: the message is not JSON, or not an object.
     """
     head, _, tree = bytes(body).partition(b"\n")
-    return unpack(head, b"")[0], Told(tree, [tensors])
+    return unpack_message(head, b"")[0], Told(tree, [tensors])
 
 
-def _frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:
+def _build_frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:
     length = sum(len(part) for part in numbers)
     # The first buffer is usually the short description of the arrays: joining it saves a write.
     return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
 
 
-def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def unpack_message(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the message and its arrays; values in the message are still tagged trees, arrays are views.
 
     Raises:
         ProtocolError: not JSON, not an object, or not safetensors.
     """
-    message, arrays = _read(body, tensors)
+    message, arrays = _parse_body(body, tensors)
     if not isinstance(message, dict):
         raise ProtocolError("the message is not an object")
     return message, arrays
 
 
-def _read(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarray]]:
+def _parse_body(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarray]]:
     text = bytes(body)
     # Counted before parsing: the parser would build all of them first.
     if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
         raise ProtocolError("the message has too many parts")
     try:
         # Lone surrogates are accepted here, and replaced when the tree is decoded.
-        return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read(tensors)
+        return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read_arrays(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
 
 
-def values_in(body: Buffer) -> int:
+def count_values(body: Buffer) -> int:
     """Return an upper bound of the number of values in a JSON text, counted without building them."""
-    most = _separators(body)
-    return most if most <= _FEW else _separators(_STRING.sub(b"", body))
+    most = _count_separators(body)
+    return most if most <= _FEW else _count_separators(_STRING.sub(b"", body))
 
 
 _FEW = 4096
 """Number of separators that is small enough to skip the exact count: some of them may be inside texts."""
 
 
-def _separators(text: Buffer) -> int:
+def _count_separators(text: Buffer) -> int:
     plain = text if isinstance(text, bytes | bytearray) else bytes(text)
     return 1 + plain.count(b",") + plain.count(b"[") + plain.count(b"{")
 
@@ -372,7 +374,7 @@ class FrameReader:
         """Whether bytes have arrived that no frame was read for."""
         return bool(self._ahead)
 
-    def read(
+    def read_frame(
         self, *, max_json: int, max_tensors: int, deadline: float = math.inf, wait: Waiter | None = None
     ) -> tuple[Buffer, Buffer]:
         """Read the two parts of the next frame within a deadline on the monotonic clock.
@@ -384,8 +386,8 @@ class FrameReader:
             ClosedError: the other side closed the pipe.
         """
         while len(self._ahead) < HEADER.size:
-            if _ready(deadline, wait):
-                self._ahead += _some(os.read(self._descriptor, _AHEAD))
+            if _wait_readable(deadline, wait):
+                self._ahead += _require_bytes(os.read(self._descriptor, _AHEAD))
         magic, json_length, tensor_length = HEADER.unpack_from(self._ahead)
         if magic != MAGIC:
             raise ProtocolError("the bytes do not begin like a frame")
@@ -393,23 +395,23 @@ class FrameReader:
         if json_length > max_json or tensor_length > max_tensors:
             raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
         self._ahead = self._ahead[HEADER.size :]
-        body = self._exactly(json_length, deadline, wait)
-        return body, self._exactly(tensor_length, deadline, wait)
+        body = self._read_exactly(json_length, deadline, wait)
+        return body, self._read_exactly(tensor_length, deadline, wait)
 
-    def _exactly(self, length: int, deadline: float, wait: Waiter | None) -> bytearray:
+    def _read_exactly(self, length: int, deadline: float, wait: Waiter | None) -> bytearray:
         buffer = bytearray(length)
         filled = min(length, len(self._ahead))
         buffer[:filled], self._ahead = self._ahead[:filled], self._ahead[filled:]
         view = memoryview(buffer)
         while filled < length:
-            if _ready(deadline, wait):
+            if _wait_readable(deadline, wait):
                 # In chunks, so that the deadline is checked in between.
                 count = os.readv(self._descriptor, [view[filled : filled + _CHUNK]])
-                filled += len(_some(view[:count]))
+                filled += len(_require_bytes(view[:count]))
         return buffer
 
 
-def _ready(deadline: float, wait: Waiter | None) -> bool:
+def _wait_readable(deadline: float, wait: Waiter | None) -> bool:
     """Return whether there is something to read now; without a waiter, the read itself blocks."""
     if wait is None:
         return True
@@ -419,7 +421,7 @@ def _ready(deadline: float, wait: Waiter | None) -> bool:
     return wait(left)
 
 
-def _some(read: Buffer) -> Buffer:
+def _require_bytes(read: Buffer) -> Buffer:
     if not read:
         raise ClosedError
     return read

@@ -53,7 +53,7 @@ def is_steady(value: Any) -> bool:
         return bool(leaf and value.numel() * value.element_size() <= MOST_BYTES)
     if isinstance(value, _PLAIN_BASES) or str(kind.__module__).partition(".")[0] == "pandas":
         return False
-    return forms.parts_of(value) is None
+    return forms.to_parts(value) is None
 
 
 def _is_named_tensor(value: tuple[Any, ...]) -> bool:
@@ -67,47 +67,47 @@ def _is_named_tensor(value: tuple[Any, ...]) -> bool:
     )
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def collect_attributes(value: Any) -> dict[str, Any]:
     """Return the attributes that an object itself holds, if its class leaves attribute access to Python."""
     kind = type(value)
     if not _is_usual(kind) or isinstance(value, _OBJECTS):
         return {}
-    own = getattr(value, "__dict__", None)
-    if type(own) is not dict or len(own) > MOST_ATTRIBUTES:
+    fields = getattr(value, "__dict__", None)
+    if type(fields) is not dict or len(fields) > MOST_ATTRIBUTES:
         return {}
     return {
-        name: one
-        for name, one in (_children(kind, own) | own).items()
-        if type(name) is str and name[:1] != "_" and is_steady(one) and not _taken_over(kind, name)
+        name: attribute
+        for name, attribute in (_collect_children(kind, fields) | fields).items()
+        if type(name) is str and name[:1] != "_" and is_steady(attribute) and not _is_overridden(kind, name)
     }
 
 
-def _children(kind: type, own: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_children(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the children of a torch module: found if neither the object nor its class has the name."""
     torch = sys.modules.get("torch")
     module = None if torch is None else torch.nn.Module
     if module not in type.mro(kind) or kind.__getattr__ is not module.__getattr__:  # type: ignore[attr-defined]
         return {}
-    found = own.get("_modules")
-    if type(found) is not dict or len(found) > MOST_ATTRIBUTES:
+    modules = fields.get("_modules")
+    if type(modules) is not dict or len(modules) > MOST_ATTRIBUTES:
         return {}
     names = {name for base in type.mro(kind) for name in vars(base)}
-    return {name: one for name, one in found.items() if name not in names}
+    return {name: child for name, child in modules.items() if name not in names}
 
 
-def methods(kind: type, one: Any) -> list[str]:
+def list_methods(kind: type, instance: Any) -> list[str]:
     """Return the names of the functions in a class, which an instance has as its methods."""
     if not _is_usual(kind):
         return []
-    own = getattr(one, "__dict__", {})
-    found: dict[str, Any] = {}
+    fields = getattr(instance, "__dict__", {})
+    functions: dict[str, Any] = {}
     for base in type.mro(kind)[:-1]:
         for name, function in vars(base).items():
-            found.setdefault(name, function)
+            functions.setdefault(name, function)
     names = [
         name
-        for name, function in found.items()
-        if type(function) is types.FunctionType and name[:1] != "_" and name not in own
+        for name, function in functions.items()
+        if type(function) is types.FunctionType and name[:1] != "_" and name not in fields
     ]
     return names[:MOST_METHODS]
 
@@ -117,43 +117,47 @@ def _is_usual(kind: Any) -> bool:
     return bool(kind.__getattribute__ is object.__getattribute__)
 
 
-def _taken_over(kind: type, name: str) -> bool:
+def _is_overridden(kind: type, name: str) -> bool:
     """Return whether a data descriptor of the class, such as a property, hides the object's attribute."""
     for base in type.mro(kind):
         if name in vars(base):
-            found = type(vars(base)[name])
+            descriptor = type(vars(base)[name])
             # Python consults data descriptors before the object's own attributes.
-            return hasattr(found, "__set__") or hasattr(found, "__delete__")
+            return hasattr(descriptor, "__set__") or hasattr(descriptor, "__delete__")
     return False
 
 
-class Shown:
+class AttributeTracker:
     """Objects that a test has seen: their attributes are sent, and sent again when they change."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Any, list[Any]]] = {}
         self._new: dict[str, Any] = {}
 
-    def show(self, name: str, one: Any) -> None:
+    def add_object(self, name: str, value: Any) -> None:
         """Track an object that goes out under this name; if there are too many, drop the oldest ones."""
         if name not in self._known:
-            self._new[name] = one
+            self._new[name] = value
 
-    def news(self) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    def collect_changes(self) -> tuple[dict[str, dict[str, Any]], list[str]]:
         """Return name → attributes of changed objects, and names of objects that are no longer sent."""
-        told: dict[str, dict[str, Any]] = {}
-        changed = {name: one for name, (one, before) in self._known.items() if not _same(_parts(one), before)}
-        for name, one in (changed | self._new).items():
-            if own := attributes(one):
-                told[name] = own
-                self._known[name] = one, _parts(one)
+        updates: dict[str, dict[str, Any]] = {}
+        changed = {
+            name: value
+            for name, (value, before) in self._known.items()
+            if not _are_identical(_list_parts(value), before)
+        }
+        for name, value in (changed | self._new).items():
+            if fields := collect_attributes(value):
+                updates[name] = fields
+                self._known[name] = value, _list_parts(value)
         self._new = {}
         over = [*self._known][: max(0, len(self._known) - MOST_SHOWN)]
-        gone = [*over, *(name for name in changed if name not in told)]
+        gone = [*over, *(name for name in changed if name not in updates)]
         for name in gone:
             del self._known[name]
-            told.pop(name, None)
-        return told, gone
+            updates.pop(name, None)
+        return updates, gone
 
     def give_up(self) -> list[str]:
         """Stop sending the attributes of all objects, and return their names."""
@@ -162,33 +166,33 @@ class Shown:
         return gone
 
 
-def _parts(one: Any) -> list[Any]:
+def _list_parts(value: Any) -> list[Any]:
     """List everything that decides which attributes an object has."""
-    kind, own = type(one), {}
+    kind, fields = type(value), {}
     with contextlib.suppress(AttributeError):
         # Not by `one.__dict__`, which the class could answer.
-        own = object.__getattribute__(one, "__dict__")
-    inner = own.get("_modules")
+        fields = object.__getattribute__(value, "__dict__")
+    inner = fields.get("_modules")
     inner = inner if type(inner) is dict else {}
-    parts: list[Any] = [kind, *own, *own.values(), *inner, *inner.values()]
+    parts: list[Any] = [kind, *fields, *fields.values(), *inner, *inner.values()]
     for base in type.mro(kind):
         parts += vars(base).values()
     return parts
 
 
-def _same(now: list[Any], before: list[Any]) -> bool:
+def _are_identical(now: list[Any], before: list[Any]) -> bool:
     # By identity: comparing by value would run methods of the student's classes.
     return len(now) == len(before) and all(map(operator.is_, now, before))
 
 
-class Watched:
+class NameTracker:
     """Names of the notebook that a test uses, with the values that were last sent."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
         self._told: dict[str, Any] = {}
 
-    def begin(self, wanted: list[str]) -> None:
+    def watch_names(self, wanted: list[str]) -> None:
         """Watch these names from now on; no value has been sent yet."""
         self._told = dict.fromkeys(wanted, ABSENT)
 
@@ -197,13 +201,13 @@ class Watched:
         """All of them, to be requested again."""
         return [*self._told]
 
-    def news(self) -> tuple[dict[str, Any], list[str]]:
+    def collect_changes(self) -> tuple[dict[str, Any], list[str]]:
         """Return names with new values, and names with values that cannot be sent in advance any more."""
         bound: dict[str, Any] = {}
         gone: list[str] = []
-        for name, told in self._told.items():
+        for name, before in self._told.items():
             now = self._names.get(name, ABSENT)
-            if now is told:
+            if now is before:
                 continue
             self._told[name] = now
             if now is not ABSENT and is_steady(now):

@@ -19,7 +19,7 @@ from typing import Any
 from autograder.sandbox.inside import jail, linux, models
 
 
-class Bare:
+class BareConfinement:
     """The level `none`; see `autograder.sandbox.inside.zygote.Confinement`."""
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -32,15 +32,15 @@ class Bare:
         self.hub = self._folder + models.HUB
         self.proc = jail.open_proc()
 
-    def enter(self, control: socket.socket) -> None:
+    def isolate_zygote(self, control: socket.socket) -> None:
         """Write the environment's files to the folder."""
         del control
         Path(self.home).mkdir()
-        jail.write_contents(self._folder, jail.contents(self._config))
+        jail.write_contents(self._folder, jail.list_files(self._config))
         models.lay_out(self._folder, jail.DATA, seen_below=self._folder)
-        self._config["files"] = jail.beside(self._config)
+        self._config["files"] = jail.list_top_names(self._config)
 
-    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+    def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
         """Fork the first process of a box."""
         folder = Path(self._folder, "boxes", str(next(self._numbers)))
         request["folder"] = str(folder)
@@ -52,7 +52,7 @@ class Bare:
         socket.send_fds(status, [b"box"], [pidfd])
         return pid, pidfd
 
-    def begin(self, request: dict[str, Any]) -> None:
+    def begin_box(self, request: dict[str, Any]) -> None:
         """Die with the zygote."""
         del request
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -60,7 +60,7 @@ class Bare:
         if os.getppid() != self._zygote:
             raise ProcessLookupError("the zygote is gone")
 
-    def confine(self, request: dict[str, Any]) -> None:
+    def isolate_box(self, request: dict[str, Any]) -> None:
         """Move into the box's own folder and limit resources."""
         folder = Path(request["folder"])
         work, temporary = folder / "w", folder / "tmp"
@@ -81,15 +81,15 @@ class Bare:
         processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
         jail.limit_resources({**request["limits"], "processes": processes})
 
-    def leave(self) -> None:
+    def end_boxes(self) -> None:
         """End every box and remove the folder: a killed broker cannot do it."""
         for pid in list(self._box_folders):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            self.collect(pid)
+            self.collect_box(pid)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def collect(self, pid: int) -> dict[str, Any]:
+    def collect_box(self, pid: int) -> dict[str, Any]:
         """End the process group of a box that has ended, and remove its folder."""
         # Before waiting: while its leader is a zombie, the id of the group is not assigned to another one.
         with contextlib.suppress(ProcessLookupError):

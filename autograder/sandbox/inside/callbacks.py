@@ -39,7 +39,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 
 
-class Abandoned(BaseException):
+class AbandonedTest(BaseException):
     """The test is over, while one of its functions was still being called."""
 
 
@@ -53,7 +53,7 @@ class OwnFunctions:
         self._thrown: dict[str, BaseException] = {}
         self.open = 0
 
-    def parts(self, value: Any) -> list[Any] | None:
+    def describe_function(self, value: Any) -> list[Any] | None:
         """Return key, kind, names and parameters; None for a value that is neither function nor iterator."""
         is_function = isinstance(value, _FUNCTIONS)
         kind = type(value)
@@ -66,14 +66,16 @@ class OwnFunctions:
             key = self._keys[id(value)] = f"own-{next(self._number)}"
             # Kept alive by this, so that its id is not assigned to another object.
             self._functions[key] = value
-        names = {one: getattr(value, one, None) for one in sorted(_TEXT)}
-        texts = [[one, text] for one, text in names.items() if type(text) is str]
-        return [key, "call", texts, _parameters(value)] if is_function else [key, "next", texts, None]
+        names = {name: getattr(value, name, None) for name in sorted(_TEXT)}
+        texts = [[name, text] for name, text in names.items() if type(text) is str]
+        return (
+            [key, "call", texts, _describe_parameters(value)] if is_function else [key, "next", texts, None]
+        )
 
     def __getitem__(self, key: str) -> Any:
         return self._functions[key]
 
-    def called(self, told: list[Any]) -> Any:
+    def call_function(self, request: list[Any]) -> Any:
         """Carry out a request of the student's code.
 
         Args:
@@ -83,7 +85,7 @@ class OwnFunctions:
         Raises:
             BaseException: as the function does.
         """
-        how, key, args, kwargs = told
+        how, key, args, kwargs = request
         function = self._functions[str(key)]
         if how not in (("call",) if isinstance(function, _FUNCTIONS) else _STEPS):
             raise CannotJudge("has a function or an iterator of its own asked for something else")
@@ -97,15 +99,15 @@ class OwnFunctions:
         finally:
             self.open -= 1
 
-    def threw(self, error: BaseException) -> list[Any]:
+    def describe_exception(self, error: BaseException) -> list[Any]:
         """Describe an exception: the nearest known class, its own name, text, arguments, key."""
         key = f"error-{next(self._number)}"
         self._thrown[key] = error
-        known = next(one for one in type(error).__mro__ if forms.named_parts(one) is not None)
-        plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
-        return [known, type(error).__name__, str(error)[:600], list(plain), key]
+        base = next(item for item in type(error).__mro__ if forms.to_named_parts(item) is not None)
+        plain = error.args if all(type(item) in (str, int, float, bool) for item in error.args) else ()
+        return [base, type(error).__name__, str(error)[:600], list(plain), key]
 
-    def raised(self, key: str) -> BaseException:
+    def get_exception(self, key: str) -> BaseException:
         """Return the exception that came back."""
         return self._thrown[key]
 
@@ -128,7 +130,7 @@ class Callbacks:
         self.open = 0
 
     @contextlib.contextmanager
-    def served(self) -> Iterator[None]:
+    def accept_calls(self) -> Iterator[None]:
         """Accept calls of the test's functions, while the test waits for the result of an operation."""
         # With the process id: a forked child must not use the pipes of its parent.
         self._process, self._serving, self.open = os.getpid(), True, 0
@@ -137,40 +139,42 @@ class Callbacks:
         finally:
             self._serving = False
 
-    def stub(self, key: str, how: str, texts: list[list[str]], parameters: list[list[Any]] | None) -> Any:
+    def create_stub(
+        self, key: str, how: str, texts: list[list[str]], parameters: list[list[Any]] | None
+    ) -> Any:
         """Create the stand-in for a function or an iterator of the test's."""
         if key not in self._stubs:
             if how == "next":
-                made: Any = _OwnIterator(functools.partial(self._asked, key))
+                stub: Any = _OwnIterator(functools.partial(self._request_call, key))
             else:
-                made = _function(functools.partial(self._asked, key, "call"), parameters)
+                stub = _build_function(functools.partial(self._request_call, key, "call"), parameters)
             for name, text in texts if how == "call" else ():
-                setattr(made, name, text)
-            self._stubs[key] = made
-            self._keys[id(made)] = key
+                setattr(stub, name, text)
+            self._stubs[key] = stub
+            self._keys[id(stub)] = key
         return self._stubs[key]
 
-    def key_of(self, value: Any) -> str | None:
+    def find_key(self, value: Any) -> str | None:
         """Return the key of the object that a stub represents."""
         return self._keys.get(id(value))
 
-    def thrown(self, error: BaseException) -> str | None:
+    def find_thrown_key(self, error: BaseException) -> str | None:
         """Return the key of an exception that a function of the test's raised."""
         return self._thrown.get(id(error), (None, None))[1]
 
-    def exception(self, known: Any, title: str, text: str, args: Any, key: str) -> BaseException:
+    def build_exception(self, base: Any, title: str, text: str, args: Any, key: str) -> BaseException:
         """Build the stand-in for an exception of the test's."""
-        kind: Any = known if known.__name__ == title else type(title, (known,), {})
+        kind: Any = base if base.__name__ == title else type(title, (base,), {})
         try:
-            made: BaseException = kind(*(args or ([text] if text else [])))
+            error: BaseException = kind(*(args or ([text] if text else [])))
         except TypeError:
-            made = kind.__new__(kind)
-            made.args = (text,)
+            error = kind.__new__(kind)
+            error.args = (text,)
         # With the exception itself, so that its id is not assigned to another object.
-        self._thrown[id(made)] = made, key
-        return made
+        self._thrown[id(error)] = error, key
+        return error
 
-    def _asked(self, key: str, how: str, /, *args: Any, **kwargs: Any) -> Any:
+    def _request_call(self, key: str, how: str, /, *args: Any, **kwargs: Any) -> Any:
         # Threads of the student's code may call at the same time, but there is one pair of pipes.
         with self._lock:
             if not self._serving or self._process != os.getpid():
@@ -186,55 +190,58 @@ _ONLY_BY_PLACE, _STARRED, _ONLY_BY_NAME, _STARRED_TWICE = 0, 2, 3, 4
 """Kinds of parameters, as ``inspect.Parameter`` numbers them."""
 
 
-def _parameters(function: Any) -> list[list[Any]] | None:
+def _describe_parameters(function: Any) -> list[list[Any]] | None:
     """Return name, kind, whether there is a default, and the default; None if unknown or not plain."""
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
         return None
-    told = [[one.name, int(one.kind), one.default is not one.empty, one.default] for one in found]
-    if not all(_is_plain(one[3]) for one in told if one[2]):
+    described = [
+        [parameter.name, int(parameter.kind), parameter.default is not parameter.empty, parameter.default]
+        for parameter in parameters
+    ]
+    if not all(_is_plain(parameter[3]) for parameter in described if parameter[2]):
         return None
-    return [[*one[:3], one[3] if one[2] else None] for one in told]
+    return [[*parameter[:3], parameter[3] if parameter[2] else None] for parameter in described]
 
 
 def _is_plain(value: Any) -> bool:
     return type(value) in (str, bool, type(None)) or (type(value) is int and abs(value) < 1 << 31)
 
 
-def _function(asked: Callable[..., Any], parameters: list[list[Any]] | None) -> Any:
+def _build_function(ask: Callable[..., Any], parameters: list[list[Any]] | None) -> Any:
     """Build a function with the parameters of another one, for code that inspects them."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return asked(*args, **kwargs)
+        return ask(*args, **kwargs)
 
     if parameters is None or not all(name.isidentifier() and name != "asked" for name, *_ in parameters):
         return function
     header: list[str] = []
     passed: list[str] = []
     for name, kind, has_default, _ in parameters:
-        if kind == _ONLY_BY_NAME and not any(one.startswith("*") for one in header):
+        if kind == _ONLY_BY_NAME and not any(entry.startswith("*") for entry in header):
             header.append("*")
         sign = {_STARRED: "*", _STARRED_TWICE: "**"}.get(kind, "")
         header.append(f"{sign}{name}{'=None' * has_default}")
         passed.append(f"{name}={name}" if kind == _ONLY_BY_NAME else f"{sign}{name}")
-    if places := sum(kind == _ONLY_BY_PLACE for _, kind, *_ in parameters):
-        header.insert(places, "/")
+    if positional_count := sum(kind == _ONLY_BY_PLACE for _, kind, *_ in parameters):
+        header.insert(positional_count, "/")
     # Names of parameters are identifiers, as checked above, so that no other code can get into the text.
-    space: dict[str, Any] = {"asked": asked}
+    space: dict[str, Any] = {"asked": ask}
     exec(f"def function({', '.join(header)}):\n    return asked({', '.join(passed)})", space)
-    made = space["function"]
+    result = space["function"]
     defaults = [(name, kind, default) for name, kind, has_default, default in parameters if has_default]
-    made.__defaults__ = tuple(one[2] for one in defaults if one[1] != _ONLY_BY_NAME) or None
-    made.__kwdefaults__ = {one[0]: one[2] for one in defaults if one[1] == _ONLY_BY_NAME} or None
-    return made
+    result.__defaults__ = tuple(entry[2] for entry in defaults if entry[1] != _ONLY_BY_NAME) or None
+    result.__kwdefaults__ = {entry[0]: entry[2] for entry in defaults if entry[1] == _ONLY_BY_NAME} or None
+    return result
 
 
 class _OwnIterator:
     """An iterator that continues in the judge's box."""
 
-    def __init__(self, asked: Callable[..., Any]) -> None:
-        self._asked = asked
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._asked = ask
 
     def __iter__(self) -> _OwnIterator:
         return self

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Protocol
 from autograder.checking import models as _models  # noqa: F401 - runs next to the student's objects
 from autograder.checking import transformers as _transformers  # noqa: F401 - files of checks import it
 from autograder.checking.loading import DefinedNames
-from autograder.checking.objects import Objects, install
+from autograder.checking.objects import Objects, install_objects
 from autograder.checking.outcomes import MissingName
 from autograder.checking.packing import unpack_checks
 from autograder.checking.running import CheckOutcome, CheckProgram
-from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
+from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, get_table, is_instance
 from autograder.sandbox.inside.running import MOST_TEXT
 
 FORBIDDEN = "is forbidden here"
@@ -24,17 +24,17 @@ FORBIDDEN = "is forbidden here"
 class StudentBox(Protocol):
     """A box in which a student's cells have run."""
 
-    def look_up(self, name: str) -> Any:
+    def resolve_name(self, name: str) -> Any:
         """Return the value of a name of the notebook.
 
         Raises:
             NameError: the notebook does not define it.
         """
 
-    def define(self, source: str, names: Sequence[str] = ()) -> Any:
+    def define_module(self, source: str, names: Sequence[str] = ()) -> Any:
         """Run a source there and return its module; names of it replace those of the notebook."""
 
-    def seed_student(self, seed: int) -> None:
+    def set_student_seed(self, seed: int) -> None:
         """Record a seed that was set in this box, and applies to the student's as well."""
 
     def allow_changes(self, value: Any) -> None:
@@ -60,7 +60,7 @@ class HandleObjects(Objects):
     def seed_generators(self, seed: int) -> None:
         """See `Objects.seed_generators`; the student's box seeds its own."""
         super().seed_generators(seed)
-        self._box.seed_student(seed)
+        self._box.set_student_seed(seed)
 
     def allow_changes(self, value: Any) -> None:
         """See `Objects.allow_changes`."""
@@ -71,42 +71,48 @@ class HandleObjects(Objects):
         handle = _find_handle(arguments)
         if handle is None:
             return super().run_beside(function, *arguments)
-        return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
+        return get_table(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
 
     def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
         """See `Objects.call_by_name`; it is one operation."""
-        if not instance_of(function, Handle):
+        if not is_instance(function, Handle):
             return super().call_by_name(function, arguments, seed)
-        return table_of(function).ask("call_by_name", function, {**arguments}, seed)
+        return get_table(function).ask("call_by_name", function, {**arguments}, seed)
 
     def is_handle(self, value: Any) -> bool:
         """See `Objects.is_handle`."""
-        return instance_of(value, Handle)
+        return is_instance(value, Handle)
 
-    def contents(self, value: Any) -> Any:
-        """See `Objects.contents`."""
-        held = table_of(value).ask("plain", value)
+    def get_contents(self, value: Any) -> Any:
+        """See `Objects.get_contents`."""
+        held = get_table(value).ask("plain", value)
         return None if held is Ellipsis else held
 
     def is_raised_by_student(self, error: BaseException) -> bool:
         """See `Objects.is_raised_by_student`."""
-        return isinstance(error, StudentExit) or instance_of(vars(error).get("student"), Handle)
+        return isinstance(error, StudentExit) or is_instance(vars(error).get("student"), Handle)
 
-    def error_name(self, error: BaseException) -> str:
-        """See `Objects.error_name`."""
-        return error.ending if isinstance(error, StudentExit) and error.ending else super().error_name(error)
+    def get_error_name(self, error: BaseException) -> str:
+        """See `Objects.get_error_name`."""
+        return (
+            error.ending if isinstance(error, StudentExit) and error.ending else super().get_error_name(error)
+        )
 
-    def class_name(self, value: Any) -> str:
-        """See `Objects.class_name`."""
-        return table_of(value).title(value) if instance_of(value, Handle) else super().class_name(value)
+    def get_class_name(self, value: Any) -> str:
+        """See `Objects.get_class_name`."""
+        return (
+            get_table(value).get_class_name(value)
+            if is_instance(value, Handle)
+            else super().get_class_name(value)
+        )
 
 
 def _find_handle(values: Iterable[Any]) -> Any:
     """Return the first handle among values, also within lists and tuples; None if there is none."""
     for value in values:
-        found = _find_handle(value) if type(value) in (list, tuple) else value
-        if instance_of(found, Handle):
-            return found
+        handle = _find_handle(value) if type(value) in (list, tuple) else value
+        if is_instance(handle, Handle):
+            return handle
     return None
 
 
@@ -117,7 +123,7 @@ class Checks:
         self._programs: dict[str, CheckProgram] = {}
         self._student: tuple[StudentBox, dict[str, DefinedNames]] | None = None
 
-    def run(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
+    def run_check(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
@@ -126,77 +132,79 @@ class Checks:
             box: of the student.
         """
         printed = io.StringIO()
-        undo = install(HandleObjects(box))
+        undo = install_objects(HandleObjects(box))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = self._names(box, call["digest"])
-                program = self._program(call["digest"], call.get("program", ""))
+                student = self._get_names(box, call["digest"])
+                program = self._load_program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
                 shows = bool(call.get("show_values"))
                 outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
-                told = _told(outcome)
+                result = _describe_outcome(outcome)
                 # Only a definite result can change if functions are forbidden.
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
-                    limited = _names_of(box.open_again(call["forbidden"]), box, call["forbidden"])
+                    limited = _bind_names(box.open_again(call["forbidden"]), box, call["forbidden"])
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
-                    told["forbidden"] = _told_forbidden(outcome, other)
+                    result["forbidden"] = _explain_difference(outcome, other)
         except CannotJudge as error:
-            told = {"refused": str(error)}
+            result = {"refused": str(error)}
         finally:
             undo()
-        return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
+        return {**result, "printed": printed.getvalue()[:MOST_TEXT]}
 
     def forget_answer(self) -> None:
         """Forget the findings about an answer: the next one is another student's, or it is in doubt."""
         self._student = None
 
-    def _names(self, box: StudentBox, digest: str) -> DefinedNames:
+    def _get_names(self, box: StudentBox, digest: str) -> DefinedNames:
         """Return the names of a box: one object for all checks of a file, which share what they saw."""
         if self._student is None or self._student[0] is not box:
             self._student = box, {}
         names = self._student[1]
         if digest not in names:
-            names[digest] = _names_of(box)
+            names[digest] = _bind_names(box)
         return names[digest]
 
-    def _program(self, digest: str, packed: str) -> CheckProgram:
+    def _load_program(self, digest: str, packed: str) -> CheckProgram:
         if digest not in self._programs:
             self._programs[digest] = CheckProgram(unpack_checks(packed))
         return self._programs[digest]
 
 
-def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
+def _explain_difference(usual: CheckOutcome, other: CheckOutcome) -> str:
     """Describe how the result of a check differs if forbidden functions fail; empty if it does not."""
     if other.status == "raised" and FORBIDDEN in other.message:
         return other.message
     return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
 
 
-def _names_of(
+def _bind_names(
     box: StudentBox, first: StudentBox | None = None, forbidden: Sequence[str] = ()
 ) -> DefinedNames:
     """Bind the names of a box; further ones are opened by the first box, which numbers them."""
     first = first or box
 
-    def find(name: str) -> Any:
+    def find_value(name: str) -> Any:
         try:
-            return box.look_up(name)
+            return box.resolve_name(name)
         except NameError:
             raise MissingName(name) from None
 
-    return DefinedNames(find, lambda: _names_of(first.open_again(forbidden), first, forbidden), box.define)
+    return DefinedNames(
+        find_value, lambda: _bind_names(first.open_again(forbidden), first, forbidden), box.define_module
+    )
 
 
-def _told(outcome: CheckOutcome) -> dict[str, Any]:
-    told: dict[str, Any] = {"values": [*outcome.values]} if outcome.values else {}
+def _describe_outcome(outcome: CheckOutcome) -> dict[str, Any]:
+    result: dict[str, Any] = {"values": [*outcome.values]} if outcome.values else {}
     if outcome.status == "passed":
-        return {**told, "carried": [*outcome.carried]}
+        return {**result, "carried": [*outcome.carried]}
     if outcome.status == "unclear":
-        return {**told, "refused": outcome.message or "the check cannot decide"}
-    told |= {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
-    told["told"] = {**outcome.told}
+        return {**result, "refused": outcome.message or "the check cannot decide"}
+    result |= {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+    result["told"] = {**outcome.told}
     if outcome.status == "missing":
-        return {**told, "error": "MissingName", "missing": outcome.name}
+        return {**result, "error": "MissingName", "missing": outcome.name}
     if outcome.status == "unreadable":
-        return {**told, "error": outcome.error, "missing": outcome.name}
-    return {**told, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}
+        return {**result, "error": outcome.error, "missing": outcome.name}
+    return {**result, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}

@@ -25,20 +25,20 @@ class Generators:
         self._numpy: Any = None
         self._seen = b""
         self._torch = b""
-        self.moved()
+        self.collect_moved_states()
 
-    def moved(self) -> dict[str, Any]:
+    def collect_moved_states(self) -> dict[str, Any]:
         """Return the states that have moved since the last call, as plain values and arrays."""
-        found: dict[str, Any] = {}
+        states: dict[str, Any] = {}
         now = (
-            _pythons_words(_PYTHONS) if _LIES_AS_KNOWN else repr(_PYTHONS.getstate()).encode(),
+            _read_python_state(_PYTHONS) if _LIES_AS_KNOWN else repr(_PYTHONS.getstate()).encode(),
             _PYTHONS.gauss_next,
         )
         if now != self._random:
             self._random = now
             version, numbers, spare = _PYTHONS.getstate()
-            found["random"] = [version, np.array(numbers, np.int64), spare]
-        seen = _numpys_words()
+            states["random"] = [version, np.array(numbers, np.int64), spare]
+        seen = _read_numpy_state()
         # The second number of a pair is drawn without moving: with one in reserve the state is read in full.
         if seen != self._seen or self._numpy[3]:
             self._seen = seen
@@ -49,34 +49,34 @@ class Generators:
                 or not np.array_equal(kept[1], self._numpy[1])
             ):
                 self._numpy = kept
-                found["numpy"] = [kept[1], *map(int, kept[2:4]), float(kept[4])]
+                states["numpy"] = [kept[1], *map(int, kept[2:4]), float(kept[4])]
         if (torch := sys.modules.get("torch")) is not None:
             state = torch.default_generator.get_state().numpy()
             if (drawn := state.tobytes()) != self._torch:
-                self._torch, found["torch"] = drawn, state
-        return found
+                self._torch, states["torch"] = drawn, state
+        return states
 
-    def forget(self) -> None:
+    def forget_states(self) -> None:
         """Assume that the other box knows none of the states."""
         self._random, self._numpy, self._seen, self._torch = (b"", None), None, b"", b""
 
-    def restore(self, told: dict[str, Any]) -> None:
+    def restore_states(self, states: dict[str, Any]) -> None:
         """Put the generators into these states, which the other box knows.
 
         Raises:
             Exception: of any type, if they are no states: they may be under the student's control.
         """
-        if "random" in told:
-            version, numbers, spare = told["random"]
+        if "random" in states:
+            version, numbers, spare = states["random"]
             _PYTHONS.setstate((version, tuple(map(int, numbers)), spare))
-        if "numpy" in told:
-            np.random.set_state(("MT19937", np.array(told["numpy"][0], np.uint32), *told["numpy"][1:]))
-        if "torch" in told:
+        if "numpy" in states:
+            np.random.set_state(("MT19937", np.array(states["numpy"][0], np.uint32), *states["numpy"][1:]))
+        if "torch" in states:
             torch = sys.modules["torch"]
-            torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))
+            torch.set_rng_state(torch.from_numpy(np.array(states["torch"], np.uint8)))
         # The other box knows these states, so they must not count as moved.
-        if told:
-            self.moved()
+        if states:
+            self.collect_moved_states()
 
 
 @contextlib.contextmanager
@@ -94,23 +94,23 @@ def keep_states() -> Iterator[None]:
             torch.default_generator.set_state(torchs)
 
 
-def _pythons_words(generator: random.Random) -> bytes:
+def _read_python_state(generator: random.Random) -> bytes:
     """Read the state from memory, behind the header of the object: `getstate` makes a number of each word."""
     return ctypes.string_at(id(generator) + object.__basicsize__, 4 * _WORDS)
 
 
-def _lies_as_known() -> bool:
+def _has_known_layout() -> bool:
     """Return whether this Python keeps the state where `_read_python_state` reads: position, then words."""
     generator = random.Random(1)
     generator.random()
-    *words, place = generator.getstate()[1]
-    return _pythons_words(generator) == np.array([place, *words], np.uint32).tobytes()
+    *words, position = generator.getstate()[1]
+    return _read_python_state(generator) == np.array([position, *words], np.uint32).tobytes()
 
 
-_LIES_AS_KNOWN = type(_PYTHONS) is random.Random and _lies_as_known()
+_LIES_AS_KNOWN = type(_PYTHONS) is random.Random and _has_known_layout()
 
 
-def _numpys_words() -> bytes:
+def _read_numpy_state() -> bytes:
     """Read the state from memory: numpy's own function makes a number of each word."""
     numpys: Any = np.random
     generator = numpys.get_bit_generator()

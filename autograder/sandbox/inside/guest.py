@@ -22,11 +22,11 @@ import numpy as np
 
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
-from autograder.sandbox.inside.callbacks import Abandoned
-from autograder.sandbox.inside.hints import MEMORY, reported_limits
+from autograder.sandbox.inside.callbacks import AbandonedTest
+from autograder.sandbox.inside.hints import MEMORY, find_reported_limits
 from autograder.sandbox.inside.judge import JUDGE, Judge
-from autograder.sandbox.inside.plain import GuestEncoder, own_array
-from autograder.sandbox.inside.recorder import Recorder
+from autograder.sandbox.inside.plain import GuestEncoder, build_own_array
+from autograder.sandbox.inside.recorder import FunctionBlocker
 from autograder.sandbox.inside.remote import Remote
 from autograder.sandbox.inside.shared import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
@@ -43,11 +43,11 @@ def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[
     pipes = Pipes(requests, replies)
     guest = Guest(shell, limits, pipes)
     with contextlib.suppress(wire.ClosedError, BrokenPipeError):
-        pipes.write(wire.pack({"id": "ready"}))
+        pipes.write_frame(wire.pack({"id": "ready"}))
         while True:
-            request, arrays = pipes.read()
+            request, arrays = pipes.read_request()
             for frame in guest.answer(request, arrays):
-                pipes.write(frame)
+                pipes.write_frame(frame)
 
 
 class Pipes:
@@ -57,16 +57,16 @@ class Pipes:
         self._requests, self._replies = wire.FrameReader(requests), replies
         self._back: Request | None = None
 
-    def read(self) -> Request:
+    def read_request(self) -> Request:
         """Return the next request, with its arrays."""
         back, self._back = self._back, None
         if back is not None:
             return back
-        body, tensors = self._requests.read(max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
+        body, tensors = self._requests.read_frame(max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
         if b"\n" not in body:
-            return wire.unpack(body, tensors)
-        message, told = wire.unpack_told(body, tensors)
-        return {**message, "told": told}, {}
+            return wire.unpack_message(body, tensors)
+        message, payload = wire.unpack_told(body, tensors)
+        return {**message, "told": payload}, {}
 
     @property
     def waiting(self) -> bool:
@@ -77,7 +77,7 @@ class Pipes:
         """Put a request back for the reader that it belongs to, who reads it next."""
         self._back = request
 
-    def write(self, frame: list[Buffer]) -> None:
+    def write_frame(self, frame: list[Buffer]) -> None:
         """Send a frame."""
         wire.write_frame(self._replies, frame)
 
@@ -104,7 +104,7 @@ class Guest:
         self._shell = shell
         self._pipes = pipes
         self._now = ""
-        self._recorder = Recorder()
+        self._recorder = FunctionBlocker()
         self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
@@ -112,18 +112,18 @@ class Guest:
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """Yield the reply frames of one request."""
         if request["op"] == "cells":
-            yield from self._cells(request["id"], request["sources"])
+            yield from self._run_cells(request["id"], request["sources"])
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
             if request["packages"]:
                 sys.path.insert(1, os.path.abspath(request["packages"]))  # noqa: PTH100 - as below
         elif request["op"] == "hand":
-            yield from self._handed(request)
+            yield from self._answer_message(request)
         else:
             for number, call in enumerate(request["calls"]):
-                yield self._asked(request["id"], number, call, arrays)
+                yield self._answer_call(request["id"], number, call, arrays)
 
-    def _cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
+    def _run_cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
         """Yield a frame for each cell; the last one says that none follows.
 
         The sequence also stops if the other side must check something before the next cell begins: output
@@ -131,7 +131,7 @@ class Guest:
         """
         for number, source in enumerate(sources, 1):
             reply = self._cell(source)
-            apart = reply["met"] or reply["truncated"] or _output_waits()
+            apart = reply["met"] or reply["truncated"] or _has_waiting_output()
             follows = number < len(sources) and not apart
             yield wire.pack({"id": request_id, **reply, "follows": follows})
             if not follows:
@@ -139,16 +139,16 @@ class Guest:
 
     def _cell(self, source: str) -> dict[str, Any]:
         outputs = self._shell.outputs
-        outputs.begin()
+        outputs.begin_cell()
         process = os.getpid()
         started = time.perf_counter()
         with _Streams(outputs):
             result = self._shell.run_cell(source, store_history=True)
         error = result.error_before_exec or result.error_in_exec
         _end_fork(process, error)
-        met = reported_limits(error)
+        met = find_reported_limits(error)
         reply = {
-            "outputs": [_plain_output(output) for output in outputs.items],
+            "outputs": [_to_plain_output(output) for output in outputs.items],
             "error": type(error).__name__[:80] if error else "",
             "truncated": outputs.truncated,
             "met": met,
@@ -161,7 +161,7 @@ class Guest:
             gc.collect()
         return reply
 
-    def _asked(
+    def _answer_call(
         self, request_id: str, number: int, call: Any, arrays: Mapping[str, np.ndarray]
     ) -> list[Buffer]:
         """Return the frame of a call, sent before the next one begins.
@@ -169,85 +169,89 @@ class Guest:
         Output is dropped, even from code that kept a cell's streams, as loggers do.
         """
         encoder = GuestEncoder()
-        with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
-            observed = self._call(call, arrays, encoder, self._max_reply)
+        with self._shell.outputs.drop_outputs(), _Streams(self._shell.outputs):
+            observed = self._evaluate_call(call, arrays, encoder, self._max_reply)
         if MEMORY in observed.get("met", ()):
             gc.collect()
         return wire.pack({"id": request_id, "n": number, "observed": observed}, encoder.arrays)
 
-    def _call(
+    def _evaluate_call(
         self, call: Mapping[str, Any], arrays: Mapping[str, np.ndarray], encoder: GuestEncoder, room: int
     ) -> dict[str, Any]:
         process = os.getpid()
         try:
-            value = self._value(call, wire.Decoder(arrays, own_array, _refuse_tag))
+            value = self._compute_value(call, wire.Decoder(arrays, build_own_array, _refuse_tag))
             _end_fork(process)
             tree = encoder.encode(value)
             # Arrays of an answer that is refused must not be sent with the refusal.
-            if _bytes(encoder.arrays) > room:
+            if _count_bytes(encoder.arrays) > room:
                 encoder.arrays.clear()
-                return self._too_large()
+                return self._describe_oversize()
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
             _end_fork(process, error)
             encoder.arrays.clear()
-            return _of_error(error)
+            return _describe_error(error)
         return {"v": tree}
 
-    def _too_large(self, *, text: bool = False) -> dict[str, Any]:
+    def _describe_oversize(self, *, text: bool = False) -> dict[str, Any]:
         most = "4 MB of text" if text else f"{self._max_reply >> 20} MB"
         return {"error": "ReplyTooLarge", "message": f"over {most} were returned", "met": ["reply-size"]}
 
-    def _handed(self, request: Mapping[str, Any]) -> Iterator[list[Buffer]]:
+    def _answer_message(self, request: Mapping[str, Any]) -> Iterator[list[Buffer]]:
         """Yield the reply of one endpoint of a test that runs elsewhere; nothing after `AbandonedTest`."""
         self._now = request["id"]
-        told: Encoded = (None, {})
+        encoded: Encoded = (None, {})
         observed: dict[str, Any] = {"v": None}
         process = os.getpid()
         try:
-            with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
-                told = self._begun(request)
+            with self._shell.outputs.drop_outputs(), _Streams(self._shell.outputs):
+                encoded = self._run_operation(request)
             _end_fork(process)
-            if _bytes(told[1]) > self._max_reply:
-                observed = self._too_large()
-        except Abandoned:
+            if _count_bytes(encoded[1]) > self._max_reply:
+                observed = self._describe_oversize()
+        except AbandonedTest:
             return
         except BaseException as error:  # noqa: BLE001 - as in `_evaluate_call`
             _end_fork(process, error)
-            observed = _of_error(error)
+            observed = _describe_error(error)
         if MEMORY in observed.get("met", ()):
             gc.collect()
         if not self._pipes.waiting:  # otherwise student code has caught `AbandonedTest`
-            yield self._telling(observed, told, asks=0)
+            yield self._pack_reply(observed, encoded, asks=0)
 
-    def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: int) -> list[Buffer]:
+    def _pack_reply(self, observed: Mapping[str, Any], encoded: Encoded, *, asks: int) -> list[Buffer]:
         message = {"id": self._now, "observed": observed, "asks": asks}
         if "v" not in observed:
             return wire.pack(message)
-        written = wire.telling(*told)
+        written = wire.telling(*encoded)
         # Leaves room for the message around it in a frame of 4 MB.
         if len(written.tree) <= wire.MAX_TEXT:
             return wire.pack_told(message, written)
         if asks:
             raise ValueError("over 4 MB of text go from one box to the other")
         # A larger frame would end the box, and with it all answers that the student has yet to give.
-        return wire.pack({**message, "observed": self._too_large(text=True)})
+        return wire.pack({**message, "observed": self._describe_oversize(text=True)})
 
-    def _begun(self, request: Mapping[str, Any]) -> Encoded:
-        end, told = self._end(request["target"]), request["told"]
-        return end.do(told, request["begin"]) if isinstance(end, Judge) else end.do(*wire.read_told(told))
+    def _run_operation(self, request: Mapping[str, Any]) -> Encoded:
+        end, payload = self._get_endpoint(request["target"]), request["told"]
+        return (
+            end.judge_test(payload, request["begin"])
+            if isinstance(end, Judge)
+            else end.do(*wire.read_told(payload))
+        )
 
-    def _end(self, name: str) -> Remote | Judge:
+    def _get_endpoint(self, name: str) -> Remote | Judge:
         """Return one endpoint of a test that runs where there is no student code; create it on first use."""
         if name not in self._ends:
-            further = functools.partial(self._further, name)
-            forbid = self._recorder.forbid
+            further = functools.partial(self._send_and_wait, name)
+            forbid = self._recorder.forbid_functions
             end = Judge(further) if name == JUDGE else Remote(self._shell, further, forbid)
             self._ends[name] = end
             if isinstance(end, Judge):
-                end.take_over()
+                end.prepare_process()
         return self._ends[name]
 
-    def _further(self, name: str, told: Encoded, depth: int = 0, *, box: int = 1) -> Encoded:
+    def _send_and_wait(self, name: str, encoded: Encoded, depth: int = 0, *, box: int = 1) -> Encoded:
         """Answer the current call of a test, and wait for the call that follows from the answer.
 
         Args:
@@ -261,29 +265,29 @@ class Guest:
             ProtocolError: the message is not a tree.
         """
         if self._pipes.waiting:
-            raise Abandoned
-        self._pipes.write(self._telling({"v": None}, told, asks=box))
-        request, beside = self._pipes.read()
+            raise AbandonedTest
+        self._pipes.write_frame(self._pack_reply({"v": None}, encoded, asks=box))
+        request, other_arrays = self._pipes.read_request()
         if request.get("target") == name and not request["begin"]:
             self._now = request["id"]
             tree, arrays = wire.read_told(request["told"])
             # Another depth belongs to an outer call: then this call was abandoned.
             if not depth or tree[-1] == depth:
                 return tree, arrays
-        self._pipes.put_back((request, beside))
-        raise Abandoned
+        self._pipes.put_back((request, other_arrays))
+        raise AbandonedTest
 
-    def _value(self, call: Mapping[str, Any], decoder: wire.Decoder) -> Any:
+    def _compute_value(self, call: Mapping[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]
         if target not in self._shell.user_ns:
             raise NameError(f"name '{target}' is not defined")
-        found = self._shell.user_ns[target]
+        value = self._shell.user_ns[target]
         if "read" in call:
-            return found
-        return found(*(decoder.decode(call["args"]) if "args" in call else ()))
+            return value
+        return value(*(decoder.decode(call["args"]) if "args" in call else ()))
 
 
-def _output_waits() -> bool:
+def _has_waiting_output() -> bool:
     """Return whether output was printed without the shell and has not been read yet."""
     waiting = array.array("i", [0])
     try:
@@ -314,11 +318,11 @@ def _make_room(name: str) -> None:
     for part in name.split("/")[:-1]:
         folder += part
         if os.path.islink(folder):  # noqa: PTH114 - as above
-            given = os.readlink(folder)  # noqa: PTH115
+            source = os.readlink(folder)  # noqa: PTH115
             os.unlink(folder)  # noqa: PTH108
             os.mkdir(folder)  # noqa: PTH102
-            for one in os.listdir(given):  # noqa: PTH208
-                os.symlink(f"{given}/{one}", f"{folder}/{one}")  # noqa: PTH211
+            for entry in os.listdir(source):  # noqa: PTH208
+                os.symlink(f"{source}/{entry}", f"{folder}/{entry}")  # noqa: PTH211
         elif not os.path.isdir(folder):  # noqa: PTH112
             os.mkdir(folder)  # noqa: PTH102
         folder += "/"
@@ -326,7 +330,7 @@ def _make_room(name: str) -> None:
         os.unlink(name)  # noqa: PTH108
 
 
-def _plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
+def _to_plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
     if output["kind"] == "stream":
         return {"kind": "stream", "name": output["name"], "data": {"text/plain": "".join(output["parts"])}}
     return {"kind": output["kind"], "name": output["data"].pop("name", ""), "data": output["data"]}
@@ -346,16 +350,16 @@ class _Streams:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
-def _bytes(arrays: Mapping[str, np.ndarray]) -> int:
+def _count_bytes(arrays: Mapping[str, np.ndarray]) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _of_error(error: BaseException) -> dict[str, Any]:
-    met = reported_limits(error)
-    return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
+def _describe_error(error: BaseException) -> dict[str, Any]:
+    met = find_reported_limits(error)
+    return {"error": type(error).__name__[:80], "message": _format_error(error), "met": met}
 
 
-def _text_of(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     try:
         return str(error)[:MAX_MESSAGE]
     except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth a reply of its own

@@ -47,14 +47,14 @@ _HUB = "huggingface.co"
 """Part of the message of transformers about a name that it finds neither locally nor on the hub."""
 
 
-def reported_limits(error: BaseException | None) -> list[str]:
+def find_reported_limits(error: BaseException | None) -> list[str]:
     """Return the limits that an exception, or one of its causes, refers to; each once."""
     words: list[str] = []
     try:
         for _ in range(_DEEPEST):
             if error is None:
                 break
-            word = _word(error)
+            word = _classify_error(error)
             if word and word not in words:
                 words.append(word)
             error = error.__cause__ or error.__context__
@@ -63,10 +63,10 @@ def reported_limits(error: BaseException | None) -> list[str]:
     return words
 
 
-def _word(error: BaseException) -> str:
+def _classify_error(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return MEMORY
-    if _asks_for_network(error):
+    if _needs_network(error):
         return NETWORK
     if isinstance(error, OSError):
         return _BY_NUMBER.get(error.errno or 0, "")
@@ -76,7 +76,7 @@ def _word(error: BaseException) -> str:
     return ""
 
 
-def _asks_for_network(error: BaseException) -> bool:
+def _needs_network(error: BaseException) -> bool:
     for kind in type.mro(type(error)):
         if kind.__name__ in _NO_NETWORK.get(kind.__module__.partition(".")[0], ()):
             return True

@@ -14,13 +14,13 @@ from autograder.sandbox.inside import linux
 HUGE_BYTES = 2 << 20
 
 
-def address_space(proc: int) -> int:
+def measure_address_space(proc: int) -> int:
     """Return the bytes of address space in use.
 
     Args:
         proc: a descriptor of /proc; see `jail.open_proc`.
     """
-    return int(_read(proc, "self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return int(_read_file(proc, "self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def gather(proc: int) -> bool:
@@ -33,14 +33,14 @@ def gather(proc: int) -> bool:
         proc: a descriptor of /proc; see `jail.open_proc`.
     """
     gathered = False
-    for start, end in anonymous(_read(proc, "self/maps").decode()):
+    for start, end in find_anonymous_ranges(_read_file(proc, "self/maps").decode()):
         first, last = -(-start // HUGE_BYTES) * HUGE_BYTES, end // HUGE_BYTES * HUGE_BYTES
         if first < last:
-            gathered |= linux.collapse(first, last - first)
+            gathered |= linux.merge_range(first, last - first)
     return gathered
 
 
-def anonymous(maps: str) -> list[tuple[int, int]]:
+def find_anonymous_ranges(maps: str) -> list[tuple[int, int]]:
     """Find the address ranges of private memory that belongs to no file, in the text of /proc/self/maps."""
     ranges = []
     for line in maps.splitlines():
@@ -51,7 +51,7 @@ def anonymous(maps: str) -> list[tuple[int, int]]:
     return ranges
 
 
-def _read(proc: int, path: str) -> bytes:
+def _read_file(proc: int, path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY, dir_fd=proc)
     with os.fdopen(descriptor, "rb") as file:
         return file.read()

@@ -31,7 +31,7 @@ _OF_MODULES = (
 )
 
 
-class _Open(NamedTuple):
+class _OpenIterator(NamedTuple):
     """An iterator with values that are sent in advance."""
 
     one: Iterator[Any]
@@ -46,19 +46,21 @@ class OpenIterators:
     """The student's end."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenIterator] = {}
         self._given_up: list[str] = []
         self._torchs: dict[int, Any] = {}
         self._new: set[str] = set()
 
-    def called(self, function: Any, found: Any) -> Any:
+    def note_result(self, function: Any, result: Any) -> Any:
         """Remember the result of a method if the method is torch's own and the result is an iterator."""
-        is_method = type(found) is types.GeneratorType and type(function) is types.MethodType
-        if is_method and function.__func__ in _torchs_own():
-            self._torchs[id(found)] = found
-        return found
+        is_method = type(result) is types.GeneratorType and type(function) is types.MethodType
+        if is_method and function.__func__ in _list_torch_methods():
+            self._torchs[id(result)] = result
+        return result
 
-    def begun(self, found: Any, name_of: Callable[[Any], str], put: Callable[[Any, Any], None]) -> Any:
+    def prepare_iterator(
+        self, iterator: Any, name_of: Callable[[Any], str], put: Callable[[Any, Any], None]
+    ) -> Any:
         """Return the iterator that a test goes through from now on, instead of ``iterator``.
 
         Args:
@@ -67,78 +69,80 @@ class OpenIterators:
             put: replaces an object that has a handle by another one.
         """
         # Compared with the object itself, because its id may have been assigned again.
-        if self._torchs.pop(id(found), None) is found:
-            items, error = _taken_out(found)
+        if self._torchs.pop(id(iterator), None) is iterator:
+            items, error = _take_values(iterator)
             seen, whole = iter(items), error is None and len(items) < MOST_AHEAD
-            again = _again(seen, error, found)
-            put(found, again)
-            self._look_at(name_of(again), _Open(again, seen, all_seen=whole, told=[]))
+            again = _resume_iterator(seen, error, iterator)
+            put(iterator, again)
+            self._track_iterator(name_of(again), _OpenIterator(again, seen, all_seen=whole, told=[]))
             return again
-        kind = type(found)
-        if (kind in _OF_SEQUENCES or kind in _OF_DICTIONARIES) and operator.length_hint(found) <= MOST_AHEAD:
-            self._look_at(name_of(found), _Open(found, found, all_seen=True, told=[]))
-        return found
+        kind = type(iterator)
+        if (kind in _OF_SEQUENCES or kind in _OF_DICTIONARIES) and operator.length_hint(
+            iterator
+        ) <= MOST_AHEAD:
+            self._track_iterator(name_of(iterator), _OpenIterator(iterator, iterator, all_seen=True, told=[]))
+        return iterator
 
-    def _look_at(self, name: str, one: _Open) -> None:
+    def _track_iterator(self, name: str, entry: _OpenIterator) -> None:
         while len(self._open) >= MOST_OPEN:
             oldest = next(iter(self._open))
             del self._open[oldest]
             self._given_up.append(oldest)
-        self._open[name] = one
+        self._open[name] = entry
         self._new.add(name)
 
-    def take(self, taken: Mapping[str, int]) -> None:
+    def advance_iterators(self, taken: Mapping[str, int]) -> None:
         """Advance as far as the test has gone through the values that were sent."""
         for name, number in taken.items():
-            if one := self._open.get(name):
+            if entry := self._open.get(name):
                 for _ in range(number):
-                    next(one.one, None)
-                del one.told[:number]
+                    next(entry.one, None)
+                del entry.told[:number]
 
-    def news(self, mark: Callable[[Any], Any]) -> list[list[Any]]:
+    def collect_updates(self, mark: Callable[[Any], Any]) -> list[list[Any]]:
         """Return handle, next values and whether nothing follows, for iterators with other values now."""
-        found: list[list[Any]] = [[name, None, False] for name in self._given_up]
+        updates: list[list[Any]] = [[name, None, False] for name in self._given_up]
         self._given_up = []
-        for name, one in [*self._open.items()]:
-            now = _coming(one.seen)
+        for name, entry in [*self._open.items()]:
+            now = _peek_values(entry.seen)
             if now is None:
                 del self._open[name]
-                found.append([name, None, False])
+                updates.append([name, None, False])
                 continue
-            if name in self._new or len(now) != len(one.told) or any(map(operator.is_not, now, one.told)):
+            if name in self._new or len(now) != len(entry.told) or any(map(operator.is_not, now, entry.told)):
                 steady = [*itertools.takewhile(ahead.is_steady, now)]
-                whole = one.all_seen and len(steady) == len(now) < MOST_AHEAD
-                found.append([name, [mark(item) for item in steady], whole])
-            one.told[:] = now
+                whole = entry.all_seen and len(steady) == len(now) < MOST_AHEAD
+                updates.append([name, [mark(item) for item in steady], whole])
+            entry.told[:] = now
         self._new.clear()
-        return found
+        return updates
 
     def give_up(self) -> list[list[Any]]:
         """Send no more values of the open iterators in advance."""
         self._given_up += self._open
         self._open.clear()
-        return self.news(lambda one: one)
+        return self.collect_updates(lambda value: value)
 
     def clear(self) -> None:
         """Forget all of them."""
         self.__init__()  # type: ignore[misc]
 
 
-class Coming:
+class PrefetchedValues:
     """The test's end."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[collections.deque[Any], bool]] = {}
         self._taken: collections.Counter[str] = collections.Counter()
 
-    def told(self, news: list[list[Any]]) -> None:
+    def apply_updates(self, news: list[list[Any]]) -> None:
         """Record the values that the student's box sends."""
         for name, values, whole in news:
             self._values.pop(name, None)
             if values is not None:
                 self._values[name] = collections.deque(values), whole is True
 
-    def next_of(self, name: str, ask: Callable[[], Any], count: Callable[[Any], None]) -> Any:
+    def take_next(self, name: str, ask: Callable[[], Any], count: Callable[[Any], None]) -> Any:
         """Return the next value of the iterator with this handle; request it if it was not sent in advance.
 
         Raises:
@@ -147,48 +151,50 @@ class Coming:
         values, whole = self._values.get(name, ((), False))
         if values:
             self._taken[name] += 1
-            count(found := values.popleft())
-            return found
+            count(value := values.popleft())
+            return value
         if whole:
             self._taken[name] += 1
             raise StopIteration
         return ask()
 
-    def taken(self) -> dict[str, int]:
+    def collect_taken(self) -> dict[str, int]:
         """Return how far each was gone through since the last call."""
         taken, self._taken = self._taken, collections.Counter()
         return dict(taken)
 
 
 @functools.cache
-def _torchs_own() -> frozenset[Any]:
+def _list_torch_methods() -> frozenset[Any]:
     torch = sys.modules.get("torch")
     return frozenset(getattr(torch.nn.Module, name) for name in _OF_MODULES) if torch else frozenset()
 
 
-def _taken_out(one: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
+def _take_values(iterator: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
     """Return the first values, and the exception of the next one: a class may have own methods."""
     items: list[Any] = []
     try:
-        items.extend(itertools.islice(one, MOST_AHEAD))
+        items.extend(itertools.islice(iterator, MOST_AHEAD))
     except Exception as error:  # noqa: BLE001 - raised again when the test reaches it
         return items, error
     return items, None
 
 
-def _again(items: Iterator[Any], error: BaseException | None, rest: Iterator[Any]) -> Iterator[Any]:
+def _resume_iterator(
+    items: Iterator[Any], error: BaseException | None, remaining: Iterator[Any]
+) -> Iterator[Any]:
     yield from items
     if error is not None:
         raise error
-    yield from rest
+    yield from remaining
 
 
-def _coming(one: Any) -> list[Any] | None:
+def _peek_values(iterator: Any) -> list[Any] | None:
     """Return the next values of one of Python's own iterators, without moving it; None if it would raise."""
     try:
         # `__reduce__` gives a sequence and the position in it, or the remaining items of a dictionary.
-        _, (held,), *place = one.__reduce__()
+        _, (held,), *position = iterator.__reduce__()
     except RuntimeError:  # the dictionary has changed its size
         return None
-    begin = place[0] if place else 0
-    return [*_OF_SEQUENCES.get(type(one), list).__getitem__(held, slice(begin, begin + MOST_AHEAD))]
+    begin = position[0] if position else 0
+    return [*_OF_SEQUENCES.get(type(iterator), list).__getitem__(held, slice(begin, begin + MOST_AHEAD))]

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.paths import files_below
+from autograder.paths import list_files_below
 from autograder.sandbox.inside import linux, models, relocation
 
 INNER_ID = 1000
@@ -61,14 +61,14 @@ class Jail:
         self._ids = self._own = (os.getuid(), os.getgid())
         self.proc = open_proc()
 
-    def enter(self, control: socket.socket) -> None:
+    def isolate_zygote(self, control: socket.socket) -> None:
         """Enter the jail; the caller continues as its process 1, without privileges."""
         config = self._config
-        config["moved"] = moves(config["readable"])
-        enter(config, self.proc)
-        relocation.relocate(config["moved"])
+        config["moved"] = plan_moves(config["readable"])
+        enter_jail(config, self.proc)
+        relocation.update_import_paths(config["moved"])
         # Student code can read this memory: paths of this machine must not remain in it.
-        config["files"] = beside(config)
+        config["files"] = list_top_names(config)
         del config["readable"], config["moved"]
         if os.fork():
             # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
@@ -77,25 +77,25 @@ class Jail:
             os._exit(0)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         linux.drop_capabilities(keep=() if config["uid"] is None else linux.CHANGE_USER)
-        linux.no_new_privileges()
+        linux.forbid_new_privileges()
         self._own = os.getuid(), os.getgid()
 
-    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+    def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
         """Fork process 1 of a box, in new namespaces that belong to the box's own user, if it has one."""
         uid = request["uid"]
         self._ids = self._own if uid is None else (uid, uid)
-        self._act_as(self._ids)
+        self._switch_user(self._ids)
         try:
             pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
         except OSError:
-            self._act_as(self._own)
+            self._switch_user(self._own)
             raise
         if pid:
-            self._act_as(self._own)
+            self._switch_user(self._own)
             socket.send_fds(status, [b"box"], [pidfd])
         return pid, pidfd
 
-    def _act_as(self, ids: tuple[int, int]) -> None:
+    def _switch_user(self, ids: tuple[int, int]) -> None:
         """Create new objects as another user that the zygote's namespace holds."""
         uid, gid = ids
         if os.geteuid() == uid:
@@ -106,7 +106,7 @@ class Jail:
         linux.prctl(linux.PR_SET_DUMPABLE, 1)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
-    def begin(self, request: dict[str, Any]) -> None:
+    def begin_box(self, request: dict[str, Any]) -> None:
         """Map an identity in the new user namespace, and die with the zygote."""
         write_id_maps(self.proc, *self._ids)
         if request["uid"] is not None:  # so far only the effective id; the kernel charges the real one
@@ -114,17 +114,17 @@ class Jail:
             os.setresuid(INNER_ID, INNER_ID, INNER_ID)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
-    def confine(self, request: dict[str, Any]) -> None:
+    def isolate_box(self, request: dict[str, Any]) -> None:
         """See `restrict_box`."""
         config = self._config
         program = base64.b64decode(config["filter"])
-        confine_box(request["limits"], program, config["files"])
+        restrict_box(request["limits"], program, config["files"])
         os.environ["TMPDIR"] = "/tmp"
 
-    def leave(self) -> None:
+    def end_boxes(self) -> None:
         """Do nothing: the kernel ends every process in this process's namespace with it."""
 
-    def collect(self, pid: int) -> dict[str, Any]:
+    def collect_box(self, pid: int) -> dict[str, Any]:
         """Report how process 1 ended; every other process of the box ended with it."""
         return wait_for(pid)
 
@@ -158,15 +158,15 @@ def _write_maps(proc: int, process: str, uids: str, gids: str) -> None:
             os.close(descriptor)
 
 
-def enter(config: Mapping[str, Any], proc: int) -> None:
+def enter_jail(config: Mapping[str, Any], proc: int) -> None:
     """Build the private file system and enter fresh namespaces; the next fork is their process 1."""
     if os.geteuid() == 0:
         linux.unshare(linux.CLONE_NEWNS)
         _build_root(config)
-        hold = _holder(proc, *config["uids"])
-        _become(config["uid"])
+        map_ids = _fork_id_mapper(proc, *config["uids"])
+        _set_user(config["uid"])
         linux.unshare(linux.ALL_NAMESPACES)
-        hold()
+        map_ids()
     else:
         uid, gid = os.getuid(), os.getgid()
         linux.unshare(linux.ALL_NAMESPACES)
@@ -174,7 +174,7 @@ def enter(config: Mapping[str, Any], proc: int) -> None:
         _build_root(config)
 
 
-def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
+def _fork_id_mapper(proc: int, first: int, last: int) -> Callable[[], None]:
     """Fork a helper that stays root; the returned function makes it map these ids in our namespace.
 
     Each id is mapped to itself. An ordinary process may map its own id alone.
@@ -194,7 +194,7 @@ def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
             os._exit(0)
     theirs.close()
 
-    def hold() -> None:
+    def map_ids() -> None:
         said = b""
         with ours, contextlib.suppress(ConnectionError):
             ours.send(b"!")
@@ -205,10 +205,10 @@ def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
         if said != b"held":
             raise OSError(0, said.decode(errors="replace"))
 
-    return hold
+    return map_ids
 
 
-def _become(uid: int) -> None:
+def _set_user(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -222,43 +222,43 @@ def _build_root(config: Mapping[str, Any]) -> None:
     moved = config["moved"]
     # Taken before anything is mounted that could hide them.
     trees = _clone_views(config["readable"], moved)
-    files, large = _large_views(contents(config), as_other=config["uid"] is not None)
+    files, large = _split_files(list_files(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
     linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
     for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:]):
         Path(new_root, folder).mkdir(parents=True, exist_ok=True)
     for path, tree in trees:
-        attach(new_root + path, tree)
+        attach_view(new_root + path, tree)
     for masked in config["masked"]:
-        for path in {masked, relocation.moved_path(masked, moved)}:
-            _mask(new_root + path)
+        for path in {masked, relocation.find_new_path(masked, moved)}:
+            _mask_folder(new_root + path)
     Path(new_root, "etc/passwd").write_text(PASSWD)
     write_contents(new_root, files)
     for path, tree in large:
-        attach(new_root + path, tree)
+        attach_view(new_root + path, tree)
     models.lay_out(new_root, DATA)
-    _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
+    _mount_scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
     # At last the root itself becomes read-only.
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("none", "/", None, flags)
 
 
-def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
+def list_files(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
     """List the environment's own files: path in a box → the file.
 
     If two have the same path, the later one counts.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name, path in config["files"]:
         if (folder := Path(path)).is_dir():
-            found |= {f"{DATA}/{name}/{inner}": file for inner, file in files_below(folder)}
+            files |= {f"{DATA}/{name}/{inner}": file for inner, file in list_files_below(folder)}
         else:
-            found[f"{DATA}/{name}"] = folder
-    return list(found.items())
+            files[f"{DATA}/{name}"] = folder
+    return list(files.items())
 
 
-def beside(config: Mapping[str, Any]) -> list[str]:
+def list_top_names(config: Mapping[str, Any]) -> list[str]:
     """List the names in the working directory itself: files, and the topmost folders of nested files."""
     return sorted({name.partition("/")[0] for name, _ in config["files"]})
 
@@ -278,7 +278,7 @@ def write_contents(root: str, files: Sequence[tuple[str, Path | bytes]]) -> None
         target.chmod(0o444)
 
 
-def _large_views(
+def _split_files(
     files: Sequence[tuple[str, Path]], *, as_other: bool
 ) -> tuple[list[tuple[str, Path | bytes]], list[tuple[str, int | str]]]:
     """Split files into those copied into memory, and views of the large ones, which take no memory.
@@ -323,7 +323,7 @@ def _clone_views(readable: Sequence[str], moved: Mapping[str, str]) -> list[tupl
     return views
 
 
-def attach(target: str, tree: int | str) -> None:
+def attach_view(target: str, tree: int | str) -> None:
     """Attach a view from `_clone_views` at its path, which is created if necessary."""
     path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -337,20 +337,20 @@ def attach(target: str, tree: int | str) -> None:
     linux.attach_mount(tree, target)
 
 
-def _mask(path: str) -> None:
+def _mask_folder(path: str) -> None:
     """Hide a folder below a view, if it exists: student code must not see the grader's own code."""
     if Path(path).is_dir():
         flags = linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
         linux.mount("tmpfs", path, "tmpfs", flags, "size=0,nr_inodes=1,mode=755")
 
 
-def _scratch(path: str, size: str, uid: int | None = None) -> None:
+def _mount_scratch(path: str, size: str, uid: int | None = None) -> None:
     owner = f",uid={uid},gid={uid}" if uid is not None and os.geteuid() == 0 else ""
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
     linux.mount("tmpfs", path, "tmpfs", flags, f"{size},mode=700{owner}")
 
 
-def moves(readable: Sequence[str]) -> dict[str, str]:
+def plan_moves(readable: Sequence[str]) -> dict[str, str]:
     """Return the paths that a box's scratch space would cover → their paths in a box.
 
     Left in place they would reveal in every box's /tmp where the checkout is on this machine.
@@ -359,7 +359,7 @@ def moves(readable: Sequence[str]) -> dict[str, str]:
     return {path: f"{INSTALLED}/{number}" for number, path in enumerate(covered)}
 
 
-def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]) -> None:
+def restrict_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]) -> None:
     """Confine process 1 of a box for good; after this only system calls of the table remain.
 
     Args:
@@ -368,7 +368,7 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
         files: names in /data that appear in the working directory, folders with all their contents.
     """
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
+    _mount_scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
     for folder, target in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("w", "/w")):
         # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
         Path("/w", folder).mkdir()
@@ -380,9 +380,9 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
         Path("/w", name).symlink_to(f"{DATA}/{name}")
     limit_resources(limits)
     linux.drop_capabilities()
-    linux.no_new_privileges()
+    linux.forbid_new_privileges()
     if linux.landlock_version():
-        linux.landlock(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
+        linux.restrict_files(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
     # Last: the filter refuses the calls that the steps above need.
     linux.load_filter(program)
 

@@ -26,8 +26,8 @@ from autograder.sandbox.inside import forms, layers
 from autograder.sandbox.inside.callbacks import OwnFunctions
 from autograder.sandbox.inside.checks import Checks
 from autograder.sandbox.inside.generators import Generators
-from autograder.sandbox.inside.gradients import GradientsBetween, is_part_of_a_graph, is_transformed
-from autograder.sandbox.inside.plain import own_array
+from autograder.sandbox.inside.gradients import GradientBridge, is_part_of_a_graph, is_transformed
+from autograder.sandbox.inside.plain import build_own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
     ClassHandle,
@@ -35,13 +35,13 @@ from autograder.sandbox.inside.proxies import (
     Proxies,
     StudentExit,
     TypeOfTests,
-    instance_of,
-    name_of,
-    table_of,
+    get_name,
+    get_table,
+    is_instance,
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, SharedValues, differs_inside, is_trained
+from autograder.sandbox.inside.shared import Encoded, SharedValues, has_other_numbers, is_trained
 
 JUDGE = "@judge"
 """The target of calls that run tests."""
@@ -66,10 +66,10 @@ _PLAIN_RESULTS = (
 """Operations with plain results that a test can compare by itself."""
 
 
-class Further(Protocol):
+class Exchange(Protocol):
     """Answers the current call with a request to a box, and returns the reply to it."""
 
-    def __call__(self, told: Encoded, *, box: int) -> Encoded:
+    def __call__(self, request: Encoded, *, box: int) -> Encoded:
         """Send the request to the box with this number."""
 
 
@@ -79,60 +79,64 @@ class JudgeEncoder(HandleEncoder):
     def __init__(
         self,
         mark: Callable[[Any], Any],
-        own: OwnFunctions,
+        functions: OwnFunctions,
         *,
         proxies: Proxies,
         follow: Callable[[Any], str],
     ) -> None:
-        super().__init__(self._named_or_own)
+        super().__init__(self._encode_reference)
         self._proxies = proxies
         self._follow = follow
         self._mark = mark
-        self._own = own
+        self._own = functions
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Encode a value; a handle is not inspected, because its answers are under the student's control."""
-        if instance_of(value, Handle):
-            if table_of(value) is not self._proxies:
+        if is_instance(value, Handle):
+            if get_table(value) is not self._proxies:
                 raise CannotJudge("hands an object of one of the student's boxes to another one")
-            return {"$": "ref", "v": name_of(value)}
-        if instance_of(value, types.ModuleType):
-            return self._form("module", [value.__name__], depth)
+            return {"$": "ref", "v": get_name(value)}
+        if is_instance(value, types.ModuleType):
+            return self._encode_form("module", [value.__name__], depth)
         return super().encode(value, depth)
 
-    def other(self, value: Any, depth: int) -> Any:
+    def encode_other(self, value: Any, depth: int) -> Any:
         """Encode torch's own modules in parts, and the result of their ``parameters()`` as an iterator."""
         if layers.is_layer(value):
-            return self._form("layer", layers.parts(value, self._mark), depth)
+            return self._encode_form("layer", layers.describe_module(value, self._mark), depth)
         if layers.is_optimizer(value):
-            return self._form("optimizer", layers.optimizer_parts(value, self._mark), depth)
+            return self._encode_form("optimizer", layers.describe_optimizer(value, self._mark), depth)
         if layers.is_of_tensors(value):
-            return self._form("iterator", [self._mark(one) for one in value], depth)
-        return super().other(value, depth)
+            return self._encode_form("iterator", [self._mark(parameter) for parameter in value], depth)
+        return super().encode_other(value, depth)
 
-    def _leaf(self, torch: Any, value: Any) -> Any:
+    def _encode_leaf(self, torch: Any, value: Any) -> Any:
         """Encode a result of the student's computation as itself, with everything that it depends on."""
         handle, version = getattr(value, "student", (None, 0))
         is_unchanged = value._version == version  # noqa: SLF001 - shows changes in place
-        if handle is not None and is_unchanged and table_of(handle) is self._proxies:
-            return {"$": "ref", "v": name_of(handle)}
+        if handle is not None and is_unchanged and get_table(handle) is self._proxies:
+            return {"$": "ref", "v": get_name(handle)}
         if value.requires_grad and not value.is_leaf:
-            return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._follow(value)]}
-        return super()._leaf(torch, value)
+            return {
+                "$": "form",
+                "type": "computed",
+                "v": [self._encode_tensor(torch, value), self._follow(value)],
+            }
+        return super()._encode_leaf(torch, value)
 
-    def _named_or_own(self, value: Any) -> Any:
-        student = self._proxies.stands_for(value)
+    def _encode_reference(self, value: Any) -> Any:
+        student = self._proxies.find_student_handle(value)
         if student is not None:
-            return {"$": "ref", "v": name_of(student)}
+            return {"$": "ref", "v": get_name(student)}
         if isinstance(value, BaseException):
-            return self._form("thrown", self._own.threw(value), 0)
-        parts = forms.named_parts(value)
+            return self._encode_form("thrown", self._own.describe_exception(value), 0)
+        parts = forms.to_named_parts(value)
         if parts is not None:
             return {"$": "form", "type": parts[0], "v": list(parts[1])}
-        own = self._own.parts(value)
-        if own is None:
+        description = self._own.describe_function(value)
+        if description is None:
             raise CannotJudge(f"hands a {type(value).__name__} of its own to the student's code")
-        return {"$": "form", "type": "own", "v": own}
+        return {"$": "form", "type": "own", "v": description}
 
 
 class Namespace(dict[str, Any]):
@@ -147,7 +151,7 @@ class Namespace(dict[str, Any]):
         self._module = module
         self.absent: list[str] = []
         """Messages about modules that are not installed."""
-        self["__builtins__"] = vars(builtins) | {"__import__": self._import}
+        self["__builtins__"] = vars(builtins) | {"__import__": self._import_module}
 
     def __missing__(self, name: str) -> Any:
         return self._student(name)
@@ -167,7 +171,7 @@ class Namespace(dict[str, Any]):
             return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
 
-    def _import(
+    def _import_module(
         self, name: str, names: Any = None, local: Any = None, wanted: Any = (), level: int = 0
     ) -> Any:
         """Import as Python does; drawing libraries come from the student's box."""
@@ -180,8 +184,8 @@ class Namespace(dict[str, Any]):
                 raise
             self._imported()
             return imported
-        found = self._module(name)
-        return found if wanted or name == root else self._module(root)
+        drawn_module = self._module(name)
+        return drawn_module if wanted or name == root else self._module(root)
 
     def copy(self) -> Namespace:
         """Return the namespace itself: doctest would lose the student's names with a copy."""
@@ -191,7 +195,7 @@ class Namespace(dict[str, Any]):
 class Judge:
     """The tests of one submission, one after another."""
 
-    def __init__(self, further: Further) -> None:
+    def __init__(self, further: Exchange) -> None:
         """Prepare the tests of one box.
 
         Args:
@@ -208,20 +212,20 @@ class Judge:
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
-        self._gradients = GradientsBetween(self._ask)
+        self._gradients = GradientBridge(self._ask_student)
         self._imported: Callable[[], None] = lambda: None
         self._checks = Checks()
         self._begin_again("")
 
-    def take_over(self) -> None:
+    def prepare_process(self) -> None:
         """Prepare this process, which only runs tests: deeper recursion, libraries aware of handles."""
         sys.setrecursionlimit(MOST_FRAMES)
-        self._imported = self._namespace._imported = self._gradients.take_over  # noqa: SLF001 - a class of this file
+        self._imported = self._namespace._imported = self._gradients.patch_torch  # noqa: SLF001 - a class of this file
         self._imported()
         for name in _OF_DATACLASSES:
-            setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
+            setattr(dataclasses, name, self._wrap_function(getattr(dataclasses, name)))
 
-    def do(self, told: wire.Told, begin: Mapping[str, Any]) -> Encoded:
+    def judge_test(self, payload: wire.Told, begin: Mapping[str, Any]) -> Encoded:
         """Run a test and return its outcome.
 
         Args:
@@ -236,39 +240,39 @@ class Judge:
             self._checks.forget_answer()
         self._imports = {name: (module, attribute) for name, module, attribute in begin["imports"]}
         self._students = frozenset(begin["students"])
-        return wire.Encoder().encode(self._outcome(begin, told)), {}
+        return wire.Encoder().encode(self._compute_outcome(begin, payload)), {}
 
-    def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function of dataclasses to query the student's box about the student's objects."""
 
         @functools.wraps(function)
-        def asking(one: Any, /, *args: Any, **kwargs: Any) -> Any:
-            if instance_of(one, Handle):
-                return self._ask("library", "dataclasses", function.__name__, one, *args, **kwargs)
-            return function(one, *args, **kwargs)
+        def call_function(value: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if is_instance(value, Handle):
+                return self._ask_student("library", "dataclasses", function.__name__, value, *args, **kwargs)
+            return function(value, *args, **kwargs)
 
-        return asking
+        return call_function
 
     def _begin_again(self, token: str) -> None:
         """Forget everything that belongs to a student's box that no longer exists."""
         self._token = token
-        self._proxies = Proxies(self._ask, self.count)
+        self._proxies = Proxies(self._ask_student, self.count_plain_value)
         self._own = OwnFunctions()
-        self._shared = SharedValues("j", self._encoded, layers.is_copied)
-        self._namespace = self._new_namespace()
+        self._shared = SharedValues("j", self._encode_value, layers.is_copied)
+        self._namespace = self._create_namespace()
 
-    def _new_namespace(self) -> Namespace:
-        return Namespace(self._name, functools.partial(self._ask, "module"), self._imported)
+    def _create_namespace(self) -> Namespace:
+        return Namespace(self._find_name, functools.partial(self._ask_student, "module"), self._imported)
 
-    def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
-        self._namespace = self._namespace if test["shared"] else self._new_namespace()
+    def _compute_outcome(self, test: Mapping[str, Any], payload: wire.Told) -> dict[str, Any]:
+        self._namespace = self._namespace if test["shared"] else self._create_namespace()
         for name in self._students:  # includes names bound by earlier tests, and `type`
             self._namespace.pop(name, None)
         if not test.get("watched"):
             self._bound: dict[str, Any] = {}
         self._own.open = 0
-        self._gradients.begin()
-        self._generators.moved()
+        self._gradients.begin_test()
+        self._generators.collect_moved_states()
         self._seeded, self._plain = False, 0
         self._seed = None
         self._others = []
@@ -277,41 +281,41 @@ class Judge:
         self._proxies.own_words.clear()
         self._proxies.sizes.clear()
         self._proxies.disputed = ""
-        self._be_strict("check" in test)
+        self._set_strict("check" in test)
         if not test.get("watched"):
             with contextlib.suppress(CannotJudge):  # on failure the names are requested one by one
-                self._heard(lambda: wire.read_told(told))
+                self._receive_reply(lambda: wire.read_told(payload))
         self._namespace.absent.clear()
         if "check" in test:
-            found = self._checks.run(test["check"], self)
+            result = self._checks.run_check(test["check"], self)
         else:
-            found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+            result = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         for other in self._others:
             self._take_doubts(other)
         if self._malformed:
             return {"malformed": self._malformed}
         # A test that fails because a module is missing says nothing about the answer.
         for absent in self._namespace.absent:
-            if absent in found.get("message", ""):
-                found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
+            if absent in result.get("message", ""):
+                result = {"refused": f"it imports what is not there: {absent}", "printed": result["printed"]}
                 break
         words = list(self._proxies.own_words)
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
         if doubt:  # a later check that reuses the answer would not show the doubt
             self._checks.forget_answer()
-        return found | {"own_words": words[:20], "doubt": doubt[:200]}
+        return result | {"own_words": words[:20], "doubt": doubt[:200]}
 
-    def _be_strict(self, is_strict: bool) -> None:  # noqa: FBT001
+    def _set_strict(self, is_strict: bool) -> None:  # noqa: FBT001
         """Use handles instead of library classes for a check, and drop values that were sent for a test."""
         if self._proxies.is_strict is not is_strict:
             self._proxies.is_strict = is_strict
             self._bound.clear()
-            self._proxies.forget()
+            self._proxies.forget_attributes()
 
-    def seed_student(self, seed: int) -> None:
+    def set_student_seed(self, seed: int) -> None:
         """Make the student's box seed its generators, as was done here: states are long."""
-        self._generators.moved()
+        self._generators.collect_moved_states()
         self._seed = seed
 
     def allow_changes(self, value: Any) -> None:
@@ -323,7 +327,7 @@ class Judge:
                 self.allow_changes(part)
 
     def _is_kept(self, value: Any) -> bool:
-        return is_trained(value) or any(value is one for one in self._may_change)
+        return is_trained(value) or any(value is changeable for changeable in self._may_change)
 
     def _take_doubts(self, other: Judge) -> None:
         """Count the self-declared results of a fresh box as if this one had given them."""
@@ -331,10 +335,10 @@ class Judge:
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def define(self, source: str, names: Sequence[str] = ()) -> Any:
+    def define_module(self, source: str, names: Sequence[str] = ()) -> Any:
         """Run a source in the student's box and return its module; see `checks.StudentBox`."""
         self._is_silent = self._is_silent or bool(names)  # the right solution's source could be printed
-        return self._ask("define", source, [*names])
+        return self._ask_student("define", source, [*names])
 
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
@@ -347,184 +351,192 @@ class Judge:
         other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
-        other._generators.forget()
+        other._generators.forget_states()
         self._others.append(other)
         if forbidden:
-            other._ask("forbid", [*forbidden])
+            other._ask_student("forbid", [*forbidden])
         return other
 
-    def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
-        told = self._exchanged(self._request(operation, args, kwargs))
+    def _ask_student(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
+        reply = self._send_request(self._request(operation, args, kwargs))
         # The student's code may call functions of the test any number of times before it returns.
-        while "back" in told:
-            told = self._exchanged(self._called_back(told["back"]))
-        if "hooked" in told:
+        while "back" in reply:
+            reply = self._send_request(self._answer_callback(reply["back"]))
+        if "hooked" in reply:
             raise CannotJudge("the student's code puts a hook on what is the test's")
-        if "failed" in told:
-            raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
-        if "ended" in told:
-            ended = StudentExit(f"a fresh process of the student's ended: {told['ended']}")
-            ended.ending = str(told["ended"])
+        if "failed" in reply:
+            raise CannotJudge(f"what the student's code returned could not be read: {reply['failed']}")
+        if "ended" in reply:
+            ended = StudentExit(f"a fresh process of the student's ended: {reply['ended']}")
+            ended.ending = str(reply["ended"])
             raise ended
-        if "raised" in told:
-            raise self._exception(told["raised"])
-        found = told["v"]
+        if "raised" in reply:
+            raise self._build_exception(reply["raised"])
+        value = reply["v"]
         if operation in _PLAIN_RESULTS:
-            self.count(found)
-        return found
+            self.count_plain_value(value)
+        return value
 
-    def count(self, found: Any) -> None:
+    def count_plain_value(self, value: Any) -> None:
         """Record that the test got a plain value, if it is one."""
-        if not instance_of(found, Handle) and found is not None:
-            self._plain += not isinstance(found, types.ModuleType | type)
+        if not is_instance(value, Handle) and value is not None:
+            self._plain += not isinstance(value, types.ModuleType | type)
 
-    def _called_back(self, told: Any) -> Encoded:
+    def _answer_callback(self, request: Any) -> Encoded:
         """Call a function of the test's for the student's code, and return the request with its result."""
         open_before = self._own.open
         try:
-            found = self._own.called(told)
+            result = self._own.call_function(request)
         except CannotJudge:
             raise
         except BaseException as error:  # noqa: BLE001 - the student's code may catch what a function raises
             return self._request("threw", [error], {}, depth=open_before + 1)
-        if any(map(is_part_of_a_graph, found if type(found) in (list, tuple) else [found])):
+        if any(map(is_part_of_a_graph, result if type(result) in (list, tuple) else [result])):
             raise CannotJudge("has a function whose gradients the student's code may take")
-        return self._request("returned", [found], {}, depth=open_before + 1)
+        return self._request("returned", [result], {}, depth=open_before + 1)
 
     def _request(
         self, operation: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, depth: int | None = None
     ) -> Encoded:
         if any(map(is_transformed, args)):
             raise CannotJudge("has torch transform a function of the student's")
-        beside: dict[str, Any] = {}
-        if changes := self._shared.changes():
-            beside["changes"] = changes
-        if gone := self._shared.let_go():
-            beside["forget"] = gone
-        if taken := self._proxies.coming.taken():
-            beside["taken"] = taken
+        extras: dict[str, Any] = {}
+        if changes := self._shared.collect_changes():
+            extras["changes"] = changes
+        if gone := self._shared.drop_unused():
+            extras["forget"] = gone
+        if taken := self._proxies.coming.collect_taken():
+            extras["taken"] = taken
         if self._seed is not None:
-            self._seeded, beside["seed"], self._seed = True, self._seed, None
-        if moved := self._generators.moved():
+            self._seeded, extras["seed"], self._seed = True, self._seed, None
+        if moved := self._generators.collect_moved_states():
             self._seeded = True
-            beside["states"] = moved
+            extras["states"] = moved
         if self._seeded:
-            beside["seeded"] = True
+            extras["seeded"] = True
         torch = sys.modules.get("torch")
         if torch is not None and not torch.is_grad_enabled():
-            beside["grad"] = False
+            extras["grad"] = False
         try:
             # Functions that run next to the student's objects get copies: changes in them are not sent back.
-            marked = args if operation == "beside" else map(self._marked, args)
+            marked = args if operation == "beside" else map(self._mark_value, args)
             sent: list[Any] = [operation, [*marked]]
-            sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
+            sent += [{name: self._mark_value(value) for name, value in kwargs.items()}, extras]
             open_calls = self._own.open if depth is None else depth
-            return self._encoded([*sent, self._token, open_calls])
+            return self._encode_value([*sent, self._token, open_calls])
         except (wire.ProtocolError, TypeError, RuntimeError) as error:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
-    def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        return self._heard(lambda: self._further(request, box=self._box))
+    def _send_request(self, request: Encoded) -> dict[str, Any]:
+        return self._receive_reply(lambda: self._further(request, box=self._box))
 
-    def _heard(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
+    def _receive_reply(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
-            told = self._read(*reply())
+            message = self._decode_reply(*reply())
             if self._proxies.is_strict:
-                self._refuse_changes(told.get("changes", ()))
-            self._generators.restore(told.get("states", {}))
-            self._shared.apply(told.get("changes", ()))
-            self._bound |= told.get("names", {})
-            for name in told.get("gone", ()):
+                self._refuse_changes(message.get("changes", ()))
+            self._generators.restore_states(message.get("states", {}))
+            self._shared.apply_changes(message.get("changes", ()))
+            self._bound |= message.get("names", {})
+            for name in message.get("gone", ()):
                 self._bound.pop(name, None)
-            ahead = (told.get(part, ()) for part in ("classes", "attributes", "hidden"))
-            self._proxies.told(*ahead)
-            self._proxies.coming.told(told.get("iterators", ()))
+            ahead = (message.get(part, ()) for part in ("classes", "attributes", "hidden"))
+            self._proxies.record_news(*ahead)
+            self._proxies.coming.apply_updates(message.get("iterators", ()))
         except wire.ProtocolError as error:  # this is the first time it is inspected
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
         except (wire.ClosedError, BrokenPipeError, CannotJudge):
             raise
         except Exception as error:  # noqa: BLE001 - malformed parts come from the student's box
-            self._proxies.forget()
+            self._proxies.forget_attributes()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
-        if "printed" in told and not self._is_silent:
-            sys.stdout.write(str(told["printed"]))
-        return told if told.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
+        if "printed" in message and not self._is_silent:
+            sys.stdout.write(str(message["printed"]))
+        return (
+            message if message.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
+        )
 
-    def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    def _decode_reply(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         try:
-            return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
+            return wire.Decoder(wire.SingleUseArrays(arrays), build_own_array, self._decode_tagged).decode(
+                tree
+            )
         except KeyError as error:
             if error.args != ("torch",):
                 raise
         importlib.import_module("torch")  # only the student's code has imported it
-        return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
+        return wire.Decoder(wire.SingleUseArrays(arrays), build_own_array, self._decode_tagged).decode(tree)
 
-    def _marked(self, value: Any) -> Any:
+    def _mark_value(self, value: Any) -> Any:
         """Mark a value; a check sends copies, so that no answer changes the values it compares with."""
-        if instance_of(value, Handle):
+        if is_instance(value, Handle):
             return value
         if self._proxies.is_strict:
-            return self._shared.copied(value, self._is_kept)
-        return self._shared.marked(value)
+            return self._shared.copy_value(value, self._is_kept)
+        return self._shared.mark_value(value)
 
     def _refuse_changes(self, changes: Sequence[Any]) -> None:
         """Refuse other numbers in a tensor that only gets gradients."""
         for key, value in changes:
-            own = self._shared.held(key)
-            if differs_inside(own, value) and not any(own is one for one in self._may_change):
+            held = self._shared.get_held(key)
+            if has_other_numbers(held, value) and not any(
+                held is changeable for changeable in self._may_change
+            ):
                 raise CannotJudge("the student's code changes in place what takes gradients")
 
-    def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder(self._marked, self._own, proxies=self._proxies, follow=self._gradients.follow)
+    def _encode_value(self, value: Any) -> Encoded:
+        encoder = JudgeEncoder(
+            self._mark_value, self._own, proxies=self._proxies, follow=self._gradients.follow_tensor
+        )
         return encoder.encode(value), encoder.arrays
 
-    def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
+    def _decode_tagged(self, tag: str, tree: Mapping[str, Any]) -> Any:
         if tag == "ref":
-            return self._proxies.handle(str(tree["v"]), str(tree.get("type", "")))
+            return self._proxies.get_handle(str(tree["v"]), str(tree.get("type", "")))
         if tag not in ("form", "opaque"):
             raise wire.ProtocolError(f"unknown tag {tag!r}")
-        name, told = tree["type"], tree["v"]
+        name, content = tree["type"], tree["v"]
         if name == "shared":
-            return self._shared.received(told)
+            return self._shared.receive_value(content)
         if name == "own":
-            return self._own[told[0]]
+            return self._own[content[0]]
         if name == "computed":
-            return self._gradients.computed(told[0], told[1], told[2])
-        return forms.from_parts(name, told)
+            return self._gradients.build_tensor(content[0], content[1], content[2])
+        return forms.from_parts(name, content)
 
-    def _exception(self, told: list[Any]) -> BaseException:
-        name, text, kind, error, args, own, cause = told
-        if own is not None:
-            return self._own.raised(own)
-        made = kind if instance_of(kind, type) else self._proxies.exception(kind)
-        if not issubclass(made, BaseException):
+    def _build_exception(self, description: list[Any]) -> BaseException:
+        name, text, kind, error, args, own_key, cause = description
+        if own_key is not None:
+            return self._own.get_exception(own_key)
+        error_class = kind if is_instance(kind, type) else self._proxies.get_exception_class(kind)
+        if not issubclass(error_class, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
         # Raised as themselves, these would pass every `except Exception` of a test.
-        if issubclass(made, SystemExit | KeyboardInterrupt | GeneratorExit):
+        if issubclass(error_class, SystemExit | KeyboardInterrupt | GeneratorExit):
             return StudentExit(f"{name}: {text}")
-        given = args or ([text] if text else [])
-        if self._proxies.stands_for(made) is not None:
-            raised: BaseException = made.__new__(made, *given)
+        arguments = args or ([text] if text else [])
+        if self._proxies.find_student_handle(error_class) is not None:
+            raised: BaseException = error_class.__new__(error_class, *arguments)
         else:
             try:
-                raised = made(*given)
+                raised = error_class(*arguments)
             except TypeError:
-                raised = made.__new__(made)
+                raised = error_class.__new__(error_class)
                 raised.args = (text,)
-        if instance_of(error, Handle):
+        if is_instance(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
                 raised.student, raised.told = error, text  # type: ignore[attr-defined]
         if cause is not None:
-            raised.__cause__ = self._exception(cause)
+            raised.__cause__ = self._build_exception(cause)
         return raised
 
-    def _name(self, name: str) -> Any:
+    def _find_name(self, name: str) -> Any:
         """Find the value of a name that the test has not defined."""
         if name.startswith("__"):
             raise KeyError(name)
         if name in self._students:
-            return self.look_up(name)
+            return self.resolve_name(name)
         if name in self._imports:  # before builtins: `from numpy import sum` hides one
             module, attribute = self._imports[name]
             with contextlib.suppress(ImportError, AttributeError):
@@ -532,15 +544,15 @@ class Judge:
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
         if hasattr(builtins, name):
             raise KeyError(name)
-        return self.look_up(name)
+        return self.resolve_name(name)
 
-    def look_up(self, name: str) -> Any:
+    def resolve_name(self, name: str) -> Any:
         """Return the value of a name of the notebook; see `checks.StudentBox`."""
         if name in self._bound:
-            self.count(found := self._bound[name])
+            self.count_plain_value(value := self._bound[name])
         else:
-            found = self._ask("name", name)
-        if instance_of(found, ClassHandle):
-            stand_in = self._proxies.exception(found)
-            found = stand_in if issubclass(stand_in, BaseException) else found
-        return found
+            value = self._ask_student("name", name)
+        if is_instance(value, ClassHandle):
+            stand_in = self._proxies.get_exception_class(value)
+            value = stand_in if issubclass(stand_in, BaseException) else value
+        return value

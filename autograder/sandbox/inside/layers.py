@@ -23,9 +23,9 @@ def is_layer(value: Any) -> bool:
     kind = type(value)
     if "torch" not in sys.modules or not str(kind.__module__).startswith(_OWN):
         return False
-    own: dict[str, Any] = vars(value)
+    fields: dict[str, Any] = vars(value)
     # Hooks would not be called when the other side uses its copy.
-    return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
+    return not any(fields.get(name) for name in _HOOKS) and not any(name in fields for name in _NOT_COPIED)
 
 
 def is_optimizer(value: Any) -> bool:
@@ -47,41 +47,41 @@ def is_hooked(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return bool(value._backward_hooks)  # noqa: SLF001
     return isinstance(value, torch.nn.Module) and any(
-        vars(one).get(name) for one in value.modules() for name in _HOOKS
+        vars(module).get(name) for module in value.modules() for name in _HOOKS
     )
 
 
-def optimizer_parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+def describe_optimizer(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
     """Return the name of its class, and its groups with the state of each parameter."""
-    hypers, states = state(value)
-    groups = [[mark(one) for one in group["params"]] for group in value.param_groups]
-    return [type(value).__name__, groups, hypers, [None if one is None else mark(one) for one in states]]
+    hypers, states = read_state(value)
+    groups = [[mark(item) for item in group["params"]] for group in value.param_groups]
+    return [type(value).__name__, groups, hypers, [None if item is None else mark(item) for item in states]]
 
 
-def built_optimizer(told: list[Any]) -> Any:
+def build_optimizer(description: list[Any]) -> Any:
     """Build the optimizer of these parts."""
-    name, groups, hypers, states = told
+    name, groups, hypers, states = description
     torch = sys.modules["torch"]
     kind = getattr(torch.optim, name)
     if not issubclass(kind, torch.optim.Optimizer):
         raise TypeError(f"{name!r} is no optimizer")
-    made = kind([{**hyper, "params": params} for params, hyper in zip(groups, hypers, strict=True)])
-    set_optimizer(made, [hypers, states])
-    return made
+    optimizer = kind([{**hyper, "params": params} for params, hyper in zip(groups, hypers, strict=True)])
+    set_optimizer(optimizer, [hypers, states])
+    return optimizer
 
 
-def set_optimizer(own: Any, told: list[Any]) -> None:
+def set_optimizer(optimizer: Any, new_state: list[Any]) -> None:
     """Put an optimizer into a state, as `read_state` returns it."""
-    hypers, states = told
-    parameters = [one for group in own.param_groups for one in group["params"]]
-    for group, hyper in zip(own.param_groups, hypers, strict=True):
+    hypers, states = new_state
+    parameters = [item for group in optimizer.param_groups for item in group["params"]]
+    for group, hyper in zip(optimizer.param_groups, hypers, strict=True):
         group.update(hyper)
-    for parameter, one in zip(parameters, states, strict=True):
-        if one is not None:
-            own.state[parameter] = one
+    for parameter, item in zip(parameters, states, strict=True):
+        if item is not None:
+            optimizer.state[parameter] = item
 
 
-def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+def describe_module(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
     """Return module and name of its class, its plain attributes, parameters, buffers and children.
 
     Args:
@@ -90,12 +90,12 @@ def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
     """
     # The attributes of an empty module exist on the other side as well.
     base = vars(sys.modules["torch"].nn.Module())
-    plain = [[name, one] for name, one in vars(value).items() if name not in base]
-    children = [[name, one] for name, one in value._modules.items()]  # noqa: SLF001
-    parameters = [[name, mark(one)] for name, one in value._parameters.items()]  # noqa: SLF001
+    plain = [[name, item] for name, item in vars(value).items() if name not in base]
+    children = [[name, item] for name, item in value._modules.items()]  # noqa: SLF001
+    parameters = [[name, mark(item)] for name, item in value._parameters.items()]  # noqa: SLF001
     buffers = [
-        [name, mark(one), name not in value._non_persistent_buffers_set]  # noqa: SLF001
-        for name, one in value._buffers.items()  # noqa: SLF001
+        [name, mark(item), name not in value._non_persistent_buffers_set]  # noqa: SLF001
+        for name, item in value._buffers.items()  # noqa: SLF001
     ]
     kind = type(value)
     return [kind.__module__, kind.__qualname__, value.training, plain, parameters, buffers, children]
@@ -111,46 +111,46 @@ def is_of_tensors(value: Any) -> bool:
     )
 
 
-def built(told: list[Any]) -> Any:
+def build_module(description: list[Any]) -> Any:
     """Build the module of these parts."""
     torch = sys.modules["torch"]
-    module, name, training, plain, parameters, buffers, children = told
+    module, name, training, plain, parameters, buffers, children = description
     kind = getattr(importlib.import_module(module), name)
     # Not by the constructor, which needs arguments and would draw new parameters.
-    made = kind.__new__(kind)
-    torch.nn.Module.__init__(made)
-    vars(made).update(plain, training=training)
-    for title, one in parameters:
-        made.register_parameter(title, None if one is None else _parameter(torch, one))
-    for title, one, persistent in buffers:
-        made.register_buffer(title, one, persistent=persistent)
-    for title, one in children:
-        made.add_module(title, one)
-    return made
+    layer = kind.__new__(kind)
+    torch.nn.Module.__init__(layer)
+    vars(layer).update(plain, training=training)
+    for title, item in parameters:
+        layer.register_parameter(title, None if item is None else _to_parameter(torch, item))
+    for title, item, persistent in buffers:
+        layer.register_buffer(title, item, persistent=persistent)
+    for title, item in children:
+        layer.add_module(title, item)
+    return layer
 
 
-def state(value: Any) -> list[Any]:
+def read_state(value: Any) -> list[Any]:
     """Return the part that changes while it is used: modes, and tensors with their gradients.
 
     For an optimizer: the settings of its groups, and the state of each parameter.
     """
     if is_optimizer(value):
         hypers = [
-            {name: one for name, one in group.items() if name != "params"} for group in value.param_groups
+            {name: item for name, item in group.items() if name != "params"} for group in value.param_groups
         ]
-        return [hypers, [value.state.get(one) for group in value.param_groups for one in group["params"]]]
-    return [[one.training for one in value.modules()], [*value.parameters(), *value.buffers()]]
+        return [hypers, [value.state.get(item) for group in value.param_groups for item in group["params"]]]
+    return [[item.training for item in value.modules()], [*value.parameters(), *value.buffers()]]
 
 
-def modes(value: Any, told: list[bool]) -> None:
+def set_modes(value: Any, flags: list[bool]) -> None:
     """Set whether it and each of its children are in training mode."""
-    for one, training in zip(value.modules(), told, strict=True):
-        one.training = training
+    for module, training in zip(value.modules(), flags, strict=True):
+        module.training = training
 
 
-def _parameter(torch: Any, value: Any) -> Any:
+def _to_parameter(torch: Any, value: Any) -> Any:
     if type(value) is torch.nn.Parameter:
         return value
-    made = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
-    made.grad = value.grad
-    return made
+    parameter = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
+    parameter.grad = value.grad
+    return parameter

@@ -34,10 +34,10 @@ def find_library(name: str) -> Any:
     return sys.modules.get(name) if root in sys.stdlib_module_names or type(loader) in _FROM_FILES else None
 
 
-def find_library_class(told: Sequence[str]) -> type | None:
+def find_library_class(path: Sequence[str]) -> type | None:
     """Return a class of a library that confirms its path, which is under the student's control."""
-    module, name = told
-    found: Any = forms.named(module, name) if find_library(module) is not None else None
-    if not issubclass(type(found), type):
+    module, name = path
+    kind: Any = forms.find_by_name(module, name) if find_library(module) is not None else None
+    if not issubclass(type(kind), type):
         return None
-    return found if module == _OF_PYTHON or (found.__module__, found.__qualname__) == (module, name) else None
+    return kind if module == _OF_PYTHON or (kind.__module__, kind.__qualname__) == (module, name) else None

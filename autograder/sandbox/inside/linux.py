@@ -56,10 +56,10 @@ _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 1, 4
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_NOEXEC = 1, 2, 4, 8
 
 
-def _checked(result: int, what: str) -> int:
+def _check_result(result: int, call: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{call}: {os.strerror(number)}")
     return result
 
 
@@ -70,10 +70,10 @@ def syscall(number: int, *arguments: int | bytes | None, what: str) -> int:
         OSError: it failed; the text begins with ``what``.
     """
     converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return _checked(int(LIBC.syscall(ctypes.c_long(number), *converted)), what)
+    return _check_result(int(LIBC.syscall(ctypes.c_long(number), *converted)), what)
 
 
-def machine_syscall(name: str) -> int:
+def find_syscall_number(name: str) -> int:
     """Return the number of a system call that differs between architectures.
 
     Raises:
@@ -87,7 +87,7 @@ def machine_syscall(name: str) -> int:
 
 def unshare(flags: int) -> None:
     """Enter fresh namespaces."""
-    _checked(LIBC.unshare(flags), f"unshare({flags:#x})")
+    _check_result(LIBC.unshare(flags), f"unshare({flags:#x})")
 
 
 def fork_into(namespaces: int) -> tuple[int, int]:
@@ -101,7 +101,7 @@ def fork_into(namespaces: int) -> tuple[int, int]:
     """
     descriptor = ctypes.c_int(-1)
     arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
-    number = ctypes.c_long(machine_syscall("clone"))
+    number = ctypes.c_long(find_syscall_number("clone"))
     pid = int(LIBC.syscall(number, *[ctypes.c_ulong(argument) for argument in arguments]))
     error = ctypes.get_errno()
     if pid == 0:
@@ -115,17 +115,17 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
     """Mount a file system, or change a mount."""
     arguments = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
     result = LIBC.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None)
-    _checked(result, f"mount({source!r}, {target!r}, {kind!r}, {options!r})")
+    _check_result(result, f"mount({source!r}, {target!r}, {kind!r}, {options!r})")
 
 
 def unmount(target: str, flags: int) -> None:
     """Unmount; see umount2(2)."""
-    _checked(LIBC.umount2(os.fsencode(target), flags), f"umount2({target!r})")
+    _check_result(LIBC.umount2(os.fsencode(target), flags), f"umount2({target!r})")
 
 
 def prctl(option: int, argument: int = 0) -> None:
     """Change a property of this process."""
-    _checked(LIBC.prctl(option, ctypes.c_ulong(argument), 0, 0, 0), f"prctl({option}, {argument})")
+    _check_result(LIBC.prctl(option, ctypes.c_ulong(argument), 0, 0, 0), f"prctl({option}, {argument})")
 
 
 def clone_mount(source: str, *, devices: bool = False, execute: bool = False) -> int:
@@ -163,12 +163,12 @@ def attach_mount(tree: int, target: str) -> None:
 def pivot_root(new_root: str) -> None:
     """Make ``new_root`` the root and detach everything else."""
     os.chdir(new_root)
-    syscall(machine_syscall("pivot_root"), b".", b".", what="pivot_root")
+    syscall(find_syscall_number("pivot_root"), b".", b".", what="pivot_root")
     unmount(".", MNT_DETACH)
     os.chdir("/")
 
 
-def collapse(address: int, length: int) -> bool:
+def merge_range(address: int, length: int) -> bool:
     """Gather mapped memory into huge pages at once; False if the kernel does not allow it for all of it."""
     result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
     return result == 0
@@ -181,7 +181,7 @@ def close_from(first: int) -> None:
 
 def set_host_name(name: bytes) -> None:
     """Name the host of this UTS namespace."""
-    _checked(LIBC.sethostname(name, len(name)), "sethostname")
+    _check_result(LIBC.sethostname(name, len(name)), "sethostname")
 
 
 def drop_bounding_set() -> None:
@@ -199,16 +199,16 @@ def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
     """
     drop_bounding_set()
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
-    _checked(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
+    _check_result(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
     version_3 = 0x2008_0522
     kept = sum(1 << number for number in keep)
     # In force, permitted and inheritable; then the same for numbers from 32.
     sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
-    syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), sets, what="capset")
+    syscall(find_syscall_number("capset"), struct.pack("Ii", version_3, 0), sets, what="capset")
 
 
-def no_new_privileges() -> None:
+def forbid_new_privileges() -> None:
     """Forbid that any exec adds a privilege."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
@@ -219,7 +219,7 @@ def load_filter(program: bytes) -> None:
     # struct sock_fprog: a 16-bit number of instructions, padding, and a pointer.
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     set_mode_filter = 1
-    syscall(machine_syscall("seccomp"), set_mode_filter, 0, header, what="seccomp(SET_MODE_FILTER)")
+    syscall(find_syscall_number("seccomp"), set_mode_filter, 0, header, what="seccomp(SET_MODE_FILTER)")
 
 
 # ---------------------------------------------------------------- Landlock
@@ -235,7 +235,7 @@ def landlock_version() -> int:
     return max(0, int(version))
 
 
-def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
+def restrict_files(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
     """Restrict the file system to reading some trees, writing others, and using a few device files.
 
     TCP is refused altogether, and signals and abstract sockets are scoped if the kernel's ABI supports it.
@@ -256,12 +256,12 @@ def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence
     device = (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
     for paths, rights in ((readable, read), (writable, write), (devices, device)):
         for path in paths:
-            _landlock_rule(ruleset, path, rights)
+            _add_landlock_rule(ruleset, path, rights)
     syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")
     os.close(ruleset)
 
 
-def _landlock_rule(ruleset: int, path: str, rights: int) -> None:
+def _add_landlock_rule(ruleset: int, path: str, rights: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         path_beneath = 1

@@ -23,7 +23,7 @@ OFFLINE = {
 """Variables that keep libraries from trying, and from retrying."""
 
 
-def variables(hub: str) -> dict[str, str]:
+def build_environment(hub: str) -> dict[str, str]:
     """Build the environment variables of a box; libraries look for downloads in ``hub``."""
     # Clients read the machine's certificates when they are created, and a box may not.
     return {**OFFLINE, "HF_HUB_CACHE": hub, "SSL_CERT_DIR": hub}
@@ -46,11 +46,11 @@ def lay_out(root: str, data: str, *, seen_below: str = "") -> None:
     for folder in sorted({path.parent for sign in _SIGNS for path in Path(root + data).rglob(sign)}):
         path = folder.relative_to(root + data).as_posix()
         for name in {path, folder.name} - {"."}:
-            place = hub / f"models--{name.replace('/', '--')}"
-            if place.exists():
+            model_folder = hub / f"models--{name.replace('/', '--')}"
+            if model_folder.exists():
                 continue
             # The layout of the library's cache: refs/main names a revision, and snapshots holds it.
-            (place / "refs").mkdir(parents=True)
-            (place / "refs/main").write_text(_REVISION)
-            (place / "snapshots").mkdir()
-            (place / "snapshots" / _REVISION).symlink_to(f"{seen_below}{data}/{path}")
+            (model_folder / "refs").mkdir(parents=True)
+            (model_folder / "refs/main").write_text(_REVISION)
+            (model_folder / "snapshots").mkdir()
+            (model_folder / "snapshots" / _REVISION).symlink_to(f"{seen_below}{data}/{path}")

@@ -17,7 +17,7 @@ MAX_WRITTEN_BITS = 14_000
 """Python itself refuses to convert integers of more than 4300 digits to text."""
 
 
-def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
+def build_own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
     """Build the student's own array: a torch tensor or a numpy array. An array used several times is copied.
 
     So is one at an address that numpy would not choose: torch crashes on complex numbers at odd addresses.
@@ -36,11 +36,11 @@ def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
 class GuestEncoder(wire.Encoder):
     """Adds common types of notebooks: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
 
-    def other(self, value: Any, depth: int) -> Any:
+    def encode_other(self, value: Any, depth: int) -> Any:
         """Encode a value that is not of an exact plain type."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            return self._tensor(torch, value)
+            return self._encode_tensor(torch, value)
         if isinstance(value, np.generic) and not isinstance(value, np.longdouble | np.clongdouble):
             return self.encode(value.item(), depth + 1)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
@@ -54,9 +54,9 @@ class GuestEncoder(wire.Encoder):
             # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
             if isinstance(value, plain) and type(value) is not plain:
                 return self.encode(as_plain(value, plain), depth + 1)
-        return {"$": "opaque", "type": type(value).__name__[:80], "text": _text_instead(value)[:MAX_TEXT]}
+        return {"$": "opaque", "type": type(value).__name__[:80], "text": _format_opaque(value)[:MAX_TEXT]}
 
-    def _tensor(self, torch: Any, value: Any) -> Any:
+    def _encode_tensor(self, torch: Any, value: Any) -> Any:
         # A subclass of the student's could otherwise answer in place of torch.
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
             plain = value.detach()
@@ -67,9 +67,9 @@ class GuestEncoder(wire.Encoder):
                 plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
             plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
             # numpy has no such type (bfloat16, for example); the tag keeps its name.
-            if plain.dtype not in _numpy_dtypes(torch):
+            if plain.dtype not in _list_numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
-            return self.array(plain.contiguous().numpy(), tag)
+            return self.encode_array(plain.contiguous().numpy(), tag)
 
 
 def _read_pandas(pandas: Any, value: Any) -> Any:
@@ -83,7 +83,7 @@ def _read_pandas(pandas: Any, value: Any) -> Any:
     return dict(zip(value.index.tolist(), rows, strict=True)) if is_named else rows
 
 
-def _text_instead(value: Any) -> str:
+def _format_opaque(value: Any) -> str:
     """Return the text of exact numbers, sympy expressions and names of dtypes; empty for other values."""
     torch, fractions, decimal = map(sys.modules.get, ("torch", "fractions", "decimal"))
     if fractions is not None and isinstance(value, fractions.Fraction):
@@ -100,7 +100,7 @@ def _text_instead(value: Any) -> str:
 
 
 @functools.cache
-def _numpy_dtypes(torch: Any) -> frozenset[Any]:
+def _list_numpy_dtypes(torch: Any) -> frozenset[Any]:
     names = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
     return frozenset(getattr(torch, name) for name in names.split())
 

@@ -34,7 +34,7 @@ _function = types.FunctionType  # saved before student code runs, like the next 
 _own_id, _send = os.getpid, os.kill
 
 
-class Recorder:
+class FunctionBlocker:
     """Makes forbidden functions fail in the box of a check that forbids them."""
 
     def __init__(self) -> None:
@@ -42,23 +42,23 @@ class Recorder:
         self._forbidden = 0
         self._torch: Any = None
         if "torch" in sys.modules:
-            self._prepare()
+            self._prepare_torch()
 
-    def forbid(self, patterns: Sequence[str]) -> int:
+    def forbid_functions(self, patterns: Sequence[str]) -> int:
         """Make operators and functions of torch fail from now on if their names contain one of these.
 
         Returns:
             The number of them.
         """
-        self._prepare()
+        self._prepare_torch()
         if self._forbidden:  # by an earlier call in the same box
             return self._forbidden
         _end_other_processes()
-        sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])" for one in patterns))
+        sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(pattern)}(?![a-z])" for pattern in patterns))
         self._forbidden = self._fail_operators(sought) + _fail_functions(patterns)
         return self._forbidden
 
-    def _prepare(self) -> None:
+    def _prepare_torch(self) -> None:
         if self._torch is not None:
             return
         import torch
@@ -80,12 +80,13 @@ class Recorder:
                 self._kept.append(library)
                 for name in names:
                     try:
-                        library.impl(name.removeprefix("aten::"), key, self._failing(name), False)  # noqa: FBT003
+                        kernel = self._build_failing_kernel(name)
+                        library.impl(name.removeprefix("aten::"), key, kernel, False)  # noqa: FBT003
                     except RuntimeError:
                         continue  # an operator that cannot have a kernel there
         return len(names)
 
-    def _failing(self, name: str) -> Callable[..., Any]:
+    def _build_failing_kernel(self, name: str) -> Callable[..., Any]:
         def fail(*_: Any, **__: Any) -> Any:
             raise RuntimeError(f"{name} is forbidden here")
 
@@ -103,27 +104,27 @@ def _end_other_processes() -> None:
             _send(-1, signal.SIGKILL)
 
 
-def _refuse(*_: Any, **__: Any) -> Any:
+def _refuse_call(*_: Any, **__: Any) -> Any:
     raise RuntimeError("forbidden here")
 
 
 def _fail_functions(names: Sequence[str]) -> int:
     """Make functions written in Python fail wherever they are known: their code objects are exchanged."""
-    found = 0
-    for place, module in list(sys.modules.items()):
-        if not place.startswith("torch"):
+    count = 0
+    for module_name, module in list(sys.modules.items()):
+        if not module_name.startswith("torch"):
             continue
         for name in names:
-            one = getattr(module, "__dict__", {}).get(name)
-            if isinstance(one, type):
-                one = vars(one).get("forward")
-            if type(one) is _function:
+            function = getattr(module, "__dict__", {}).get(name)
+            if isinstance(function, type):
+                function = vars(function).get("forward")
+            if type(function) is _function:
                 said = {_REFUSAL: f"{name} is forbidden here"}
-                code = _refuse.__code__
+                code = _refuse_call.__code__
                 code = code.replace(co_consts=tuple(said.get(part, part) for part in code.co_consts))
                 try:
-                    one.__code__ = code
+                    function.__code__ = code
                 except ValueError:
                     continue  # a closure: its code has free variables
-                found += 1
-    return found
+                count += 1
+    return count

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 
-def moved_path(path: str, moved: Mapping[str, str]) -> str:
+def find_new_path(path: str, moved: Mapping[str, str]) -> str:
     """Return the present path of a file.
 
     Args:
@@ -25,7 +25,7 @@ def moved_path(path: str, moved: Mapping[str, str]) -> str:
     return path
 
 
-def relocate(moved: Mapping[str, str]) -> None:
+def update_import_paths(moved: Mapping[str, str]) -> None:
     """Make this process import from the present paths, also for packages that are already imported.
 
     Args:
@@ -33,35 +33,35 @@ def relocate(moved: Mapping[str, str]) -> None:
     """
     if not moved:
         return
-    sys.path[:] = [moved_path(path, moved) for path in sys.path]
+    sys.path[:] = [find_new_path(path, moved) for path in sys.path]
     # The cache holds finders for the old paths.
     sys.path_importer_cache.clear()
     for module in [*sys.modules.values()]:
         if isinstance(module, ModuleType):
-            _relocate_module(module, moved)
+            _update_module(module, moved)
 
 
-def _relocate_module(module: ModuleType, moved: Mapping[str, str]) -> None:
-    _relocate_attributes(module, ("__file__", "__cached__"), moved)
+def _update_module(module: ModuleType, moved: Mapping[str, str]) -> None:
+    _update_attributes(module, ("__file__", "__cached__"), moved)
     search = vars(module).get("__path__")
     if isinstance(search, list):
-        search[:] = _relocated(search, moved)
+        search[:] = _update_paths(search, moved)
     spec = vars(module).get("__spec__")
     if spec is not None:
-        _relocate_attributes(spec, ("origin", "_cached"), moved)
+        _update_attributes(spec, ("origin", "_cached"), moved)
         if isinstance(spec.submodule_search_locations, list):
-            spec.submodule_search_locations[:] = _relocated(spec.submodule_search_locations, moved)
-        _relocate_attributes(spec.loader, ("path",), moved)
+            spec.submodule_search_locations[:] = _update_paths(spec.submodule_search_locations, moved)
+        _update_attributes(spec.loader, ("path",), moved)
 
 
-def _relocate_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
+def _update_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
     for name in names:
         attributes = getattr(target, "__dict__", {})  # some modules of torch refuse assignment
         value = attributes.get(name)
         if isinstance(value, str):
-            attributes[name] = moved_path(value, moved)
+            attributes[name] = find_new_path(value, moved)
 
 
-def _relocated(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:
+def _update_paths(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:
     """Replace old paths. A spec and its module may share one list: the second pass changes nothing."""
-    return [moved_path(path, moved) if isinstance(path, str) else path for path in paths]
+    return [find_new_path(path, moved) if isinstance(path, str) else path for path in paths]

@@ -28,13 +28,13 @@ from autograder.checking.loading import define_module
 from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
-from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
+from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
 from autograder.sandbox.inside.generators import Generators, keep_states
-from autograder.sandbox.inside.gradients import on_the_students_side, weighted
+from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
 from autograder.sandbox.inside.iterators import OpenIterators
-from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
+from autograder.sandbox.inside.plain import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
+from autograder.sandbox.inside.shared import Encoded, KeyedValue, SharedValues
 
 REMOTE = "@remote"
 """The target of calls by which tests reach it."""
@@ -124,55 +124,58 @@ class HandleEncoder(GuestEncoder):
         if kind not in _CONTAINERS:
             return super().encode(value, depth)
         if kind is dict and not _KEYS.issuperset(map(type, value)):
-            return self._form("mapping", [[key, one] for key, one in value.items()], depth)
+            return self._encode_form("mapping", [[key, item] for key, item in value.items()], depth)
         if depth > DEEP and not self._flat:
             self._flat = True
             try:
-                return self._form("flat", forms.flat_parts(value), depth)
+                return self._encode_form("flat", forms.flatten_containers(value), depth)
             finally:
                 self._flat = False
-        if kind is list and len(value) > MANY_NUMBERS and (numbers := _numbers(value)) is not None:
-            return self._form("numbers", numbers, depth)
+        if kind is list and len(value) > MANY_NUMBERS and (numbers := _pack_numbers(value)) is not None:
+            return self._encode_form("numbers", numbers, depth)
         return super().encode(value, depth)
 
-    def other(self, value: Any, depth: int) -> Any:
+    def encode_other(self, value: Any, depth: int) -> Any:
         """Encode tensors, values in parts, the plain base of a subclass of a number or text, or a handle."""
-        if isinstance(value, Keyed):
-            return self._form("shared", value.parts, depth)
+        if isinstance(value, KeyedValue):
+            return self._encode_form("shared", value.parts, depth)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            return self._leaf(torch, value)
+            return self._encode_leaf(torch, value)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
-        parts = forms.parts_of(value) or (
-            forms.named_tuple_parts(value) if isinstance(value, tuple) else None
+        parts = forms.to_parts(value) or (
+            forms.to_named_tuple_parts(value) if isinstance(value, tuple) else None
         )
         if parts is not None:
-            return self._form(*parts, depth)
+            return self._encode_form(*parts, depth)
         if not isinstance(value, type):
             for plain in (int, float, str):
                 if isinstance(value, plain):
                     return self.encode(as_plain(value, plain), depth + 1)
         return self._handle(value)
 
-    def _form(self, name: str, parts: Any, depth: int) -> dict[str, Any]:
+    def _encode_form(self, name: str, parts: Any, depth: int) -> dict[str, Any]:
         return {"$": "form", "type": name, "v": self.encode(parts, depth + 1)}
 
-    def _leaf(self, torch: Any, value: Any) -> Any:
+    def _encode_leaf(self, torch: Any, value: Any) -> Any:
         """Encode a parameter with its gradient; the result of a computation also gets a handle."""
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
             leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
         if not value.requires_grad:
-            return self._tensor(torch, value)
+            return self._encode_tensor(torch, value)
         if not leaf:
-            parts = [self._tensor(torch, value), self._handle(value), self._follows(value)]
+            parts = [self._encode_tensor(torch, value), self._handle(value), self._follows(value)]
             return {"$": "form", "type": "computed", "v": parts}
         name = "parameter" if isinstance(value, torch.nn.Parameter) else "leaf"
-        parts = [self._tensor(torch, value), None if grad is None else self._tensor(torch, grad)]
+        parts = [
+            self._encode_tensor(torch, value),
+            None if grad is None else self._encode_tensor(torch, grad),
+        ]
         return {"$": "form", "type": name, "v": parts}
 
 
-def _numbers(values: list[Any]) -> np.ndarray | None:
+def _pack_numbers(values: list[Any]) -> np.ndarray | None:
     """Return many numbers of one plain type as an array; None for other values."""
     kinds = set(map(type, values))
     if kinds == {float}:
@@ -196,12 +199,12 @@ class Remote:
             forbid: makes functions of torch fail from now on if their names contain one of some patterns.
         """
         self._shell = shell
-        self._callbacks = Callbacks(self._called_back)
+        self._callbacks = Callbacks(self._call_test_function)
         self._further = further
         self._generators = Generators()
         self._leaves: dict[str, Any] = {}
-        self._watched = ahead.Watched(shell.user_ns)
-        self._shown = ahead.Shown()
+        self._watched = ahead.NameTracker(shell.user_ns)
+        self._shown = ahead.AttributeTracker()
         self._tells_attributes = True
         self._iterators = OpenIterators()
         self._printed = io.StringIO()
@@ -212,10 +215,10 @@ class Remote:
         self._number = itertools.count()
         self._names: dict[int, str] = {}
         self._judge = ""
-        self.shared = SharedValues("s", self._encoded)
+        self.shared = SharedValues("s", self._encode_value)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        own = (
+        operations = (
             "test",
             "name",
             "watch",
@@ -230,63 +233,65 @@ class Remote:
             "beside",
         )
         # The judge names operations by these words, so these methods must keep their names.
-        table |= {name: getattr(self, f"_{name}") for name in own}
+        table |= {name: getattr(self, f"_{name}") for name in operations}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
             "call": lambda called, /, *args, **kwargs: called(*args, **kwargs),
-            "method": self._method,
-            "iter": self._iter,
+            "method": self._call_method,
+            "iter": self._begin_iteration,
             "module": importlib.import_module,
-            "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
+            "library": lambda module, name, /, *args, **kwargs: forms.find_by_name(module, name)(
+                *args, **kwargs
+            ),
             "define": lambda source, names=(): define_module(source, names, shell.user_ns),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
-            "backward": self._backward,
+            "backward": self._run_backward,
             "forbid": forbid,
-            "gradients": self._gradients,
+            "gradients": self._compute_gradients,
         }
 
-    def encoder(self) -> HandleEncoder:
+    def create_encoder(self) -> HandleEncoder:
         """Create an encoder for values that go out."""
-        return HandleEncoder(self._reference, self._follows)
+        return HandleEncoder(self._encode_reference, self._find_followed_keys)
 
-    def _follows(self, tensor: Any) -> list[str]:
+    def _find_followed_keys(self, tensor: Any) -> list[str]:
         """Return the keys of the test's tensors that this tensor depends on."""
         wanted = {id(leaf): key for key, leaf in self._leaves.items()}
         # Walks the graph from results to leaves, which hold their tensor as `variable`.
-        seen, waiting, found = set(), [tensor.grad_fn] if wanted else [], []
+        seen, waiting, keys = set(), [tensor.grad_fn] if wanted else [], []
         while waiting:
             node = waiting.pop()
             if node is None or node in seen:
                 continue
             seen.add(node)
             if (key := wanted.get(id(getattr(node, "variable", None)))) is not None:
-                found.append(key)
-            waiting += [one for one, _ in node.next_functions]
-        return found
+                keys.append(key)
+            waiting += [next_node for next_node, _ in node.next_functions]
+        return keys
 
-    def decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
+    def decode_tagged(self, tag: str, tree: Mapping[str, Any]) -> Any:
         """Decode a value that is not plain."""
         if tag == "ref":
             return self._objects[tree["v"]]
-        name, told = tree["type"], tree["v"]
+        name, content = tree["type"], tree["v"]
         if name == "shared":
-            return self.shared.received(told)
+            return self.shared.receive_value(content)
         if name == "computed":
-            self._leaves[told[1]] = leaf = told[0].detach().requires_grad_()
+            self._leaves[content[1]] = leaf = content[0].detach().requires_grad_()
             return leaf.clone()  # as in the test: no leaf, so it may be changed in place
         if name == "own":
-            return self._callbacks.stub(*told)
+            return self._callbacks.create_stub(*content)
         if name == "thrown":
-            return self._callbacks.exception(*told)
+            return self._callbacks.build_exception(*content)
         if name in ("layer", "optimizer"):
-            return (layers.built if name == "layer" else layers.built_optimizer)(told)
+            return (layers.build_module if name == "layer" else layers.build_optimizer)(content)
         if name == "iterator":
-            return iter(told)
+            return iter(content)
         if name in ("named", "module"):
-            module = importlib.import_module(told[0])
-            return module if name == "module" else forms.named(told[0], told[1])
-        return forms.from_parts(name, told)
+            module = importlib.import_module(content[0])
+            return module if name == "module" else forms.find_by_name(content[0], content[1])
+        return forms.from_parts(name, content)
 
     def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Carry out one operation.
@@ -304,106 +309,115 @@ class Remote:
         # A new judge knows neither what was sent to the one before, nor the keys. A test that runs here has
         # no judge.
         if tree[0] != "test" and tree[4] != self._judge:
-            self._judge, self.shared = tree[4], SharedValues("s", self._encoded)
-            self._callbacks = Callbacks(self._called_back)
-            for known in (self._classes, self._leaves, self._objects, self._names, self._unseen):
-                known.clear()
+            self._judge, self.shared = tree[4], SharedValues("s", self._encode_value)
+            self._callbacks = Callbacks(self._call_test_function)
+            for store in (self._classes, self._leaves, self._objects, self._names, self._unseen):
+                store.clear()
             self._iterators.clear()
             self._shown.give_up()
-        with self._callbacks.served():
-            return self._carried_out(*self._read(tree, arrays))
+        with self._callbacks.accept_calls():
+            return self._execute_operation(*self._decode_request(tree, arrays))
 
-    def _read(
+    def _decode_request(
         self, tree: Any, arrays: Mapping[str, np.ndarray]
     ) -> tuple[str, list[Any], dict[str, Any], Any]:
-        operation, args, kwargs, beside, *_ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
-        self.shared.forget(beside.get("forget", ()))
-        self.shared.apply(beside.get("changes", ()))
-        if "seed" in beside:
-            seed_generators(beside["seed"])
-            self._generators.moved()
-        self._generators.restore(beside.get("states", {}))
-        self._iterators.take(beside.get("taken", {}))
-        return operation, args, kwargs, beside
+        operation, args, kwargs, extras, *_ = wire.Decoder(
+            arrays, build_own_array, self.decode_tagged
+        ).decode(tree)
+        self.shared.forget_keys(extras.get("forget", ()))
+        self.shared.apply_changes(extras.get("changes", ()))
+        if "seed" in extras:
+            seed_generators(extras["seed"])
+            self._generators.collect_moved_states()
+        self._generators.restore_states(extras.get("states", {}))
+        self._iterators.advance_iterators(extras.get("taken", {}))
+        return operation, args, kwargs, extras
 
-    def _carried_out(
-        self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]
+    def _execute_operation(
+        self, operation: str, args: list[Any], kwargs: dict[str, Any], extras: dict[str, Any]
     ) -> Encoded:
         shown: list[Any] = [args[0]] if operation in ("get", "method") else []
         try:
-            with contextlib.redirect_stdout(self._printed), _usual_torch(beside):
+            with contextlib.redirect_stdout(self._printed), _use_torch_defaults(extras):
                 value = self._table[operation](*args, **kwargs)
-                told = {"v": value if operation == "beside" else self.shared.marked(value)}
+                reply = {"v": value if operation == "beside" else self.shared.mark_value(value)}
                 if operation in ("call_by_name", "beside"):  # both restore the generators
-                    beside = {**beside, "kept": True}
+                    extras = {**extras, "kept": True}
                 shown.append(value)
-        except (TooManyObjects, Abandoned):
+        except (TooManyObjects, AbandonedTest):
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
             if isinstance(error, MemoryError):  # frees the memory of the failed computation
                 error.__traceback__ = error.__context__ = None
                 gc.collect()
-            told = {"raised": self._raised(error)}
+            reply = {"raised": self._describe_exception(error)}
             shown.append(error)
-        return self._with_news(told, shown, beside)
+        return self._encode_reply(reply, shown, extras)
 
-    def _called_back(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_test_function(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Have a function of the test's called, and meanwhile carry out the operations that it requests."""
-        marked = [self.shared.marked(one) for one in args]
-        called = [how, key, marked, {name: self.shared.marked(one) for name, one in kwargs.items()}]
-        reply = self._with_news({"back": called}, [*args], {"seeded": True})
+        marked = [self.shared.mark_value(value) for value in args]
+        called = [how, key, marked, {name: self.shared.mark_value(value) for name, value in kwargs.items()}]
+        reply = self._encode_reply({"back": called}, [*args], {"seeded": True})
         while True:
-            operation, told, keywords, beside = self._read(*self._further(reply, self._callbacks.open))
+            operation, operands, keywords, extras = self._decode_request(
+                *self._further(reply, self._callbacks.open)
+            )
             if operation == "returned":
-                return told[0]
+                return operands[0]
             if operation == "threw":
-                raise told[0]
-            reply = self._carried_out(operation, told, keywords, beside)
+                raise operands[0]
+            reply = self._execute_operation(operation, operands, keywords, extras)
 
-    def _with_news(self, told: dict[str, Any], shown: list[Any], beside: Mapping[str, Any]) -> Encoded:
+    def _encode_reply(self, reply: dict[str, Any], shown: list[Any], extras: Mapping[str, Any]) -> Encoded:
         """Encode a reply with all changes that the test's side does not know yet."""
         if text := self._printed.getvalue():
-            told["printed"] = text[:MOST_PRINTED]
+            reply["printed"] = text[:MOST_PRINTED]
             self._printed.seek(0)
             self._printed.truncate()
-        if changes := self.shared.changes():
-            told["changes"] = changes
-        if beside.get("seeded") and not beside.get("kept") and (states := self._generators.moved()):
-            told["states"] = states
-        if self.shared.any(layers.is_hooked):
-            told["hooked"] = True
+        if changes := self.shared.collect_changes():
+            reply["changes"] = changes
+        if (
+            extras.get("seeded")
+            and not extras.get("kept")
+            and (states := self._generators.collect_moved_states())
+        ):
+            reply["states"] = states
+        if self.shared.has_any(layers.is_hooked):
+            reply["hooked"] = True
         newest = self.shared.newest
         try:
-            return self._encoded(told | self._ahead(shown))
+            return self._encode_value(reply | self._collect_ahead(shown))
         except Exception:  # noqa: BLE001 - values not sent in advance are requested when used
             self.shared.forget_since(newest)
-            told |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
-            return self._encoded(told | {"iterators": self._iterators.give_up()})
+            reply |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
+            return self._encode_value(reply | {"iterators": self._iterators.give_up()})
 
-    def _ahead(self, shown: list[Any]) -> dict[str, Any]:
+    def _collect_ahead(self, shown: list[Any]) -> dict[str, Any]:
         """Collect names that have new values, and attributes of objects."""
-        found: dict[str, Any] = {}
-        bound, gone = self._watched.news()
+        news: dict[str, Any] = {}
+        bound, gone = self._watched.collect_changes()
         if bound:
-            found["names"] = {name: self.shared.marked(one) for name, one in bound.items()}
+            news["names"] = {name: self.shared.mark_value(value) for name, value in bound.items()}
         if gone:
-            found["gone"] = gone
+            news["gone"] = gone
         if not self._tells_attributes:
             shown = []
-        parts = (one for some in shown if type(some) in (list, tuple) for one in some[:MANY_SHOWN])
-        for one in (*shown, *parts):
-            if ahead.attributes(one):
-                self._shown.show(self._handle(one), one)
-        held, gone = self._shown.news()
+        parts = (value for some in shown if type(some) in (list, tuple) for value in some[:MANY_SHOWN])
+        for value in (*shown, *parts):
+            if ahead.collect_attributes(value):
+                self._shown.add_object(self._get_handle(value), value)
+        held, gone = self._shown.collect_changes()
         if held:
-            found["attributes"] = [
-                [name, {at: self.shared.marked(one) for at, one in own.items()}] for name, own in held.items()
+            news["attributes"] = [
+                [name, {attribute: self.shared.mark_value(value) for attribute, value in fields.items()}]
+                for name, fields in held.items()
             ]
         if gone:
-            found["hidden"] = gone
-        if coming := self._iterators.news(self.shared.marked):
-            found["iterators"] = coming
-        return found
+            news["hidden"] = gone
+        if coming := self._iterators.collect_updates(self.shared.mark_value):
+            news["iterators"] = coming
+        return news
 
     # ------------------------------------------------------------ operations
 
@@ -418,58 +432,60 @@ class Remote:
             names: of the notebook.
             attributes: send attributes of objects in advance; a check seldom uses any.
         """
-        self._watched.begin([*names])
+        self._watched.watch_names([*names])
         self._tells_attributes = attributes
 
     def _name(self, name: str) -> Any:
-        found = self._shell.user_ns
-        if name not in found:
+        namespace = self._shell.user_ns
+        if name not in namespace:
             raise NameError(f"name '{name}' is not defined")
-        return found[name]
+        return namespace[name]
 
-    def _get(self, one: Any, name: str) -> Any:
-        return getattr(one, name)
+    def _get(self, target: Any, name: str) -> Any:
+        return getattr(target, name)
 
-    def _method(self, one: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        method = getattr(one, name)
-        return self._iterators.called(method, method(*args, **kwargs))
+    def _call_method(self, target: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(target, name)
+        return self._iterators.note_result(method, method(*args, **kwargs))
 
-    def _iter(self, one: Any) -> Any:
-        return self._iterators.begun(iter(one), self._handle, self._put)
+    def _begin_iteration(self, target: Any) -> Any:
+        return self._iterators.prepare_iterator(iter(target), self._get_handle, self._replace_object)
 
-    def _put(self, one: Any, other: Any) -> None:
+    def _replace_object(self, old: Any, new: Any) -> None:
         """Replace an object that has a handle by another one."""
-        name = self._names.pop(id(one), None)
+        name = self._names.pop(id(old), None)
         if name is not None:
-            self._names[id(other)], self._objects[name] = name, other
+            self._names[id(new)], self._objects[name] = name, new
 
-    def _backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
+    def _run_backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
         """Take a gradient here; return those of the tensors that the test has computed."""
-        weighted(tensor, grad).backward(retain_graph=True)
-        found = []
+        build_weighted_sum(tensor, grad).backward(retain_graph=True)
+        gradients = []
         for key in keys:
             leaf = self._leaves.get(key)
-            found.append(None if leaf is None else leaf.grad)
+            gradients.append(None if leaf is None else leaf.grad)
             if leaf is not None:
                 leaf.grad = None
-        return found
+        return gradients
 
-    def _gradients(self, tensor: Any, grad: Any, keys: tuple[str, ...], wanted: tuple[Any, ...]) -> Any:
+    def _compute_gradients(
+        self, tensor: Any, grad: Any, keys: tuple[str, ...], wanted: tuple[Any, ...]
+    ) -> Any:
         """Take a gradient here that leaves no state behind."""
-        return on_the_students_side(tensor, grad, {key: self._leaves[key] for key in keys}, wanted)
+        return compute_student_gradients(tensor, grad, {key: self._leaves[key] for key in keys}, wanted)
 
-    def _set(self, one: Any, name: str, value: Any) -> None:
-        setattr(one, name, value)
+    def _set(self, target: Any, name: str, value: Any) -> None:
+        setattr(target, name, value)
 
-    def _delete(self, one: Any, name: str) -> None:
-        delattr(one, name)
+    def _delete(self, target: Any, name: str) -> None:
+        delattr(target, name)
 
-    def _plain(self, one: Any) -> Any:
+    def _plain(self, target: Any) -> Any:
         """Return the content of an object of a subclass of a container; `Ellipsis` for other objects."""
         for plain in (dict, list, tuple):
-            if isinstance(one, plain):
-                return as_plain(one, plain)
-        return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
+            if isinstance(target, plain):
+                return as_plain(target, plain)
+        return set(set.__iter__(target)) if isinstance(target, set) else Ellipsis
 
     def _beside(self, module: str, name: str, /, *args: Any) -> Any:
         """Call a function of ours on the student's objects here, on copies, in one step."""
@@ -486,40 +502,46 @@ class Remote:
     def _describe(self, kind: type) -> list[Any]:
         """Return the name of a class, and its bases: by handle, or by their path in a library."""
         bases = [
-            _PYTHONS.get(one)
-            or ([one.__module__, one.__qualname__] if _of_library(one) and not _is_drawn(one) else one)
-            for one in type.mro(kind)
+            _PYTHONS.get(base)
+            or (
+                [base.__module__, base.__qualname__]
+                if _is_from_library(base) and not _is_drawn(base)
+                else base
+            )
+            for base in type.mro(kind)
         ]
-        own: Any = kind.__hash__
-        return [kind.__name__, bases, own is object.__hash__]
+        hash_method: Any = kind.__hash__
+        return [kind.__name__, bases, hash_method is object.__hash__]
 
-    def _enter(self, one: Any) -> Any:
-        return type(one).__enter__(one)
+    def _enter(self, target: Any) -> Any:
+        return type(target).__enter__(target)
 
-    def _leave(self, one: Any, error: BaseException | None = None) -> Any:
-        told = (None, None, None) if error is None else (type(error), error, error.__traceback__)
-        return type(one).__exit__(one, *told)
+    def _leave(self, target: Any, error: BaseException | None = None) -> Any:
+        details = (None, None, None) if error is None else (type(error), error, error.__traceback__)
+        return type(target).__exit__(target, *details)
 
     # ------------------------------------------------------------ handles
 
-    def _encoded(self, value: Any) -> Encoded:
-        encoder = self.encoder()
+    def _encode_value(self, value: Any) -> Encoded:
+        encoder = self.create_encoder()
         tree = encoder.encode(value)
         if type(value) is dict and self._unseen:
             classes = []
             # Describing a class may bring up further ones.
             while self._unseen:
-                kind, one = self._unseen.popitem()
-                classes.append([self._handle(kind), [*self._describe(kind), ahead.methods(kind, one)]])
+                kind, instance = self._unseen.popitem()
+                classes.append(
+                    [self._get_handle(kind), [*self._describe(kind), ahead.list_methods(kind, instance)]]
+                )
             tree["v"].append(["classes", encoder.encode(classes)])
         return tree, encoder.arrays
 
-    def _reference(self, value: Any) -> dict[str, Any]:
-        if (key := self._callbacks.key_of(value)) is not None:
+    def _encode_reference(self, value: Any) -> dict[str, Any]:
+        if (key := self._callbacks.find_key(value)) is not None:
             return {"$": "form", "type": "own", "v": [key]}
-        return {"$": "ref", "v": self._handle(value), "type": self._kind(value)}
+        return {"$": "ref", "v": self._get_handle(value), "type": self._describe_kind(value)}
 
-    def _handle(self, value: Any) -> str:
+    def _get_handle(self, value: Any) -> str:
         name = self._names.get(id(value))
         if name is None:
             if len(self._objects) >= MOST_HANDLES:
@@ -529,30 +551,34 @@ class Remote:
             self._objects[name] = value
         return name
 
-    def _kind(self, value: Any) -> str:
+    def _describe_kind(self, value: Any) -> str:
         if isinstance(value, types.ModuleType):
             return f"module {value.__name__}"[:200]
         if isinstance(value, type):
-            return f"class {value.__module__} {value.__qualname__}" if _of_library(value) else "class"
+            return f"class {value.__module__} {value.__qualname__}" if _is_from_library(value) else "class"
         if isinstance(
             value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | functools.partial
         ):
             return "function"
-        kind = self._handle(type(value))
+        kind = self._get_handle(type(value))
         if kind not in self._classes:
             self._classes.add(kind)
             self._unseen[type(value)] = value
         return f"{'callable' if callable(value) else 'object'} {kind}"
 
-    def _raised(self, error: BaseException, depth: int = 0) -> list[Any]:
+    def _describe_exception(self, error: BaseException, depth: int = 0) -> list[Any]:
         try:
             text = str(error)[:600]
         except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth an answer of its own
             text = ""
-        plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
-        own, cause = self._callbacks.thrown(error), error.__cause__
-        behind = self._raised(cause, depth + 1) if cause is not None and depth < MOST_CAUSES else None
-        return [type(error).__name__[:80], text, type(error), error, list(plain), own, behind]
+        plain = (
+            error.args if all(type(argument) in (str, int, float, bool) for argument in error.args) else ()
+        )
+        own_key, cause = self._callbacks.find_thrown_key(error), error.__cause__
+        behind = (
+            self._describe_exception(cause, depth + 1) if cause is not None and depth < MOST_CAUSES else None
+        )
+        return [type(error).__name__[:80], text, type(error), error, list(plain), own_key, behind]
 
 
 def _load_apart(name: str) -> types.ModuleType:
@@ -569,14 +595,14 @@ _OWN_MODELS = _load_apart(MODELS)
 
 
 @contextlib.contextmanager
-def _usual_torch(beside: Mapping[str, Any]) -> Iterator[None]:
+def _use_torch_defaults(extras: Mapping[str, Any]) -> Iterator[None]:
     """Compute with gradients as requested, and in float32 if code names no type, whatever a cell set."""
     torch = sys.modules.get("torch")
     if torch is None:
         yield
         return
     before = torch.get_default_dtype()
-    with torch.set_grad_enabled(beside.get("grad", True)):
+    with torch.set_grad_enabled(extras.get("grad", True)):
         if before is torch.float32:
             yield
             return
@@ -591,7 +617,8 @@ def _is_drawn(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == forms.DRAWN
 
 
-def _of_library(kind: type) -> bool:
+def _is_from_library(kind: type) -> bool:
     return (
-        kind.__module__ not in ("__main__", None) and forms.named(kind.__module__, kind.__qualname__) is kind
+        kind.__module__ not in ("__main__", None)
+        and forms.find_by_name(kind.__module__, kind.__qualname__) is kind
     )

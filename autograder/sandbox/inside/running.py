@@ -30,18 +30,18 @@ def outcome(
         refusals: exceptions that say why it cannot be judged.
     """
     printed = io.StringIO()
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            found["value"] = _told_value((run_doctest if doctest else run_code)(code, namespace))
+            result["value"] = _to_plain_value((run_doctest if doctest else run_code)(code, namespace))
         except refusals as error:
-            found["refused"] = str(error)
+            result["refused"] = str(error)
         except BaseException as error:  # noqa: BLE001 - whatever a test raises is its outcome
-            found["error"], found["message"] = type(error).__name__[:80], explained(error)
-    return found | {"printed": printed.getvalue()[:MOST_TEXT]}
+            result["error"], result["message"] = type(error).__name__[:80], explained(error)
+    return result | {"printed": printed.getvalue()[:MOST_TEXT]}
 
 
-class _Session(doctests.DocTestRunner):
+class _DoctestRunner(doctests.DocTestRunner):
     """Lets exceptions pass that are no failures of an example, such as the refusal of a test."""
 
     def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
@@ -81,18 +81,18 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
         AssertionError: the output differs from the expected one.
     """
     report = io.StringIO()
-    found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
+    session = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
     # doctest works on a copy of the names by default.
-    found.globs = namespace
-    runner = _Session(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
-    runner.run(found, out=report.write, clear_globs=False)
+    session.globs = namespace
+    runner = _DoctestRunner(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
+    runner.run(session, out=report.write, clear_globs=False)
     if runner.failures:
         raise AssertionError(report.getvalue()[-MOST_TEXT:])
 
 
 def explained(error: BaseException) -> str:
     """Return the text of an exception, and the line of the test at which it came out."""
-    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == _TEST]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _TEST]
     try:
         text = str(error)[:MOST_TEXT]
     except BaseException:  # noqa: BLE001 - inside, it may be the student's class
@@ -100,9 +100,9 @@ def explained(error: BaseException) -> str:
     return f"line {lines[-1]}: {text}" if lines else text
 
 
-def _told_value(value: Any) -> float | str | bool | None:
+def _to_plain_value(value: Any) -> float | str | bool | None:
     """Return a number of any class as float, 0-dimensional arrays included; otherwise the class's name."""
-    value = _unwrapped(value)
+    value = _unwrap_scalar(value)
     if value is None or type(value) is bool:
         return value
     if issubclass(type(value), numbers.Real | decimal.Decimal):
@@ -113,7 +113,7 @@ def _told_value(value: Any) -> float | str | bool | None:
     return type(value).__name__[:80]
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrap_scalar(value: Any) -> Any:
     """Return the value in a 0-dimensional array or tensor; other values unchanged."""
     torch = sys.modules.get("torch")
     is_array = issubclass(type(value), np.ndarray | np.generic)

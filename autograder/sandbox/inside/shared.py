@@ -30,11 +30,11 @@ _ALONE = 2
 """References to a value that is held only here: that of its entry, and that of the query."""
 
 
-class Keyed:
+class KeyedValue:
     """A value in transit, with its key; only the key is sent if the other side has the value."""
 
-    def __init__(self, key: str, value: Any, *, known: bool) -> None:
-        self.parts = [key] if known else [key, value]
+    def __init__(self, key: str, value: Any, *, is_known: bool) -> None:
+        self.parts = [key] if is_known else [key, value]
 
 
 class SharedValues:
@@ -50,22 +50,22 @@ class SharedValues:
         self._held: dict[str, list[Any]] = {}
         self._keys: dict[int, str] = {}
 
-    def marked(self, value: Any) -> Any:
+    def mark_value(self, value: Any) -> Any:
         """Return the value with its key if it can be changed in place; otherwise unchanged."""
         key = self._keys.get(id(value))
         if type(value) is tuple and _has_held(value):
-            return tuple(self.marked(one) for one in value)
-        if key is None and not (_changeable(value) or self._also(value)):
+            return tuple(self.mark_value(item) for item in value)
+        if key is None and not (_is_changeable(value) or self._also(value)):
             return value
         if key is not None:
-            return Keyed(key, value, known=True)
+            return KeyedValue(key, value, is_known=True)
         self._number += 1
         key = f"{self._prefix}{self._number}"
-        inside = _with_inside(value, self.marked)
-        self._hold(key, value)
-        return Keyed(key, inside, known=False)
+        inside = _mark_inside(value, self.mark_value)
+        self._store_value(key, value)
+        return KeyedValue(key, inside, is_known=False)
 
-    def copied(self, value: Any, is_kept: Callable[[Any], bool]) -> Any:
+    def copy_value(self, value: Any, is_kept: Callable[[Any], bool]) -> Any:
         """Return the value as it is, for the other side to copy; values that are or will be held get keys.
 
         Args:
@@ -73,50 +73,50 @@ class SharedValues:
             is_kept: decides whether a value that is not held yet gets a key.
         """
         if id(value) in self._keys or is_kept(value):
-            return self.marked(value)
+            return self.mark_value(value)
         kind = type(value)
-        if kind in (list, tuple) and not _all_flat(value):
-            return kind(self.copied(one, is_kept) for one in value)
-        if kind is dict and not _all_flat(value.values()):
-            return {key: self.copied(one, is_kept) for key, one in value.items()}
+        if kind in (list, tuple) and not _are_all_flat(value):
+            return kind(self.copy_value(item, is_kept) for item in value)
+        if kind is dict and not _are_all_flat(value.values()):
+            return {key: self.copy_value(item, is_kept) for key, item in value.items()}
         return value
 
-    def held(self, key: str) -> Any:
+    def get_held(self, key: str) -> Any:
         """Return the local object of a key; None if there is none."""
         return self._held[key][0] if key in self._held else None
 
-    def received(self, parts: list[Any]) -> Any:
+    def receive_value(self, parts: list[Any]) -> Any:
         """Return the local object for a value that the other side has marked."""
         key, *value = parts
         if key not in self._held:
-            self._hold(key, value[0])
+            self._store_value(key, value[0])
         return self._held[key][0]
 
-    def changes(self) -> list[list[Any]]:
+    def collect_changes(self) -> list[list[Any]]:
         """Return key and value of objects that were changed since the other side last saw them."""
-        found = []
+        changed = []
         for key, held in [*self._held.items()]:
-            now = self._digest(held[0])
+            now = self._compute_digest(held[0])
             if now != held[1]:
-                found.append([key, _with_inside(_content(held[0]), self.marked)])
+                changed.append([key, _mark_inside(_get_content(held[0]), self.mark_value)])
                 # Anew: marking its parts may have given them keys, which are part of the digest.
-                held[1] = self._digest(held[0])
-        return found
+                held[1] = self._compute_digest(held[0])
+        return changed
 
-    def apply(self, changes: Iterable[list[Any]]) -> None:
+    def apply_changes(self, changes: Iterable[list[Any]]) -> None:
         """Change the local objects as the other side has changed its copies."""
         for key, value in changes:
             if held := self._held.get(key):
-                _replace(held[0], value)
-                held[1] = self._digest(held[0])
+                _replace_content(held[0], value)
+                held[1] = self._compute_digest(held[0])
 
-    def let_go(self) -> list[str]:
+    def drop_unused(self) -> list[str]:
         """Forget objects that are held only here, and return their keys."""
         gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) <= _ALONE]
-        self.forget(gone)
+        self.forget_keys(gone)
         return gone
 
-    def forget(self, keys: Iterable[str]) -> None:
+    def forget_keys(self, keys: Iterable[str]) -> None:
         """Forget the objects of these keys."""
         for key in keys:
             if held := self._held.pop(key, None):
@@ -127,33 +127,33 @@ class SharedValues:
         """The number of keys that were assigned here until now."""
         return self._number
 
-    def any(self, is_so: Callable[[Any], bool]) -> bool:
+    def has_any(self, is_so: Callable[[Any], bool]) -> bool:
         """Return whether any held object satisfies the condition."""
         return any(is_so(held[0]) for held in self._held.values())
 
     def forget_since(self, number: int) -> None:
         """Forget objects that got a key here after this number: the other side did not receive them."""
-        self.forget(f"{self._prefix}{one}" for one in range(number + 1, self._number + 1))
+        self.forget_keys(f"{self._prefix}{index}" for index in range(number + 1, self._number + 1))
 
-    def _hold(self, key: str, value: Any) -> None:
-        self._held[key] = [value, self._digest(value)]
+    def _store_value(self, key: str, value: Any) -> None:
+        self._held[key] = [value, self._compute_digest(value)]
         # The entry keeps the value alive, so that its id is not assigned to another object.
         self._keys[id(value)] = key
 
-    def _by_key(self, value: Any) -> Any:
+    def _mark_held(self, value: Any) -> Any:
         """Replace a held object by its key inside the object that contains it."""
         key = self._keys.get(id(value))
         if type(value) is tuple:
-            return _with_inside(value, self._by_key)
-        return value if key is None else Keyed(key, value, known=True)
+            return _mark_inside(value, self._mark_held)
+        return value if key is None else KeyedValue(key, value, is_known=True)
 
-    def _digest(self, value: Any) -> bytes:
+    def _compute_digest(self, value: Any) -> bytes:
         """Return bytes that change whenever the value does."""
-        content = _plain_content(value)
+        content = _read_plain_content(value)
         if content is not None:
             return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=16).digest()
         try:
-            tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
+            tree, arrays = self._encode(_mark_inside(_get_content(value), self._mark_held))
         except Exception:  # noqa: BLE001 - a value that cannot travel counts as unchanged
             return b""
         digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
@@ -162,17 +162,17 @@ class SharedValues:
         return digest.digest()
 
 
-def _all_flat(values: Iterable[Any]) -> bool:
+def _are_all_flat(values: Iterable[Any]) -> bool:
     return _FLAT.issuperset(map(type, values))
 
 
-def _plain_content(value: Any) -> bytes | None:
+def _read_plain_content(value: Any) -> bytes | None:
     """Return the content of numbers and texts without encoding it; None for other values."""
     kind = type(value)
     if kind is np.ndarray and not value.dtype.hasobject:
         return f"{value.dtype.str}{value.shape}".encode() + bytes(value.tobytes())
-    if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
-        kind in (list, set) and _all_flat(value)
+    if (kind is dict and _are_all_flat(value) and _are_all_flat(value.values())) or (
+        kind in (list, set) and _are_all_flat(value)
     ):
         # Exact types only, so that no method of a student's class runs.
         return repr(value).encode("utf-8", "surrogatepass")
@@ -182,12 +182,12 @@ def _plain_content(value: Any) -> bytes | None:
             parts = [value.detach().numpy()] + ([] if value.grad is None else [value.grad.detach().numpy()])
         except (RuntimeError, TypeError):  # it has no numpy form
             return None
-        told = f"{value.requires_grad}{[(one.dtype.str, one.shape) for one in parts]}"
-        return b"".join((told.encode(), *(one.tobytes() for one in parts)))
+        header = f"{value.requires_grad}{[(part.dtype.str, part.shape) for part in parts]}"
+        return b"".join((header.encode(), *(part.tobytes() for part in parts)))
     return None
 
 
-def _changeable(value: Any) -> bool:
+def _is_changeable(value: Any) -> bool:
     kind = type(value)
     if kind in _CONTAINERS or kind is np.ndarray or kind in _GENERATORS:
         return True
@@ -209,71 +209,71 @@ def is_trained(value: Any) -> bool:
     return is_tensor and bool(value.is_leaf and value.requires_grad)
 
 
-def differs_inside(own: Any, told: Any) -> bool:
+def has_other_numbers(held: Any, received: Any) -> bool:
     """Return whether a tensor that gets gradients has other numbers on the other side; parameters may."""
     torch = sys.modules.get("torch")
-    if torch is None or type(own) is not torch.Tensor or not own.requires_grad:
+    if torch is None or type(held) is not torch.Tensor or not held.requires_grad:
         return False
-    if not isinstance(told, torch.Tensor) or own.shape != told.shape:
+    if not isinstance(received, torch.Tensor) or held.shape != received.shape:
         return True
-    return not torch.equal(own.detach().nan_to_num(), told.detach().nan_to_num())
+    return not torch.equal(held.detach().nan_to_num(), received.detach().nan_to_num())
 
 
 def _has_held(values: Iterable[Any], depth: int = 0) -> bool:
     """Return whether it contains tensors, arrays or the like, at any depth."""
     return depth < _DEEPEST and any(
-        (_changeable(one) and type(one) not in _CONTAINERS)
-        or (type(one) in (list, tuple) and _has_held(one, depth + 1))
-        or (type(one) is dict and _has_held(one.values(), depth + 1))
-        for one in values
+        (_is_changeable(value) and type(value) not in _CONTAINERS)
+        or (type(value) in (list, tuple) and _has_held(value, depth + 1))
+        or (type(value) is dict and _has_held(value.values(), depth + 1))
+        for value in values
     )
 
 
-def _with_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
+def _mark_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
     """Return a container that has tensors in it with each of them marked separately."""
     kind = type(value)
     if kind in (list, tuple) and _has_held(value):
-        return kind(mark(one) for one in value)
+        return kind(mark(item) for item in value)
     if kind is dict and _has_held(value.values()):
-        return {key: mark(one) for key, one in value.items()}
+        return {key: mark(item) for key, item in value.items()}
     return value
 
 
-def _content(value: Any) -> Any:
-    return layers.state(value) if layers.is_copied(value) else value
+def _get_content(value: Any) -> Any:
+    return layers.read_state(value) if layers.is_copied(value) else value
 
 
-def _replace(own: Any, value: Any) -> None:
+def _replace_content(target: Any, value: Any) -> None:
     """Make an object equal to another one, in place; a module or an optimizer from its state."""
-    if layers.is_copied(own):
-        _replace_state(own, value)
-    elif type(own) in _GENERATORS:
-        found = forms.parts_of(value)
-        assert found is not None
-        forms.set_generator(own, found[1][1])
-    elif isinstance(own, list | bytearray):
-        own[:] = value
-    elif isinstance(own, dict | set):
-        own.clear()
-        own.update(value)
-    elif isinstance(own, collections.deque):
-        own.clear()
-        own.extend(value)
-    elif isinstance(own, np.ndarray):
-        own[...] = value
-    elif type(own).__module__.startswith("torch"):
-        own.data.copy_(value.data)
-        own.requires_grad_(value.requires_grad)
-        own.grad = value.grad
+    if layers.is_copied(target):
+        _replace_state(target, value)
+    elif type(target) in _GENERATORS:
+        parts = forms.to_parts(value)
+        assert parts is not None
+        forms.set_generator(target, parts[1][1])
+    elif isinstance(target, list | bytearray):
+        target[:] = value
+    elif isinstance(target, dict | set):
+        target.clear()
+        target.update(value)
+    elif isinstance(target, collections.deque):
+        target.clear()
+        target.extend(value)
+    elif isinstance(target, np.ndarray):
+        target[...] = value
+    elif type(target).__module__.startswith("torch"):
+        target.data.copy_(value.data)
+        target.requires_grad_(value.requires_grad)
+        target.grad = value.grad
     else:
-        own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True
+        target._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True
 
 
-def _replace_state(own: Any, value: Any) -> None:
-    if layers.is_optimizer(own):
-        layers.set_optimizer(own, value)
+def _replace_state(target: Any, value: Any) -> None:
+    if layers.is_optimizer(target):
+        layers.set_optimizer(target, value)
         return
-    layers.modes(own, value[0])
-    for mine, one in zip(layers.state(own)[1], value[1], strict=True):
-        if mine is not one:
-            _replace(mine, one)
+    layers.set_modes(target, value[0])
+    for mine, theirs in zip(layers.read_state(target)[1], value[1], strict=True):
+        if mine is not theirs:
+            _replace_content(mine, theirs)

@@ -70,9 +70,9 @@ class Outputs:
         self._budget = 0
         self._room = 0
         self._drop = False
-        self._folders = _library_folders()
+        self._folders = _find_library_folders()
 
-    def begin(self) -> None:
+    def begin_cell(self) -> None:
         """Forget the last cell's outputs; the budget continues."""
         self.items, self.truncated = [], False
 
@@ -81,7 +81,7 @@ class Outputs:
         self._budget = self._room = budget
 
     @contextlib.contextmanager
-    def dropped(self) -> Iterator[None]:
+    def drop_outputs(self) -> Iterator[None]:
         """Drop all output of the block, and count it separately."""
         before = self._budget, self._room, self._drop
         self._budget = self._room = DROPPED_BYTES
@@ -91,9 +91,9 @@ class Outputs:
         finally:
             self._budget, self._room, self._drop = before
 
-    def stream(self, name: str, text: str) -> None:
+    def add_text(self, name: str, text: str) -> None:
         """Append text to a stream; adjacent pieces of one stream form one output."""
-        text = self._within(self.without_places(text) if name == "stderr" else text)
+        text = self._within(self.hide_folders(text) if name == "stderr" else text)
         if not text:
             return
         last = self.items[-1] if self.items else None
@@ -102,7 +102,7 @@ class Outputs:
         else:
             self.items.append({"kind": "stream", "name": name, "parts": [text]})
 
-    def rich(self, kind: str, data: dict[str, Any]) -> None:
+    def add_output(self, kind: str, data: dict[str, Any]) -> None:
         """Add an output with one text (base64 for images) per MIME type; omit texts that do not fit."""
         kept = {}
         for mime, value in data.items():
@@ -115,7 +115,7 @@ class Outputs:
         if kept:
             self.items.append({"kind": kind, "data": kept})
 
-    def without_places(self, text: str) -> str:
+    def hide_folders(self, text: str) -> str:
         """Shorten library paths in errors and warnings: readers do not know the folders of this machine."""
         for folder, name in self._folders:
             text = text.replace(f"{folder}/", f"{name}/")
@@ -154,7 +154,7 @@ class CapturedStream(io.TextIOBase):
         """Keep the text, within the budget."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self._outputs.stream(self._name, text)
+        self._outputs.add_text(self._name, text)
         return len(text)
 
 
@@ -183,7 +183,7 @@ class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
         self.shell.outputs.items.clear()
 
 
-class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
+class PlainPythonTransformer(TransformerManager):  # type: ignore[misc]
     """Looks for magics and other IPython syntax only if a cell is not plain Python.
 
     A cell that parses as Python contains none, and the search takes longer than most cells run.
@@ -207,10 +207,10 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
                 return lines
         return super().do_token_transforms(lines)
 
-    def parsed(self, text: str) -> ast.AST | None:
+    def take_tree(self, text: str) -> ast.AST | None:
         """Return the tree of the last cell, if this is its text; each tree is returned once."""
-        known, self._parsed = self._parsed, None
-        return known[1] if known and known[0] == text else None
+        parsed_cell, self._parsed = self._parsed, None
+        return parsed_cell[1] if parsed_cell and parsed_cell[0] == text else None
 
 
 def _is_line_magic(statement: ast.AST | None) -> bool:
@@ -231,7 +231,7 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
         passable: the code of the last statement and its tree, if the cell continues when it fails.
     """
 
-    plain: PlainPythonFirst | None = None
+    plain: PlainPythonTransformer | None = None
     passable: tuple[CodeType, ast.stmt] | None = None
 
     def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> Any:
@@ -245,11 +245,11 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
 
     def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
         """Parse a cell, unless the transformer has done so."""
-        tree = self.plain.parsed(source) if self.plain and symbol == "exec" else None
+        tree = self.plain.take_tree(source) if self.plain and symbol == "exec" else None
         # The flags differ once a cell has imported from `__future__`: then the tree must be parsed with them.
         usual = self.flags == _PARSED  # no cell has imported from `__future__`
-        found: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
-        return found
+        result: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
+        return result
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
         """Return the name of a cell's code, by which tracebacks find its lines."""
@@ -263,7 +263,7 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
 class NotebookShell(InteractiveShell):  # type: ignore[misc]
     """IPython's shell, with outputs captured and other programs refused."""
 
-    input_transformer_manager = Instance(PlainPythonFirst, ())
+    input_transformer_manager = Instance(PlainPythonTransformer, ())
     compiler_class = Type(ThriftyCompiler)
     displayhook_class = Type(CapturedHook)
     display_pub_class = Type(CapturedPublisher)
@@ -274,16 +274,16 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         super().__init__(**options)
         self.compile.plain = self.input_transformer_manager
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
-            self.register_magic_function(_refused_line, "line_cell", name)
+            self.register_magic_function(_refuse_line, "line_cell", name)
         for name in _FRONT_END_MAGICS:
-            self.register_magic_function(_nothing, "line", name)
+            self.register_magic_function(_ignore_line, "line", name)
 
     def run_cell(
         self,
         raw_cell: str,
         store_history: bool = False,  # noqa: FBT001, FBT002 - IPython's signature
         *further: Any,
-        **others: Any,
+        **options: Any,
     ) -> ExecutionResult:
         """Run a cell as IPython does; plain Python without registered listeners takes a shorter path.
 
@@ -292,17 +292,17 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         The shorter path does not store printed text and error messages for `%notebook`; so an error with a
         text that cannot be produced is shown once, and remains the same error.
         """
-        plain = self._plain(raw_cell) if store_history and not (further or others) else None
+        plain = self._parse_plain(raw_cell) if store_history and not (further or options) else None
         if plain is None:
-            return super().run_cell(raw_cell, store_history, *further, **others)
+            return super().run_cell(raw_cell, store_history, *further, **options)
         return self._run_plain(raw_cell, *plain)
 
     def transform_cell(self, raw_cell: str) -> str:
         """Return the cell as Python, reusing the result of the check whether it is plain."""
-        known, self._transformed = self._transformed, None
-        return known[1] if known and known[0] is raw_cell else str(super().transform_cell(raw_cell))
+        cached, self._transformed = self._transformed, None
+        return cached[1] if cached and cached[0] is raw_cell else str(super().transform_cell(raw_cell))
 
-    def _plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
+    def _parse_plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
         """Return the text and tree of a cell that can take the shorter path; otherwise None."""
         with contextlib.suppress(Exception):  # if a cell broke the shell, IPython reports it
             if self._is_usual() and raw_cell and not raw_cell.isspace():
@@ -349,7 +349,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
     def _run_statements(self, body: list[ast.stmt], name: str, result: ExecutionResult) -> bool:
         """Run the statements in order, and show the value of the last; return whether all of them ran."""
         shown = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-        steps: list[tuple[ast.mod, str]] = [(ast.Module([one], []), "exec") for one in body]
+        steps: list[tuple[ast.mod, str]] = [(ast.Module([statement], []), "exec") for statement in body]
         if shown is not None:
             steps.append((ast.Interactive([shown]), "single"))
             self.displayhook.exec_result = result
@@ -420,7 +420,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
     def system(self, command: str) -> None:
         """Refuse `!command` with a note instead of an error, so that the notebook continues."""
         del command
-        self.outputs.stream("stderr", NO_PROGRAMS)
+        self.outputs.add_text("stderr", NO_PROGRAMS)
 
     system_raw = system_piped = system
 
@@ -431,8 +431,8 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
         del evalue
-        text = self.outputs.without_places("\n".join(stb))
-        self.outputs.rich("error", {"text/plain": text, "name": etype.__name__})
+        text = self.outputs.hide_folders("\n".join(stb))
+        self.outputs.add_output("error", {"text/plain": text, "name": etype.__name__})
 
     def forget_error(self) -> None:
         """Drop the last error and the objects in its frames; `%tb` then has nothing to show."""
@@ -445,26 +445,26 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         """Let exit() and quit() leave the cell, not the notebook."""
 
 
-def _refused_line(line: str = "", cell: str | None = None) -> None:
+def _refuse_line(line: str = "", cell: str | None = None) -> None:
     del line, cell
     sys.stderr.write(NO_PROGRAMS)
 
 
-def _nothing(line: str = "") -> None:
+def _ignore_line(line: str = "") -> None:
     del line
 
 
-def _library_folders() -> tuple[tuple[str, str], ...]:
+def _find_library_folders() -> tuple[tuple[str, str], ...]:
     """Return the library folders of this machine, longest first, with the names that readers know."""
     paths = sysconfig.get_paths()
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    known = {paths[name]: python for name in ("stdlib", "platstdlib")}
-    known |= {
-        place: "site-packages" for place in sys.path if place.endswith(("site-packages", "dist-packages"))
+    folders = {paths[name]: python for name in ("stdlib", "platstdlib")}
+    folders |= {
+        path: "site-packages" for path in sys.path if path.endswith(("site-packages", "dist-packages"))
     }
-    known |= {paths[name]: "site-packages" for name in ("purelib", "platlib")}
+    folders |= {paths[name]: "site-packages" for name in ("purelib", "platlib")}
     # The longest first, because one folder may contain another.
-    return tuple(sorted(known.items(), key=lambda one: -len(one[0])))
+    return tuple(sorted(folders.items(), key=lambda item: -len(item[0])))
 
 
 def _order_statements() -> None:
@@ -473,13 +473,17 @@ def _order_statements() -> None:
     `executing` returns a set of them, ordered by address: a one-line function that raises would be shown
     alone in one run and with its class in another.
     """
-    found: Any = executing.Source.statements_at_line
+    find_statements: Any = executing.Source.statements_at_line
 
-    def ordered(source: executing.Source, line: int) -> KeysView[Any]:
-        places = sorted(found(source, line), key=lambda one: (one.lineno, one.col_offset), reverse=True)
-        return dict.fromkeys(places).keys()
+    def sort_statements(source: executing.Source, line: int) -> KeysView[Any]:
+        statements = sorted(
+            find_statements(source, line),
+            key=lambda statement: (statement.lineno, statement.col_offset),
+            reverse=True,
+        )
+        return dict.fromkeys(statements).keys()
 
-    executing.Source.statements_at_line = ordered  # type: ignore[assignment]
+    executing.Source.statements_at_line = sort_statements  # type: ignore[assignment]
 
 
 def make_shell() -> NotebookShell:
@@ -495,5 +499,5 @@ def make_shell() -> NotebookShell:
     for source in ("0", "raise NotImplementedError"):
         shell.run_cell(source, store_history=True)
     shell.reset(new_session=True)
-    shell.outputs.begin()
+    shell.outputs.begin_cell()
     return shell

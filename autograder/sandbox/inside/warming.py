@@ -87,7 +87,7 @@ ROUNDS = 12
 """Python specializes its code after some runs; later it would do so in pages that belong to a box."""
 
 
-def warm_tests() -> None:
+def prepare_tests() -> None:
     """Run the tests; those of torch if it is loaded.
 
     Raises:
@@ -100,44 +100,44 @@ def warm_tests() -> None:
         names: dict[str, Any] = {"__name__": "answers"}
         run_code(answers, names)
         for _ in range(ROUNDS):
-            outcome = in_one_process(names, test)
+            outcome = run_in_one_process(names, test)
             if "error" in outcome or "refused" in outcome:
                 raise RuntimeError(f"a test that has to pass in the zygote does not: {outcome}")
 
 
-def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
+def run_in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
     """Run a test (`running.outcome`) with both ends in this process, without any student code.
 
     Args:
         names: the names of the notebook.
         test: source code of the test.
     """
-    remote = Remote(SimpleNamespace(user_ns=names), _nothing_further)
+    remote = Remote(SimpleNamespace(user_ns=names), _refuse_exchange)
 
-    def further(told: Encoded, *, box: int = 1) -> Encoded:
+    def forward_request(request: Encoded, *, box: int = 1) -> Encoded:
         del box
-        return _carried(remote.do(*_carried(told)))
+        return _transfer_encoded(remote.do(*_transfer_encoded(request)))
 
     begin = {"code": test, "doctest": False, "shared": True, "imports": [], "students": [], "token": "t"}
-    asked = wire.Encoder().encode(["watch", [(*names,)], {}, {}, "t", 0])
-    told, _ = Judge(further).do(_telling(further((asked, {}))), begin)
-    done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)
+    watch_request = wire.Encoder().encode(["watch", [(*names,)], {}, {}, "t", 0])
+    encoded, _ = Judge(forward_request).judge_test(_to_payload(forward_request((watch_request, {}))), begin)
+    done: dict[str, Any] = wire.Decoder({}, _refuse_array, _refuse_array).decode(encoded)
     return done
 
 
-def _carried(told: Encoded) -> Encoded:
+def _transfer_encoded(encoded: Encoded) -> Encoded:
     """Encode and decode a value, as if it had crossed to the other side."""
-    return wire.read_told(_telling(told))
+    return wire.read_told(_to_payload(encoded))
 
 
-def _telling(told: Encoded) -> wire.Told:
-    tree, numbers = wire.telling(*told)
+def _to_payload(encoded: Encoded) -> wire.Told:
+    tree, numbers = wire.telling(*encoded)
     return wire.Told(tree, [bytearray(b"".join(numbers))])
 
 
-def _nothing_further(*_: Any) -> Encoded:
+def _refuse_exchange(*_: Any) -> Encoded:
     raise RuntimeError("nothing here calls a function of a test")
 
 
-def _no_array(*_: Any) -> Any:
+def _refuse_array(*_: Any) -> Any:
     raise RuntimeError("an outcome holds plain values alone")

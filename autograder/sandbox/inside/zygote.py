@@ -45,25 +45,25 @@ class Confinement(Protocol):
     proc: int
     """A descriptor of /proc."""
 
-    def enter(self, control: socket.socket) -> None:
+    def isolate_zygote(self, control: socket.socket) -> None:
         """Confine the zygote itself, as far as this level does, before anything is imported."""
 
-    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+    def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
         """Fork a box and pass a descriptor of it to the broker.
 
         Returns the process that the zygote has to wait for, and a descriptor of it; (0, -1) in the box.
         """
 
-    def begin(self, request: dict[str, Any]) -> None:
+    def begin_box(self, request: dict[str, Any]) -> None:
         """Take the box's first steps, while it still has the zygote's descriptors."""
 
-    def confine(self, request: dict[str, Any]) -> None:
+    def isolate_box(self, request: dict[str, Any]) -> None:
         """Confine the box for good."""
 
-    def leave(self) -> None:
+    def end_boxes(self) -> None:
         """End the processes that would outlive this one; called when the broker is gone."""
 
-    def collect(self, pid: int) -> dict[str, Any]:
+    def collect_box(self, pid: int) -> dict[str, Any]:
         """Wait for a process that `fork_box` returned, and return the report about it."""
 
 
@@ -72,7 +72,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     sys.path[:] = [*json.loads(control.recv(CONTROL_MESSAGE)), sys.argv[2]]
     try:
-        _serve(control)
+        _serve_broker(control)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the broker must hear of it
         report = {"ready": False, "error": f"{type(error).__name__}: {error}"}
         if isinstance(error, ModuleNotFoundError):
@@ -81,7 +81,7 @@ def main() -> None:
         os._exit(1)
 
 
-def _serve(control: socket.socket) -> None:
+def _serve_broker(control: socket.socket) -> None:
     # All of our own modules are imported before the jail is entered: our files are not visible inside.
     from autograder.sandbox.inside import bare, guest, huge_pages, jail, linux, models, processes, warming
 
@@ -91,42 +91,46 @@ def _serve(control: socket.socket) -> None:
     if not message:
         os._exit(0)  # no box was needed
     config = json.loads(message)
-    way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.Bare)(config)
-    way.enter(control)
-    _signals_as_usual()
-    _scrub_environment(way.home, models.variables(way.hub))
+    confinement: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.BareConfinement)(
+        config
+    )
+    confinement.isolate_zygote(control)
+    _reset_signals()
+    _scrub_environment(confinement.home, models.build_environment(confinement.hub))
     gc.disable()  # imports leave little garbage, and collecting is a tenth of torch's
-    processes.avoid_programs()
+    processes.prevent_programs()
     _preload(config["preload"])
     if "torch" in sys.modules:
-        processes.avoid_programs_of_torch(sys.modules["torch"])
+        processes.prevent_torch_programs(sys.modules["torch"])
     shell = guest.make_shell()
     if config["tests"]:
-        warming.warm_tests()
+        warming.prepare_tests()
     # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
     sys.path.remove(sys.argv[2])
-    for place in [place for place in sys.path_importer_cache if place.startswith(sys.argv[2])]:
-        del sys.path_importer_cache[place]
+    for path in [path for path in sys.path_importer_cache if path.startswith(sys.argv[2])]:
+        del sys.path_importer_cache[path]
     sys.path.insert(0, "")  # as in Jupyter: imports from the notebook's folder
     # Student code can read these.
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
-    config["address_base"] = huge_pages.address_space(way.proc)
+    config["address_base"] = huge_pages.measure_address_space(confinement.proc)
     gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
-    huge_pages.gather(way.proc)
+    huge_pages.gather(confinement.proc)
     linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
-    Zygote(control, config, way, shell).listen()
+    Zygote(control, config, confinement, shell).listen()
 
 
 class Zygote:
     """Forks boxes on request and reports how each ended."""
 
-    def __init__(self, control: socket.socket, config: dict[str, Any], way: Confinement, shell: Any) -> None:
+    def __init__(
+        self, control: socket.socket, config: dict[str, Any], confinement: Confinement, shell: Any
+    ) -> None:
         self._control = control
         self._config = config
-        self._way = way
+        self._way = confinement
         self._shell = shell
         self._running: dict[int, tuple[int, socket.socket]] = {}
         self._poller = select.poll()
@@ -137,22 +141,22 @@ class Zygote:
         while True:
             for descriptor, _ in self._poller.poll():
                 if descriptor in self._running:
-                    self._report(descriptor)
+                    self._report_end(descriptor)
                     continue
                 message, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_MESSAGE, 4)
                 if not message:
-                    self._way.leave()
+                    self._way.end_boxes()
                     os._exit(0)
-                self._open(json.loads(message), descriptors)
+                self._open_box(json.loads(message), descriptors)
 
-    def _open(self, request: dict[str, Any], descriptors: list[int]) -> None:
+    def _open_box(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork a box that gets the given descriptors as its ends of the pipes."""
         *pipes, status_fd = descriptors
         status = socket.socket(fileno=status_fd)
         try:
-            pid, pidfd = self._way.fork(request, status)
+            pid, pidfd = self._way.fork_box(request, status)
             if pid == 0:
-                self._box(request, pipes)
+                self._run_box(request, pipes)
             self._running[pidfd] = (pid, status)
             self._poller.register(pidfd, select.POLLIN)
         except OSError as error:
@@ -162,13 +166,13 @@ class Zygote:
         for pipe in pipes:
             os.close(pipe)
 
-    def _box(self, request: dict[str, Any], pipes: list[int]) -> None:
+    def _run_box(self, request: dict[str, Any], pipes: list[int]) -> None:
         """Run the box's process: confine, seed, and hand over to the guest, which never returns."""
         from autograder.sandbox.inside import guest, jail
 
         limits, output = request["limits"], pipes[-1]
         try:
-            self._way.begin(request)
+            self._way.begin_box(request)
             # If the kernel divides processor time by session, each box gets its share.
             os.setsid()
             _place_descriptors(*pipes)
@@ -176,8 +180,8 @@ class Zygote:
             output = 2
             if request["bound_address_space"]:
                 limits["address_space"] = self._config["address_base"] + (limits["memory_mb"] << 20)
-            self._way.confine(request)
-            _seed(request["seed"])
+            self._way.isolate_box(request)
+            _set_seeds(request["seed"])
         except BaseException as error:  # noqa: BLE001 - our failure must not count as the student's
             os.write(output, f"{type(error).__name__}: {error}".encode())
             os._exit(jail.EXIT_NOT_CONFINED)
@@ -188,17 +192,17 @@ class Zygote:
         finally:
             os._exit(0)  # even a broken guest must never become a second zygote
 
-    def _report(self, pidfd: int) -> None:
+    def _report_end(self, pidfd: int) -> None:
         """Collect a box that has ended and report how; the broker may be gone by then."""
         self._poller.unregister(pidfd)
         pid, status = self._running.pop(pidfd)
-        report = self._way.collect(pid)
+        report = self._way.collect_box(pid)
         with contextlib.suppress(OSError), status:
             status.send(json.dumps(report).encode())
         os.close(pidfd)
 
 
-def _signals_as_usual() -> None:
+def _reset_signals() -> None:
     """Reset signals: a grader started in the background ignores interrupts, and so would its children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
@@ -235,10 +239,10 @@ def _preload(modules: list[str]) -> None:
     for name in LATE_IMPORTS.keys() & set(modules):
         importlib.import_module(LATE_IMPORTS[name])
     if "torch" in sys.modules:
-        _warm_torch(sys.modules["torch"])
+        _prepare_torch(sys.modules["torch"])
 
 
-def _warm_torch(torch: ModuleType) -> None:
+def _prepare_torch(torch: ModuleType) -> None:
     """Trigger torch's late imports, so that each child does not repeat them in its own memory."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
@@ -265,7 +269,7 @@ def _place_descriptors(requests: int, replies: int, output: int) -> None:
     linux.close_from(len(high))
 
 
-def _seed(seed: int) -> None:
+def _set_seeds(seed: int) -> None:
     random.seed(seed)
     # numpy accepts 32-bit seeds only.
     sys.modules["numpy"].random.seed(seed % 2**32)

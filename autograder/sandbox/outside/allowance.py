@@ -53,7 +53,7 @@ class Allowance:
         if seconds < math.inf:
             self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
 
-    def pause(self) -> float:
+    def get_pause(self) -> float:
         """Return the seconds until `over` has something to check."""
         return max(0.0, self._next_look - time.monotonic())
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
@@ -18,11 +18,11 @@ class BareSandbox(ZygoteSandbox):
     isolation = Isolation.NONE
     own_users = False
 
-    def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
+    def _start_zygote(self, held: contextlib.ExitStack, launch: Callable[[], ZygoteProcess]) -> None:
         """Make the folder of all boxes, which is removed after the zygote has ended."""
         folder = tempfile.TemporaryDirectory(prefix="autograder-boxes-", ignore_cleanup_errors=True)
         self._folder = held.enter_context(folder)
-        super()._start(held, launch)
+        super()._start_zygote(held, launch)
 
-    def _particulars(self) -> dict[str, Any]:
+    def _build_level_config(self) -> dict[str, Any]:
         return {"folder": self._folder}

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.errors import BoxEnded, SandboxFault, Unplaced
+from autograder.errors import BoxEnded, SandboxFault, UnlocatedLimit
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import Call, CellRun, Ending, Limits, Observation
 from autograder.sandbox import packages
@@ -86,7 +86,7 @@ class NamespaceBox:
         except BaseException:
             self.close()
             raise
-        self._delayed_before = self._watch.delayed_seconds() or 0.0
+        self._delayed_before = self._watch.measure_delay() or 0.0
         self.open_seconds = time.monotonic() - started
 
     def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
@@ -135,22 +135,22 @@ class NamespaceBox:
             raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
         self._pidfd = descriptors[0]
         self._poller.register(self._pidfd, select.POLLIN)
-        described = _describe(self._pidfd)
-        self.pid = _pid_of(described)
+        described = _read_pidfd_info(self._pidfd)
+        self.pid = _parse_pid(described)
         self._process_one = exit_cause.is_process_one(described)
-        self._watch.attach(self.pid)
+        self._watch.attach_process(self.pid)
         if self._group:
             try:
-                self._group.add(self.pid)
+                self._group.add_process(self.pid)
             except OSError as error:
                 self._drain_output()  # if it has already ended, its output says why
                 said = self._printed.decode(errors="replace")
-                what = f"confined: {said}" if said else f"put under its control group: {error}"
-                raise SandboxFault(f"the box could not be {what}") from error
+                problem = f"confined: {said}" if said else f"put under its control group: {error}"
+                raise SandboxFault(f"the box could not be {problem}") from error
 
     def _await_ready(self, deadline: float) -> None:
         try:
-            self._reply("ready", deadline=deadline)
+            self._read_reply("ready", deadline=deadline)
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
@@ -166,22 +166,26 @@ class NamespaceBox:
         self, sources: Sequence[str], *, seconds: float, total: float = math.inf
     ) -> Iterator[CellRun]:
         """See `autograder.sandbox.base.Box.run_cells`."""
-        altogether = Allowance(total, self.computed, self._delays)
+        altogether = Allowance(total, self.measure_processor_time, self._delays)
         left = [*sources]
         self._printed.clear()
         while left:
-            self._settle()
-            request_id = self._request({"op": "cells", "sources": left}, {}, seconds)
+            self._clear_unsettled()
+            request_id = self._send_request({"op": "cells", "sources": left}, {}, seconds)
             unmarked, follows = 0, True
             while follows:
-                self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                run, told, follows = self._ran(request_id, len(left) - 1)
+                self._set_allowances(
+                    Ending.CELL_TIME,
+                    Allowance(seconds, self.measure_processor_time, self._delays),
+                    altogether,
+                )
+                run, reported, follows = self._ran(request_id, len(left) - 1)
                 full = len(self._printed) >= self._limits.output_kb << 10
                 # Limits are attributed while the box waits, before the next cell can meet others.
                 if full or not follows:
-                    run = self._watch.mark(run, told, printed=full)
-                    if unmarked and any(one.seen and not one.told for one in run.met):
-                        raise Unplaced(f"a limit was met in one of {unmarked + 1} cells")
+                    run = self._watch.mark_run(run, reported, printed=full)
+                    if unmarked and any(event.seen and not event.told for event in run.met):
+                        raise UnlocatedLimit(f"a limit was met in one of {unmarked + 1} cells")
                 unmarked = unmarked + 1 if follows else 0
                 left.pop(0)
                 self._printed.clear()
@@ -195,12 +199,12 @@ class NamespaceBox:
             left: number of cells that come after it.
         """
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
-        reply, _ = self._reply(request_id, most=[outputs, 0])
+        reply, _ = self._read_reply(request_id, most=[outputs, 0])
         try:
             follows = bool(reply["follows"]) and left > 0
             if not follows:
                 self._drain_output()
-            run = values.cell_run(reply, bytes(self._printed))
+            run = values.read_cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         # The shell inside respects the limit; a reply that does not was forged by student code.
@@ -208,16 +212,16 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         if run.error:
-            self.look_for_crowding()
-        return run, values.reported_limits(reply), follows
+            self.check_crowding()
+        return run, values.read_reported_limits(reply), follows
 
-    def _settle(self) -> None:
+    def _clear_unsettled(self) -> None:
         """Discard limits that were met during forwarded messages: they do not belong to the next request."""
         if self._unsettled:
-            self._watch.met()
+            self._watch.collect_met_limits()
             self._unsettled = False
 
-    def look_for_crowding(self) -> None:
+    def check_crowding(self) -> None:
         """Record a shortage of shared resources after an exception or an ending: it may be the cause."""
         self.crowded = self.crowded or self._watch.was_crowded()
 
@@ -230,8 +234,8 @@ class NamespaceBox:
         arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
         try:
             request = {"op": "files", "packages": packages.NAME if packages.NAME in files else ""}
-            request_id = self._request(request, arrays, OPEN_SECONDS)
-            reply, _ = self._reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
+            request_id = self._send_request(request, arrays, OPEN_SECONDS)
+            reply, _ = self._read_reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
         except BoxEnded as ended:
             raise SandboxFault(f"files could not be put into the box: {ended}") from ended
         if reply.get("error"):
@@ -247,44 +251,48 @@ class NamespaceBox:
     ) -> list[Observation]:
         """See `autograder.sandbox.base.Box.ask`."""
         encoder = values.TrustedEncoder()
-        trees = [values.call_tree(call, encoder) for call in calls]
+        trees = [values.encode_call(call, encoder) for call in calls]
         results: list[Observation] = []
-        altogether = Allowance(total, self.computed, self._delays)
-        self._settle()
+        altogether = Allowance(total, self.measure_processor_time, self._delays)
+        self._clear_unsettled()
         try:
-            request_id = self._request({"op": "ask", "calls": trees}, encoder.arrays, seconds)
+            request_id = self._send_request({"op": "ask", "calls": trees}, encoder.arrays, seconds)
             for number in range(len(calls)):
-                self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                answer, told = self._answer(request_id, number, room)
+                self._set_allowances(
+                    Ending.CALL_TIME,
+                    Allowance(seconds, self.measure_processor_time, self._delays),
+                    altogether,
+                )
+                answer, reported = self._read_answer(request_id, number, room)
                 # A limit is attributed to the next failed answer, or else to the last one.
                 if number == len(calls) - 1 or not answer.ok:
-                    answer = self._watch.confirm(answer, told)
+                    answer = self._watch.confirm_answer(answer, reported)
                 results.append(answer)
         except BoxEnded as ended:
             results.append(Observation(ok=False, ending=ended.ending))
         return results
 
-    def hand_on(
-        self, target: str, told: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+    def forward_message(
+        self, target: str, payload: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
         """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
-        request_id = self._request({"op": "hand", "target": target, "begin": begin}, told, seconds)
-        self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
-        body, tensors = self._frame(most=[MAX_JSON, self._limits.reply_mb << 20])
+        request_id = self._send_request({"op": "hand", "target": target, "begin": begin}, payload, seconds)
+        self._set_allowances(Ending.CALL_TIME, Allowance(seconds, self.measure_processor_time, self._delays))
+        body, tensors = self._read_frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
-            values.weight(body, tensors)  # refuses payloads with too many parts
-            reply, found = wire.unpack_told(body, tensors)
-            self._answers(reply, request_id)
-            answer, asks = values.told_of_end(reply)
+            values.estimate_memory(body, tensors)  # refuses payloads with too many parts
+            reply, reply_payload = wire.unpack_told(body, tensors)
+            self._check_request_id(reply, request_id)
+            answer, asks = values.parse_endpoint_reply(reply)
             self._longest = max(self._longest, time.monotonic() - started)
             if "v" not in answer:
-                self.look_for_crowding()
-            return Reply(found, asks) if "v" in answer else values.raised(answer)
+                self.check_crowding()
+            return Reply(reply_payload, asks) if "v" in answer else values.decode_exception(answer)
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
 
-    def _answer(
+    def _read_answer(
         self, request_id: str, number: int, room: MemoryBudget | None
     ) -> tuple[Observation, tuple[str, ...]]:
         """Read the answer to one call, and the limits it reports.
@@ -297,41 +305,41 @@ class NamespaceBox:
         self._printed_total = 0  # output without the shell is counted per answer
         started = time.monotonic()
         most = [MAX_JSON, self._limits.reply_mb << 20]
-        reply, arrays = self._reply(request_id, most=most, room=room)
+        reply, arrays = self._read_reply(request_id, most=most, room=room)
         try:
-            answer = values.observation(reply, arrays, number)
-            told = values.reported_limits(reply["observed"])
+            answer = values.read_observation(reply, arrays, number)
+            reported = values.read_reported_limits(reply["observed"])
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
         self._longest = max(self._longest, passed)
         if not answer.ok:
-            self.look_for_crowding()
-        return answer, told
+            self.check_crowding()
+        return answer, reported
 
-    def computed(self) -> float:
+    def measure_processor_time(self) -> float:
         """See `autograder.sandbox.base.Box.measure_processor_time`."""
         if self._usage:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
 
-    def delayed(self) -> float:
+    def measure_delay(self) -> float:
         """See `autograder.sandbox.base.Box.measure_delay`."""
         return max(0.0, self._watch.delayed - self._delayed_before)
 
     def _delays(self) -> float | None:
         """Measure the delay anew; None if the kernel does not report it."""
-        return None if self._usage else self._watch.delayed_seconds()
+        return None if self._usage else self._watch.measure_delay()
 
-    def _allow(self, late: Ending, *allowances: Allowance) -> None:
+    def _set_allowances(self, late: Ending, *allowances: Allowance) -> None:
         """Grant the box this much time from now on; it ends with ``late`` when the time is used up."""
         if self._arriving:
             self._grace -= time.monotonic() - self._arriving
             self._arriving = 0.0
         self._late, self._allowances = late, allowances
 
-    def _request(
-        self, message: dict[str, Any], beside: Mapping[str, np.ndarray] | wire.Told, seconds: float
+    def _send_request(
+        self, message: dict[str, Any], attachment: Mapping[str, np.ndarray] | wire.Told, seconds: float
     ) -> str:
         """Send a message with arrays, or with another box's payload, and return the number of the request."""
         if self._why:
@@ -340,23 +348,23 @@ class NamespaceBox:
             raise SandboxFault("the box is closed")
         self._end_when_over()  # processes may have run on since the last reply
         # All replies to earlier requests have been read: bytes that wait here are unsolicited.
-        if self._frames.ahead or self._there():
+        if self._frames.ahead or self._has_waiting_bytes():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
         message = {"id": request_id, **message}
-        if isinstance(beside, wire.Told):
-            frame = wire.pack_told(message, beside)
+        if isinstance(attachment, wire.Told):
+            frame = wire.pack_told(message, attachment)
         else:
-            frame = wire.pack(message, beside)
+            frame = wire.pack(message, attachment)
         try:
             wire.write_frame(self._requests, frame, deadline=time.monotonic() + CLOCK_FACTOR * seconds)
         except wire.DeadlineError:
             self._fail(Ending.PROTOCOL, "the request was not read")
         except OSError:
-            self._fail(self._ending_of_process())
+            self._fail(self._find_ending())
         return request_id
 
-    def _reply(
+    def _read_reply(
         self,
         request_id: str,
         *,
@@ -370,24 +378,24 @@ class NamespaceBox:
             BoxEnded: there is none.
             SandboxFault: our deadline passed, or our side failed.
         """
-        body, tensors = self._frame([MAX_JSON, 0] if most is None else most, deadline)
+        body, tensors = self._read_frame([MAX_JSON, 0] if most is None else most, deadline)
         # Weighed before it is unpacked, because unpacking is what takes the memory.
         try:
-            weight = values.weight(body, tensors)
-            ending = room.take(weight) if room else None
+            weight = values.estimate_memory(body, tensors)
+            ending = room.count_answer(weight) if room else None
             if ending:
                 self._fail(ending)
-            message, arrays = wire.unpack(body, tensors)
+            message, arrays = wire.unpack_message(body, tensors)
         except wire.ProtocolError as error:
             self._fail(Ending.PROTOCOL, str(error))
-        self._answers(message, request_id)
+        self._check_request_id(message, request_id)
         return message, arrays
 
-    def _answers(self, message: Mapping[str, Any], request_id: str) -> None:
+    def _check_request_id(self, message: Mapping[str, Any], request_id: str) -> None:
         if message.get("id") != request_id:
             self._fail(Ending.PROTOCOL, "the reply answers another request")
 
-    def _frame(self, most: list[int], deadline: float = math.inf) -> tuple[Buffer, Buffer]:
+    def _read_frame(self, most: list[int], deadline: float = math.inf) -> tuple[Buffer, Buffer]:
         """Read the two parts of the next reply without inspecting them.
 
         Args:
@@ -399,8 +407,8 @@ class NamespaceBox:
             SandboxFault: our deadline passed, or our side failed.
         """
         try:
-            body, tensors = self._frames.read(
-                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
+            body, tensors = self._frames.read_frame(
+                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait_for_reply
             )
         except wire.DeadlineError:
             self._fail(self._late)
@@ -409,20 +417,20 @@ class NamespaceBox:
         except wire.ProtocolError as error:
             self._fail(Ending.PROTOCOL, str(error))
         except (wire.ClosedError, OSError):
-            self._fail(self._ending_of_process())
+            self._fail(self._find_ending())
         most[:] = most[0] - len(body), most[1] - len(tensors)
         return body, tensors
 
-    def _wait(self, seconds: float) -> bool:
+    def _wait_for_reply(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output, and watch the limits that the kernel does not enforce."""
-        pauses = (seconds, self._watch.pause(), *(one.pause() for one in self._allowances))
+        pauses = (seconds, self._watch.get_pause(), *(one.get_pause() for one in self._allowances))
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         arriving = self._replies in events
         if not arriving:  # replies first: a flood of output must not lose them
             if self._output in events:
                 self._drain_output()
             if self._pidfd in events:
-                self._fail(self._ending_of_process())
+                self._fail(self._find_ending())
             self._end_when_over()
         try:
             # If a reply is arriving, the fault only means that time is up: it may finish within the grace.
@@ -432,17 +440,17 @@ class NamespaceBox:
                 self.close()
                 raise
             late = True
-        if late and not self._arrives():
+        if late and not self._is_arriving():
             self._fail(self._late)
         return arriving
 
-    def _arrives(self) -> bool:
+    def _is_arriving(self) -> bool:
         """Return whether a late reply is still arriving; the grace period bounds replies that trickle in."""
         now = time.monotonic()
         self._arriving = self._arriving or now
-        return self._there() and now - self._arriving < self._grace
+        return self._has_waiting_bytes() and now - self._arriving < self._grace
 
-    def _there(self) -> bool:
+    def _has_waiting_bytes(self) -> bool:
         """Return whether bytes of a reply wait to be read."""
         return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
@@ -466,7 +474,7 @@ class NamespaceBox:
 
     # ------------------------------------------------------------ the end
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether the box still runs, according to the kernel."""
         ended = select.poll()
         ended.register(self._pidfd, select.POLLIN)
@@ -476,11 +484,11 @@ class NamespaceBox:
         # The first ending counts: later ones follow from it.
         if self._why is None:
             self._why = ending
-            self.look_for_crowding()
+            self.check_crowding()
         self.close()
         raise BoxEnded(self._why, detail)
 
-    def _ending_of_process(self) -> Ending:
+    def _find_ending(self) -> Ending:
         """Find out why the box ended by itself, from the kernel's information alone.
 
         Raises:
@@ -488,16 +496,18 @@ class NamespaceBox:
         """
         self._drain_output()  # its last output
         # Must be decided before we kill the process ourselves.
-        by_itself = exit_cause.ends_by_itself(self._pidfd, self.pid)
-        self._kill()
+        by_itself = exit_cause.has_ended_itself(self._pidfd, self.pid)
+        self._kill_process()
         report = self._final_report()
-        ending = self._watch.ending(report)
-        peak = self._group.peak_bytes() if self._group else 0
+        ending = self._watch.find_ending(report)
+        peak = self._group.read_peak_bytes() if self._group else 0
         memory = (peak, self._limits.memory_mb << 20)
-        exit_cause.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
+        exit_cause.check_cause(
+            ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory
+        )
         return ending
 
-    def _kill(self) -> None:
+    def _kill_process(self) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -518,14 +528,14 @@ class NamespaceBox:
         if self._usage:
             return self._usage
         self._allowances = ()
-        self._kill()
+        self._kill_process()
         report = self._final_report() if self._pidfd >= 0 else {}
-        peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
+        peak = self._group.read_peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
-        kernel = self._group.system_seconds() if self._group else 0.0
+        kernel = self._group.read_system_seconds() if self._group else 0.0
         self._watch.close()
         opened = getattr(self, "open_seconds", 0.0)
-        self._usage = Usage(used, peak, opened, self._longest, self.delayed(), kernel)
+        self._usage = Usage(used, peak, opened, self._longest, self.measure_delay(), kernel)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -533,15 +543,15 @@ class NamespaceBox:
         if self._group:
             self._group.remove()
         # Last of all: nothing may run under the user id when it is released.
-        self._watch.release()
+        self._watch.release_user()
         return self._usage
 
 
-def _describe(pidfd: int) -> str:
+def _read_pidfd_info(pidfd: int) -> str:
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
         return info.read()
 
 
-def _pid_of(described: str) -> int:
+def _parse_pid(described: str) -> int:
     """Return the process id, as this side's /proc counts it."""
     return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))

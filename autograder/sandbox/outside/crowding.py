@@ -91,17 +91,21 @@ class CrowdingMonitor:
         Args:
             since: by the monotonic clock.
         """
-        looks = self._read()[2]
+        looks = self._read_fields()[2]
         # The check in progress may have begun before the requested time; the one after it has not.
         deadline = time.monotonic() + _LOOK_SECONDS
-        while self._read()[2] < looks + 2 and self._process.poll() is None and time.monotonic() < deadline:
+        while (
+            self._read_fields()[2] < looks + 2
+            and self._process.poll() is None
+            and time.monotonic() < deadline
+        ):
             assert self._process.stdin is not None
             with contextlib.suppress(OSError):
                 os.write(self._process.stdin.fileno(), b"?")
             time.sleep(0.001)
-        return self._read()[0] >= since
+        return self._read_fields()[0] >= since
 
-    def _read(self) -> tuple[float, int, int]:
+    def _read_fields(self) -> tuple[float, int, int]:
         last, limit, looks = _FIELDS.unpack_from(self._shared, 0)
         return last, limit, looks
 

@@ -27,7 +27,7 @@ NEAR = 0.9
 _PF_EXITING = 0x4
 
 
-def ends_by_itself(pidfd: int, pid: int, proc: Path = Path("/proc")) -> bool:
+def has_ended_itself(pidfd: int, pid: int, proc: Path = Path("/proc")) -> bool:
     """Return whether a process ends without our doing: it has ended, or is ending and then does.
 
     Its pipes close before it is dead, so closed pipes alone do not prove it.
@@ -49,7 +49,7 @@ def _is_ending(pid: int, proc: Path) -> bool:
         return True  # the process is gone
 
 
-def check(
+def check_cause(
     ending: Ending,
     report: Mapping[str, Any],
     *,

@@ -11,7 +11,7 @@ import os
 import socket
 import subprocess
 
-from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
+from autograder.sandbox.runtime import Runtime, get_current_runtime, refuse_other_systems
 
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -27,7 +27,7 @@ ENVIRONMENT = {
 }
 
 
-class Launched:
+class ZygoteProcess:
     """The program that becomes a zygote; at first it only knows the folders of its modules.
 
     Attributes:
@@ -47,7 +47,7 @@ class Launched:
             OSError: it could not be started.
         """
         refuse_other_systems()
-        self.runtime = runtime or current_runtime()
+        self.runtime = runtime or get_current_runtime()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -58,7 +58,7 @@ class Launched:
         with contextlib.suppress(OSError):  # it has ended; configuring it will report that
             self.control.send(json.dumps(self.runtime.sys_path).encode())
 
-    def last_words(self) -> str:
+    def read_last_words(self) -> str:
         """Return the last text that it wrote before it ended; empty if it hangs."""
         try:
             _, text = self.process.communicate(timeout=5)
@@ -66,7 +66,7 @@ class Launched:
             return ""
         return text.decode(errors="replace")[-2000:]
 
-    def end(self) -> None:
+    def end_program(self) -> None:
         """End the program and all of its boxes."""
         with contextlib.suppress(OSError):
             # The zygote ends itself and its boxes when its socket closes.

@@ -34,9 +34,9 @@ from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.crowding import CrowdingMonitor
-from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.watch import Watch
-from autograder.sandbox.packages import packed
+from autograder.sandbox.packages import pack_packages
 from autograder.sandbox.runtime import refuse_other_systems
 
 START_SECONDS = 120.0
@@ -55,7 +55,7 @@ class ZygoteSandbox:
 
     isolation: str
 
-    def __init__(self, environment: Environment, launch: Callable[[], Launched] | None = None) -> None:
+    def __init__(self, environment: Environment, launch: Callable[[], ZygoteProcess] | None = None) -> None:
         """Start the zygote and wait until it is ready.
 
         Args:
@@ -68,33 +68,33 @@ class ZygoteSandbox:
             SandboxFault: it could not be started. Whatever is raised, nothing is left behind.
         """
         refuse_other_systems()
-        self._packages = packed(environment.packages)
+        self._packages = pack_packages(environment.packages)
         self._lock = threading.Lock()
         with contextlib.ExitStack() as held:  # released in the opposite order
             try:
-                self._start(held, launch or Launched)
+                self._start_zygote(held, launch or ZygoteProcess)
                 self._configure(environment)
             except OSError as error:
                 raise SandboxFault(f"the zygote could not be started: {error}") from error
             self._held = held.pop_all()
 
-    def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
+    def _start_zygote(self, held: contextlib.ExitStack, launch: Callable[[], ZygoteProcess]) -> None:
         """Start the program, and register every resource it needs for release with ``held``."""
         # Each resource is registered as soon as it exists, so that a failure in a later step releases it.
         self._identity = self._claim_identity()
         if self._identity:
-            held.callback(self._identity.release)
+            held.callback(self._identity.release_user)
         self._cgroups = cgroups.find_driver()
         if self._cgroups:
             held.callback(self._cgroups.close)
         self._program = launch()
-        held.callback(self._program.end)
+        held.callback(self._program.end_program)
         self._control, self._process = self._program.control, self._program.process
         self._crowding = None
         if self.own_users and self._identity is None:  # the boxes share the grader's user
             self._crowding = CrowdingMonitor(Limits().descriptors)
             held.callback(self._crowding.close)
-        self._prefork = prefork.PreforkPool(self._open, prefork.depth())
+        self._prefork = prefork.PreforkPool(self._open_box, prefork.depth())
         held.callback(self._prefork.close)
 
     own_users = True
@@ -105,7 +105,7 @@ class ZygoteSandbox:
         return Identity() if self.own_users and os.geteuid() == 0 else None
 
     @contextlib.contextmanager
-    def _user(self) -> Iterator[Identity | None]:
+    def _claim_user(self) -> Iterator[Identity | None]:
         """Claim the user of a new box, if it gets one; release it if the box is not opened."""
         try:
             identity = self._claim_identity()
@@ -115,10 +115,10 @@ class ZygoteSandbox:
             yield identity
         except BaseException:
             if identity:
-                identity.release()
+                identity.release_user()
             raise
 
-    def _particulars(self) -> dict[str, Any]:
+    def _build_level_config(self) -> dict[str, Any]:
         """Return additional configuration for the zygote of this level."""
         return {}
 
@@ -139,7 +139,7 @@ class ZygoteSandbox:
             "uid": self._identity.uid if self._identity else None,
             "uids": (FIRST_UID, LAST_UID),
             "filter": base64.b64encode(shipped_filter()).decode(),
-            **self._particulars(),
+            **self._build_level_config(),
         }
         self._control.settimeout(START_SECONDS)
         try:
@@ -151,10 +151,10 @@ class ZygoteSandbox:
             report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            said = report.get("error") or self._program.last_words()
+            said = report.get("error") or self._program.read_last_words()
             if not said:  # a missing layer is named; silence means it was killed
                 raise SandboxFault("the zygote was ended while it started")
-            missing = preload_missing(str(report.get("missing", "")), environment.preload)
+            missing = explain_missing_module(str(report.get("missing", "")), environment.preload)
             raise missing or SandboxUnavailable(explain_failure(said))
         self.landlock = int(report["landlock"])
 
@@ -167,7 +167,7 @@ class ZygoteSandbox:
         self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
         """Open a fresh box; see `autograder.sandbox.base.Sandbox.open`."""
-        box = self._prefork.take(limits, seed)
+        box = self._prefork.take_box(limits, seed)
         if every := {**(files or {}), **self._packages}:
             try:
                 box.put_files(every)
@@ -176,23 +176,25 @@ class ZygoteSandbox:
                 raise
         return box
 
-    def _open(self, limits: Limits, seed: int) -> NamespaceBox:
+    def _open_box(self, limits: Limits, seed: int) -> NamespaceBox:
         if self._control.fileno() < 0:
             raise SandboxFault("the sandbox is closed")
-        with self._user() as identity, self._grouped(limits) as group:
-            request = self._request(limits, seed, group, identity)
+        with self._claim_user() as identity, self._create_group(limits) as group:
+            request = self._build_request(limits, seed, group, identity)
             if self._crowding:
                 self._crowding.limit_descriptors(limits.descriptors)
             watch = Watch(limits, group, identity=identity, crowding=self._crowding)
             return NamespaceBox(self._send, request, limits, watch)
 
     @contextlib.contextmanager
-    def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
+    def _create_group(self, limits: Limits) -> Iterator[cgroups.Group | None]:
         """Create the control group of a new box; remove it if the box is not opened."""
         group = None
         try:
             if self._cgroups:
-                group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+                group = self._cgroups.create_group(
+                    memory_bytes=limits.memory_mb << 20, processes=limits.processes
+                )
         except OSError as error:
             raise SandboxFault(f"no control group could be made: {error}") from error
         try:
@@ -202,7 +204,7 @@ class ZygoteSandbox:
                 group.remove()
             raise
 
-    def _request(
+    def _build_request(
         self, limits: Limits, seed: int, group: cgroups.Group | None, identity: Identity | None
     ) -> dict[str, Any]:
         """Build the zygote's request for a new box."""
@@ -230,7 +232,7 @@ class ZygoteSandbox:
         """The process that was started; the zygote is its only child."""
         return self._process.pid
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether the zygote runs: its end of the control socket closes before its parent dies."""
         if self._process.poll() is not None or self._control.fileno() < 0:
             return False
@@ -269,7 +271,7 @@ class Identity:
             f"all user ids from {FIRST_UID} to {LAST_UID} are taken; end other graders first"
         )
 
-    def release(self) -> None:
+    def release_user(self) -> None:
         """Release the id; the file stays, because removing it could remove the lock of another process."""
         if self._lock >= 0:
             os.close(self._lock)
@@ -357,15 +359,16 @@ REMEDIES = (
 )
 
 
-def preload_missing(module: str, preload: Sequence[str]) -> PreloadMissing | None:
+def explain_missing_module(module: str, preload: Sequence[str]) -> PreloadMissing | None:
     """Explain a failed import if the missing module, or its package, is to be preloaded; otherwise None."""
-    asked = next((name for name in preload if name == module or name.startswith(f"{module}.")), None)
-    if asked is None or not module:
+    requested = next((name for name in preload if name == module or name.startswith(f"{module}.")), None)
+    if requested is None or not module:
         return None
     close = difflib.get_close_matches(module, importlib.metadata.packages_distributions(), n=1)
     advice = f"did you mean {close[0]!r}? Otherwise" if close else "correct its name,"
     return PreloadMissing(
-        f"preload: the module {asked!r} is not found: {advice} install {module!r} beside autograder, where "
+        f"preload: the module {requested!r} is not found: {advice} install {module!r} beside "
+        "autograder, where "
         "boxes can read it, or take it out of the list"
     )
 

@@ -20,10 +20,10 @@ _NAME = re.compile(r"autograder-(\d+)-(\d+)-(\d+)")
 REMOVAL_SECONDS = 1.0
 
 
-def group_name() -> str:
+def build_group_name() -> str:
     """Build a unique name for a folder of control groups of this process."""
-    made = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    return f"autograder-{os.getpid()}-{_process_namespace(Path('/'))}-{made}"
+    created = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return f"autograder-{os.getpid()}-{_read_process_namespace(Path('/'))}-{created}"
 
 
 def sweep_groups(root: Path = Path("/")) -> list[Path]:
@@ -33,44 +33,52 @@ def sweep_groups(root: Path = Path("/")) -> list[Path]:
     refuses to remove is left for the next time.
     """
     removed = []
-    for folder in _candidates(root):
+    for folder in _find_candidates(root):
         with contextlib.suppress(OSError):
-            if folder.lstat().st_uid == os.geteuid() and _is_orphan(folder.name, root) and _remove(folder):
+            if (
+                folder.lstat().st_uid == os.geteuid()
+                and _is_orphan(folder.name, root)
+                and _remove_group(folder)
+            ):
                 removed.append(folder)
     return removed
 
 
-def _candidates(root: Path) -> Iterator[Path]:
+def _find_candidates(root: Path) -> Iterator[Path]:
     """Find folders with our names in each hierarchy: at its top, in our own group, above and next to it."""
-    places: dict[Path, None] = {}
+    parents: dict[Path, None] = {}
     with contextlib.suppress(OSError):
         mounts = (root / "proc/self/mountinfo").read_text(errors="replace").splitlines()
         tops = [root / line.split()[4].lstrip("/") for line in mounts if " - cgroup" in line]
-        own = (root / "proc/self/cgroup").read_text(errors="replace").splitlines()
+        own_lines = (root / "proc/self/cgroup").read_text(errors="replace").splitlines()
         for top in tops:
-            for path in {line.split(":", 2)[2].strip("/") for line in own}:
+            for path in {line.split(":", 2)[2].strip("/") for line in own_lines}:
                 group = top / path
                 # Paths with ".." are groups outside of what is mounted here.
                 if ".." not in group.parts and group.is_dir():
-                    places |= dict.fromkeys((group, *(one for one in group.parents if top in one.parents)))
-                    places |= dict.fromkeys(one for one in _folders(group.parent) if top in one.parents)
-            places[top] = None
-    for place in places:
-        yield from (folder for folder in _folders(place) if _NAME.fullmatch(folder.name))
+                    parents |= dict.fromkeys(
+                        (group, *(candidate for candidate in group.parents if top in candidate.parents))
+                    )
+                    parents |= dict.fromkeys(
+                        candidate for candidate in _list_folders(group.parent) if top in candidate.parents
+                    )
+            parents[top] = None
+    for parent in parents:
+        yield from (folder for folder in _list_folders(parent) if _NAME.fullmatch(folder.name))
 
 
-def _folders(place: Path) -> list[Path]:
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
+def _list_folders(parent: Path) -> list[Path]:
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
         return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return []
 
 
 def _is_orphan(name: str, root: Path) -> bool:
-    found = _NAME.fullmatch(name)
-    if not found:
+    match = _NAME.fullmatch(name)
+    if not match:
         return False
-    pid, namespace, made = (int(number) for number in found.groups())
-    if namespace != _process_namespace(root):
+    pid, namespace, created = (int(number) for number in match.groups())
+    if namespace != _read_process_namespace(root):
         return False
     try:
         fields = (root / "proc" / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
@@ -80,21 +88,21 @@ def _is_orphan(name: str, root: Path) -> bool:
         return True
     except (OSError, IndexError, ValueError):
         return False
-    return state in "ZX" or started * 1_000_000_000 // os.sysconf("SC_CLK_TCK") > made
+    return state in "ZX" or started * 1_000_000_000 // os.sysconf("SC_CLK_TCK") > created
 
 
-def _process_namespace(root: Path) -> int:
+def _read_process_namespace(root: Path) -> int:
     """Return the number of this process's process namespace; 0 if it is not known."""
     with contextlib.suppress(OSError, ValueError):
         return int((root / "proc/self/ns/pid").readlink().name.strip("pid:[]"))
     return 0
 
 
-def _remove(folder: Path) -> bool:
+def _remove_group(folder: Path) -> bool:
     """Remove a group and its subgroups; processes in it are killed first."""
     deadline = time.monotonic() + REMOVAL_SECONDS
     while True:
-        for group in (*_folders(folder), folder):
+        for group in (*_list_folders(folder), folder):
             with contextlib.suppress(OSError):
                 # A group can be removed only when it is empty, which takes the kernel a moment after a kill.
                 group.rmdir()
@@ -102,12 +110,12 @@ def _remove(folder: Path) -> bool:
             return True
         if time.monotonic() > deadline:
             return False
-        for group in (*_folders(folder), folder):
-            _kill(group)
+        for group in (*_list_folders(folder), folder):
+            _kill_group(group)
         time.sleep(0.005)
 
 
-def _kill(group: Path) -> None:
+def _kill_group(group: Path) -> None:
     with contextlib.suppress(OSError):
         if (group / "cgroup.kill").exists():
             (group / "cgroup.kill").write_text("1")

@@ -36,7 +36,7 @@ class PreforkPool:
         self._closed = False
         self._ready: dict[_Kind, deque[Future[NamespaceBox]]] = {}
 
-    def take(self, limits: Limits, seed: int) -> NamespaceBox:
+    def take_box(self, limits: Limits, seed: int) -> NamespaceBox:
         """Take a box in which no code has run.
 
         Raises:
@@ -45,18 +45,18 @@ class PreforkPool:
         kind = (limits, seed)
         unfit: list[Future[NamespaceBox]] = []
         with self._lock:
-            known, ready = kind in self._ready, self._ready.pop(kind, deque())
+            seen_before, ready = kind in self._ready, self._ready.pop(kind, deque())
             self._ready[kind] = ready  # moves it to the end: most recently used
             if len(self._ready) > KINDS:
                 unfit = list(self._ready.pop(next(iter(self._ready))))
             ready_box = ready.popleft() if ready else None
             # A kind that was requested only once may never be requested again.
-            while known and not self._closed and len(ready) < self._most:
+            while seen_before and not self._closed and len(ready) < self._most:
                 ready.append(self._ahead.submit(self._open, limits, seed))
         # Outside of the lock: closing and waiting take time, and other threads need boxes.
-        _close(unfit)
-        box = None if ready_box is None else _opened(ready_box)
-        if box is not None and not box.alive():
+        _close_boxes(unfit)
+        box = None if ready_box is None else _wait_for_box(ready_box)
+        if box is not None and not box.is_alive():
             box.close()
             box = None
         return box or self._open(limits, seed)
@@ -69,17 +69,17 @@ class PreforkPool:
         with self._lock:
             ready_boxes = [box for ready in self._ready.values() for box in ready]
             self._ready.clear()
-        _close(ready_boxes)
+        _close_boxes(ready_boxes)
 
 
-def _close(ready_boxes: list[Future[NamespaceBox]]) -> None:
+def _close_boxes(ready_boxes: list[Future[NamespaceBox]]) -> None:
     for ready_box in ready_boxes:
-        box = _opened(ready_box)
+        box = _wait_for_box(ready_box)
         if box is not None:
             box.close()
 
 
-def _opened(ready_box: Future[NamespaceBox]) -> NamespaceBox | None:
+def _wait_for_box(ready_box: Future[NamespaceBox]) -> NamespaceBox | None:
     """Return the ready box, or None if opening it failed: the caller then opens one and sees the error."""
     try:
         return ready_box.result()

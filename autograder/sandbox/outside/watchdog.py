@@ -23,7 +23,7 @@ _AT_MOST = ("RssAnon:", "RssShmem:")
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
-class Tree(Struct, frozen=True):
+class ProcessTree(Struct, frozen=True):
     """A process and all its descendants, at one moment."""
 
     memory_bytes: int = 0
@@ -49,7 +49,7 @@ class Watchdog:
         self.most_tasks = 0
         self.processor_seconds = 0.0
 
-    def look(self, *, enough: int = 0) -> Tree:
+    def measure_tree(self, *, enough: int = 0) -> ProcessTree:
         """Measure the tree as it is now.
 
         Args:
@@ -58,34 +58,34 @@ class Watchdog:
         """
         tasks, seconds = 0, 0.0
         processes: list[str] = []
-        for pid, threads in self._walk():
+        for pid, threads in self._walk_processes():
             process = f"{self._proc}/{pid}"
             processes.append(process)
-            seconds += self._seconds(pid, process)
+            seconds += self._read_seconds(pid, process)
             tasks += len(threads)
         # The cheap upper bound first.
-        memory = sum(_kilobytes(f"{process}/status", _AT_MOST) for process in processes) << 10
+        memory = sum(_sum_kilobytes(f"{process}/status", _AT_MOST) for process in processes) << 10
         if memory > enough:
-            memory = sum(_kilobytes(f"{process}/smaps_rollup", _OWN_PAGES) for process in processes) << 10
+            memory = sum(_sum_kilobytes(f"{process}/smaps_rollup", _OWN_PAGES) for process in processes) << 10
         self.most_tasks = max(self.most_tasks, tasks)
         # If no process waits for a child, its time is lost with it; the part that was seen still counts.
         self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
-        return Tree(memory, tasks, seconds)
+        return ProcessTree(memory, tasks, seconds)
 
-    def _walk(self) -> Iterator[tuple[int, list[str]]]:
+    def _walk_processes(self) -> Iterator[tuple[int, list[str]]]:
         """Iterate over the watched processes, with the folders of their threads."""
         open_ids = [self._pid]
         while open_ids:
             pid = open_ids.pop()
             tasks, threads = f"{self._proc}/{pid}/task", list[str]()
             with contextlib.suppress(OSError):  # it may end while we look
-                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - a hot path
+                threads = [f"{tasks}/{name}" for name in os.listdir(tasks)]  # noqa: PTH208 - a hot path
             yield pid, threads
             for thread in threads:
                 with contextlib.suppress(OSError):
-                    open_ids += [int(child) for child in _text(f"{thread}/children").split()]
+                    open_ids += [int(child) for child in _read_text(f"{thread}/children").split()]
 
-    def delayed_seconds(self) -> float | None:
+    def measure_delay(self) -> float | None:
         """Return how long the box could have computed but had no processor, as far as it was measured.
 
         Between two measurements this is the longest time that one thread waited for a processor: if several
@@ -93,14 +93,14 @@ class Watchdog:
         report it.
         """
         now, delays = time.monotonic(), dict[str, int]()
-        for _, threads in self._walk():
+        for _, threads in self._walk_processes():
             for thread in threads:
                 with contextlib.suppress(OSError, ValueError):
-                    ran, waited, _ = map(int, _text(f"{thread}/schedstat").split())
+                    ran, waited, _ = map(int, _read_text(f"{thread}/schedstat").split())
                     if ran or waited:  # a kernel that does not count reports zeros
                         delays[thread] = waited
         passed = now - self._delays_read
-        longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)
+        longest = max((waited - self._delays.get(task, 0) for task, waited in delays.items()), default=0)
         # If the kernel does not report it, assume the longest delay that is not yet a fault of ours.
         self.delayed += (
             min(max(longest, 0) / 1e9, passed) if delays else passed * (1 - 1 / UNKNOWN_WAIT_FACTOR)
@@ -108,18 +108,18 @@ class Watchdog:
         self._delays, self._delays_read = delays, now
         return self.delayed if delays else None
 
-    def _seconds(self, pid: int, process: str) -> float:
+    def _read_seconds(self, pid: int, process: str) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):
             # See proc(5), counted after the name: 11 and 12 are its own ticks, 13 and 14 those of children it
             # has waited for; 19 is the start time, which a later process with the same id does not share.
-            fields = _text(f"{process}/stat").rpartition(") ")[2].split()
-            own, waited_for = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
-            self._own_seconds[pid, fields[19]] = own * _TICK
-            return (own + waited_for) * _TICK
+            fields = _read_text(f"{process}/stat").rpartition(") ")[2].split()
+            own_ticks, waited_for = (int(fields[index]) + int(fields[index + 1]) for index in (11, 13))
+            self._own_seconds[pid, fields[19]] = own_ticks * _TICK
+            return (own_ticks + waited_for) * _TICK
         return 0.0
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     """Read a file of the kernel in as few system calls as possible: this runs after every few cells."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -131,16 +131,16 @@ def _text(path: str) -> str:
         os.close(descriptor)
 
 
-def _kilobytes(path: str, lines: tuple[str, ...]) -> int:
+def _sum_kilobytes(path: str, lines: tuple[str, ...]) -> int:
     """Return the sum of some lines of a file of sizes; 0 if the process has ended."""
     total = 0
     with contextlib.suppress(OSError):
-        for line in _text(path).splitlines():
+        for line in _read_text(path).splitlines():
             if line.startswith(lines):
                 total += int(line.split()[1])
     return total
 
 
-def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
+def measure_resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Return the anonymous memory that a process has mapped, its own or shared; cheap to query."""
-    return _kilobytes(f"{proc}/{pid}/status", _AT_MOST) << 10
+    return _sum_kilobytes(f"{proc}/{pid}/status", _AT_MOST) << 10

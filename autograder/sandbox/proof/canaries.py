@@ -39,7 +39,7 @@ class Canary(Struct, frozen=True):
     """The deadline of the call."""
 
 
-def settings(port: int, socket_name: str, landlock: int) -> str:
+def build_settings(port: int, socket_name: str, landlock: int) -> str:
     """Build the source code with the names that canaries use: our listeners, and the limits of a box.
 
     Args:

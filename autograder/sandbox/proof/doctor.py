@@ -19,7 +19,7 @@ from autograder.errors import SandboxError, SandboxFault
 from autograder.records import Call
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.pool import start_sandbox
-from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, settings
+from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, build_settings
 
 Start = Callable[[Environment], Sandbox]
 
@@ -55,90 +55,90 @@ def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> l
     except SandboxError as error:
         finished = not isinstance(error, SandboxFault)
         missing = Layer("namespaces and mounts", ok=False, found="not available", remedy=str(error))
-        return [*layers, _with(missing, finished=finished)]
+        return [*layers, _mark_finished(missing, finished=finished)]
     try:
-        layers += _equipment(sandbox)
-        with _listeners(sandbox) as names:
-            for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
+        layers += _describe_equipment(sandbox)
+        with _open_listeners(sandbox) as names:
+            for canary in (candidate for candidate in CANARIES if sandbox.isolation in candidate.levels):
                 if canary.own_users and os.geteuid() != 0:
                     layers.append(Layer(canary.name, ok=False, found=SHARED, remedy=ALONE, required=False))
                     continue
                 layers.append(_try_once(sandbox, names, canary))
-                if not layers[-1].finished and not sandbox.alive():
+                if not layers[-1].finished and not sandbox.is_alive():
                     break  # the others would fail in the same way
     finally:
         sandbox.close()
     return layers
 
 
-def healthy(layers: list[Layer]) -> bool:
+def is_healthy(layers: list[Layer]) -> bool:
     """Return whether every required layer holds."""
     return all(layer.ok or not layer.required for layer in layers)
 
 
-def _equipment(sandbox: Sandbox) -> list[Layer]:
+def _describe_equipment(sandbox: Sandbox) -> list[Layer]:
     """List the layers that the sandbox reports about itself; only full isolation has all of them."""
     layers = []
     if sandbox.isolation == "namespaces":
-        found = "user, mount, pid, net, ipc, uts, cgroup"
-        layers.append(Layer("namespaces and mounts", ok=True, found=found))
+        description = "user, mount, pid, net, ipc, uts, cgroup"
+        layers.append(Layer("namespaces and mounts", ok=True, found=description))
     memory_bound = getattr(sandbox, "memory_bound", "")
     if memory_bound:
         layers.append(Layer("memory and process accounting", ok=True, found=memory_bound))
     version = getattr(sandbox, "landlock", None)
     if version is not None:
-        found = f"ABI {version} of the kernel" if version else "not in this kernel"
+        description = f"ABI {version} of the kernel" if version else "not in this kernel"
         remedy = "" if version else "optional: boot a kernel with lsm=landlock,… for a second file barrier"
-        layers.append(Layer("Landlock", bool(version), found, remedy, required=False))
+        layers.append(Layer("Landlock", bool(version), description, remedy, required=False))
     return layers
 
 
 @contextlib.contextmanager
-def _listeners(sandbox: Sandbox) -> Iterator[str]:
+def _open_listeners(sandbox: Sandbox) -> Iterator[str]:
     """Open sockets on this side that no box may reach; yield the source code that names them."""
     name = f"autograder-canary-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
         local.bind(f"\0{name}")
         local.listen()
         landlock = int(getattr(sandbox, "landlock", 0))
-        yield settings(network.getsockname()[1], name, landlock)
+        yield build_settings(network.getsockname()[1], name, landlock)
 
 
 def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
     try:
-        return _observe(sandbox, names, canary)
+        return _run_canary(sandbox, names, canary)
     except SandboxError as error:
         return Layer(canary.name, ok=False, found=str(error), remedy=UNFINISHED, finished=False)
 
 
-def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
+def _run_canary(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
     """Run one canary in its own box; it must return None or end the box in one of the ways it names."""
     with contextlib.ExitStack() as boxes:
         # The neighbour stays open until the canary has run.
         if canary.neighbour:
-            beside = _open(sandbox, boxes)
-            left = beside.run_cell(names + canary.neighbour, seconds=20)
+            neighbour_box = _open_box(sandbox, boxes)
+            left = neighbour_box.run_cell(names + canary.neighbour, seconds=20)
             if left.error:
                 return Layer(canary.name, ok=False, found=f"the neighbour failed: {left.error}", remedy=HOLE)
-        box = _open(sandbox, boxes)
+        box = _open_box(sandbox, boxes)
         run = box.run_cell(names + canary.code, seconds=20)
         observed = box.ask([Call("canary")], seconds=canary.seconds)[0]
     if not run.error and observed.ending is not None and observed.ending in canary.ends:
         return Layer(canary.name, ok=True, found=canary.promise)
     if run.error or not observed.ok:
-        found = run.error or observed.error or str(observed.ending)
-        text = f"the canary failed: {found} {observed.message}"
+        problem = run.error or observed.error or str(observed.ending)
+        text = f"the canary failed: {problem} {observed.message}"
         return Layer(canary.name, ok=False, found=text, remedy=HOLE)
     if observed.value is not None:
         return Layer(canary.name, ok=False, found=f"reached: {str(observed.value)[:500]}", remedy=HOLE)
     return Layer(canary.name, ok=True, found=canary.promise)
 
 
-def _open(sandbox: Sandbox, boxes: contextlib.ExitStack) -> Box:
+def _open_box(sandbox: Sandbox, boxes: contextlib.ExitStack) -> Box:
     box = sandbox.open(LIMITS)
     boxes.callback(box.close)
     return box
 
 
-def _with(layer: Layer, *, finished: bool) -> Layer:
+def _mark_finished(layer: Layer, *, finished: bool) -> Layer:
     return Layer(layer.name, layer.ok, layer.found, layer.remedy, layer.required, finished)

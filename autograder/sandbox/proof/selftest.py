@@ -66,24 +66,24 @@ def ensure(
     """
     refuse_other_systems()
     environment = Environment(packages=tuple(packages))
-    now = standing(isolation, environment)
-    known = last_proof(private)
-    if known is not None and known.standing == now:
-        return known
-    layers = _layers(_only(start, isolation), environment)
-    _refuse(layers)
+    now = compute_standing(isolation, environment)
+    last = read_last_proof(private)
+    if last is not None and last.standing == now:
+        return last
+    layers = _test_layers(_require_isolation(start, isolation), environment)
+    _refuse_missing(layers)
     proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
     with contextlib.suppress(OSError):  # if it cannot be stored, the next run tests again
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.write(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
+        atomic.write_bytes(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
     return proof
 
 
-def _layers(start: Start, environment: Environment) -> list[Layer]:
+def _test_layers(start: Start, environment: Environment) -> list[Layer]:
     """Run the tests, and repeat unfinished ones: a killed process proves nothing about the machine."""
     layers: list[Layer] = []
 
-    def examine() -> None:
+    def inspect_layers() -> None:
         layers[:] = doctor.examine(start, environment)
         holes = [layer for layer in layers if layer.required and layer.finished and not layer.ok]
         unfinished = [layer.name for layer in layers if not layer.finished]
@@ -91,35 +91,35 @@ def _layers(start: Start, environment: Environment) -> list[Layer]:
             raise SandboxFault(f"not finished: {', '.join(unfinished)}")
 
     with contextlib.suppress(SandboxFault):  # the unfinished layers are in the list, and refused later
-        retry_infrastructure(examine)
+        retry_infrastructure(inspect_layers)
     return layers
 
 
-def _only(start: Start, isolation: str) -> Start:
+def _require_isolation(start: Start, isolation: str) -> Start:
     """Wrap ``start`` to refuse other levels: a weaker level proves nothing about a stronger one."""
 
-    def checked(environment: Environment) -> Sandbox:
+    def start_checked(environment: Environment) -> Sandbox:
         sandbox = start(environment)
         if sandbox.isolation != isolation:
             sandbox.close()
             raise SandboxUnavailable(f"expected isolation {isolation!r}, got {sandbox.isolation!r}")
         return sandbox
 
-    return checked
+    return start_checked
 
 
-def _refuse(layers: list[Layer]) -> None:
+def _refuse_missing(layers: list[Layer]) -> None:
     missing = [layer for layer in layers if layer.required and not layer.ok]
     if missing:
-        found = "; ".join(f"{layer.name}: {layer.found}. {layer.remedy}" for layer in missing[:MOST_NAMED])
-        found += f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        summary = "; ".join(f"{layer.name}: {layer.found}. {layer.remedy}" for layer in missing[:MOST_NAMED])
+        summary += f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise SandboxUnavailable(
-            f"the self-test of the sandbox failed, and nothing was graded. {found}. "
+            f"the self-test of the sandbox failed, and nothing was graded. {summary}. "
             "All layers: autograder doctor"
         )
 
 
-def last_proof(private: Path) -> Proof | None:
+def read_last_proof(private: Path) -> Proof | None:
     """Read the stored proof; None if there is none, or if others could have written it."""
     try:
         # If others can write to the folder, they can place a proof in it.
@@ -138,21 +138,23 @@ def last_proof(private: Path) -> Proof | None:
         return None
 
 
-def remembered(private: Path, isolation: str = "namespaces") -> str:
+def describe_last_proof(private: Path, isolation: str = "namespaces") -> str:
     """Describe the result of the last self-test."""
-    proof = last_proof(private) if platform.system() == "Linux" else None
+    proof = read_last_proof(private) if platform.system() == "Linux" else None
     if proof is None:
         return "none is remembered; the next grading makes one"
     when = datetime.fromtimestamp(proof.tested_at, tz=UTC).isoformat(sep=" ", timespec="seconds")
     try:
-        counts = proof.standing == standing(isolation)
+        counts = proof.standing == compute_standing(isolation)
     except OSError:
         counts = False
-    what = "and it counts" if counts else "of another boot or configuration; the next grading makes a new one"
-    return f"{len(proof.canaries)} layers held at {when}, {what}"
+    validity = (
+        "and it counts" if counts else "of another boot or configuration; the next grading makes a new one"
+    )
+    return f"{len(proof.canaries)} layers held at {when}, {validity}"
 
 
-def standing(isolation: str, environment: Environment = _EMPTY) -> str:
+def compute_standing(isolation: str, environment: Environment = _EMPTY) -> str:
     """Return a digest of everything the sandbox depends on: boot, kernel, rights, interpreter, our code."""
     parts = [
         Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
@@ -180,9 +182,9 @@ def _rights() -> list[str]:
 
 def _accounting() -> str:
     """Return what decides which control groups are used; to find a driver would take longer than the rest."""
-    own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
+    own_groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    return own + "\n".join(line for line in mounts if " - cgroup" in line)
+    return own_groups + "\n".join(line for line in mounts if " - cgroup" in line)
 
 
 def _program() -> str:
@@ -190,6 +192,6 @@ def _program() -> str:
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted((*folder.rglob("*.py"), *folder.rglob("filters/*.bpf"))):
-        place = str(path.relative_to(folder))
-        digest.update(place.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        name = str(path.relative_to(folder))
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -11,17 +11,17 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.assignment import Assignment
-from autograder.checks.judging.manual import manual_options
+from autograder.checks.judging.manual import read_manual_options
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell
-from autograder.feedback.sanitise import printable_text
-from autograder.marking.grouping import computed_digest
-from autograder.marking.points import items_of, verdicts_of
-from autograder.records import Graded, ItemResult, Status
+from autograder.feedback.sanitise import to_printable_text
+from autograder.marking.grouping import hash_results
+from autograder.marking.points import collect_verdicts, list_items
+from autograder.records import GradingResult, ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.models import Attempt, CellMark, CurrentResult, Offer
-from autograder.store import decode
-from autograder.stream import derived
+from autograder.store import decode_result
+from autograder.stream import derive_key
 
 MOST_TEXT = 100_000
 """Maximum number of characters of an answer that are stored for marking."""
@@ -41,7 +41,7 @@ class MarkableCell(Struct, frozen=True):
     @property
     def possible(self) -> Decimal:
         """Maximum points."""
-        return self.question.cells()[self.name]
+        return self.question.list_cells()[self.name]
 
     @property
     def manual(self) -> tuple[Item, ...]:
@@ -49,15 +49,17 @@ class MarkableCell(Struct, frozen=True):
         return tuple(item for item in self.items if item.manual)
 
 
-def cell_of(rubric: Rubric, notebook: str, cell: str) -> MarkableCell | None:
+def find_cell(rubric: Rubric, notebook: str, cell: str) -> MarkableCell | None:
     """Return a grade cell of the rubric; None: there is none of this name."""
     for question in rubric.questions:
-        if question.notebook == notebook and cell in question.cells():
-            return MarkableCell(question, cell, items_of(question, cell))
+        if question.notebook == notebook and cell in question.list_cells():
+            return MarkableCell(question, cell, list_items(question, cell))
     return None
 
 
-def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, secret: bytes) -> bool:
+def describe_answer(
+    row: CellMark, cell: MarkableCell, graded: GradingResult, rubric: Rubric, secret: bytes
+) -> bool:
     """Write a result's description of the answer into its row; return whether anything changed.
 
     Args:
@@ -68,35 +70,35 @@ def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, 
         secret: the course's secret: order and groups follow from it.
     """
     before = tuple(getattr(row, name) for name in FIELDS)
-    of_question = [one for one in graded.score.items if one.question == cell.question.id]
-    results = {one.item: one for one in of_question}
+    of_question = [result for result in graded.score.items if result.question == cell.question.id]
+    results = {result.item: result for result in of_question}
     # With personal variants, equal texts may answer different questions.
     whole = bool(cell.manual) and len(cell.manual) == len(cell.items) and rubric.draws is None
     marked = MarkedCell(cell.question, cell.name, cell.manual or cell.items, whole, secret)
-    text = printable_text(marked.answers([graded]).get(row.student, ""), MOST_TEXT)
+    text = to_printable_text(marked.collect_answers([graded]).get(row.student, ""), MOST_TEXT)
     if text != row.text:
         row.gathered = row.stage = ""  # grouping and marks by two were about another text
     row.text = text
-    row.answered = any(_to_read(results.get(item.id), item) for item in cell.items)
+    row.answered = any(_needs_reading(results.get(item.id), item) for item in cell.items)
     # Unreadable answers are not equal: each is in a different file.
-    row.equal = marked.group(text) if whole and row.answered and text.strip() else ""
-    row.computed = computed_digest(of_question)
-    row.shuffled = derived(secret, "order of marking", cell.name, row.student.encode())[:16].hex()
-    found = verdicts_of(cell.question, cell.name, graded.score)
-    row.verdicts = {item: None if points is None else str(points) for item, points in found.items()}
+    row.equal = marked.name_group(text) if whole and row.answered and text.strip() else ""
+    row.computed = hash_results(of_question)
+    row.shuffled = derive_key(secret, "order of marking", cell.name, row.student.encode())[:16].hex()
+    points_by_item = collect_verdicts(cell.question, cell.name, graded.score)
+    row.verdicts = {item: None if points is None else str(points) for item, points in points_by_item.items()}
     row.suggested = row.answered and any(
-        prose.spans(text, manual_options(cell.question, item).suggest) for item in cell.manual
+        prose.find_spans(text, read_manual_options(cell.question, item).suggest) for item in cell.manual
     )
     return before != tuple(getattr(row, name) for name in FIELDS)
 
 
-def _to_read(result: ItemResult | None, item: Item) -> bool:
+def _needs_reading(result: ItemResult | None, item: Item) -> bool:
     if result is None:
         return True
     return result.status is Status.NEEDS_REVIEW or (item.manual and result.status is not Status.NO_ANSWER)
 
 
-def verdicts(row: CellMark) -> Mapping[str, Decimal | None]:
+def load_verdicts(row: CellMark) -> Mapping[str, Decimal | None]:
     """Return the points that grading gave each item, or None for items that need manual review."""
     return {item: None if points is None else Decimal(points) for item, points in row.verdicts.items()}
 
@@ -115,25 +117,25 @@ def describe_older(offer: Offer, assignment: Assignment) -> int:
     for row in rows:
         of_student.setdefault(row.student, []).append(row)
     number = 0
-    for student, graded in results_of(offer, of_student):
-        own = assignment.rubric_of(student)
+    for student, graded in load_results(offer, of_student):
+        student_rubric = assignment.get_rubric(student)
         for row in of_student[student]:
-            cell = cell_of(own, row.place.notebook, row.place.cell)
+            cell = find_cell(student_rubric, row.place.notebook, row.place.cell)
             if cell is not None:
-                number += describe(row, cell, graded, own, bytes(offer.course.secret))
+                number += describe_answer(row, cell, graded, student_rubric, bytes(offer.course.secret))
         CellMark.objects.bulk_update(of_student[student], FIELDS)
     return number
 
 
-def attempt_of(offer: Offer, student: str) -> Attempt | None:
+def find_attempt(offer: Offer, student: str) -> Attempt | None:
     """Return the attempt with the student's current result."""
     current = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
     result = current.values_list("result", flat=True).first()
-    found = Attempt.objects.filter(offer=offer, student=student, result=result)
-    return None if result is None else found.order_by("-number").first()
+    attempts = Attempt.objects.filter(offer=offer, student=student, result=result)
+    return None if result is None else attempts.order_by("-number").first()
 
 
-def results_of(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Graded]]:
+def load_results(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, GradingResult]]:
     """Yield the current results of some students, loaded in batches."""
     wanted = sorted(students)
     for start in range(0, len(wanted), _BATCH):
@@ -141,6 +143,6 @@ def results_of(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Gra
             course=offer.course, assignment=offer.assignment, student__in=wanted[start : start + _BATCH]
         )
         for student, stored in rows.values_list("student", "result__graded"):
-            graded = decode(bytes(stored))
+            graded = decode_result(bytes(stored))
             if graded is not None:
                 yield student, graded

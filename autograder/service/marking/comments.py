@@ -9,26 +9,26 @@ from autograder.service.models import Account, CellPlace, ReusableComment
 MOST_OFFERED = 200
 
 
-def offered(place: CellPlace) -> list[ReusableComment]:
+def list_offered(place: CellPlace) -> list[ReusableComment]:
     """Return the comments offered for a cell, most used first."""
-    own = ReusableComment.objects.filter(course=place.course_id, assignment=place.assignment)
-    return list(own.filter(Q(cell=place.cell) | Q(cell="")).order_by("-used", "pk")[:MOST_OFFERED])
+    reusable = ReusableComment.objects.filter(course=place.course_id, assignment=place.assignment)
+    return list(reusable.filter(Q(cell=place.cell) | Q(cell="")).order_by("-used", "pk")[:MOST_OFFERED])
 
 
-def keep(place: CellPlace, text: str, by: Account) -> ReusableComment:
+def save_comment(place: CellPlace, text: str, by: Account) -> ReusableComment:
     """Offer a comment for a cell from now on."""
-    made, _ = ReusableComment.objects.get_or_create(
+    comment, _ = ReusableComment.objects.get_or_create(
         course_id=place.course_id,
         assignment=place.assignment,
         cell=place.cell,
         text=text,
         defaults={"by": by},
     )
-    return made
+    return comment
 
 
-def used(place: CellPlace, text: str) -> None:
+def count_use(place: CellPlace, text: str) -> None:
     """Increment the counter of each offered comment that a given comment contains."""
-    found = [one.pk for one in offered(place) if one.text in text] if text else []
-    if found:
-        ReusableComment.objects.filter(pk__in=found).update(used=F("used") + 1)
+    matching = [comment.pk for comment in list_offered(place) if comment.text in text] if text else []
+    if matching:
+        ReusableComment.objects.filter(pk__in=matching).update(used=F("used") + 1)

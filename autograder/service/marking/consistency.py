@@ -10,15 +10,15 @@ from typing import Any
 from django.db import transaction
 from msgspec import Struct
 
-from autograder.marking.agreement import Agreement, agreement, mean
+from autograder.marking.agreement import Agreement, compute_agreement, compute_mean
 from autograder.service import audit
 from autograder.service.marking import saving
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
 
 
-class MarkerShown(Struct, frozen=True):
+class MarkerSummary(Struct, frozen=True):
     """Average points given by one marker."""
 
     name: str
@@ -33,10 +33,10 @@ class Consistency(Struct, frozen=True):
     plan: MarkingPlan
     items: Mapping[str, Agreement]
     """Agreement by item, for answers that two people marked."""
-    markers: tuple[MarkerShown, ...]
+    markers: tuple[MarkerSummary, ...]
 
 
-def plan_of(place: CellPlace) -> MarkingPlan:
+def load_plan(place: CellPlace) -> MarkingPlan:
     """Return how a cell is marked; by default once, by one person."""
     return MarkingPlan.objects.filter(place=place).first() or MarkingPlan(place=place)
 
@@ -50,10 +50,10 @@ def set_plan(place: CellPlace, *, twice_percent: int, by: Account) -> None:
         ActionRefused: the share is out of range.
     """
     if not 0 <= twice_percent <= 100:
-        raise NotTaken("mark-plan-out", most=100)
+        raise ActionRefused("mark-plan-out", most=100)
     with transaction.atomic():
-        before = plan_of(place)
-        audit.note(
+        before = load_plan(place)
+        audit.record_action(
             by.username,
             "marking plan",
             f"{place.assignment}: {place.cell}",
@@ -64,49 +64,51 @@ def set_plan(place: CellPlace, *, twice_percent: int, by: Account) -> None:
         MarkingPlan.objects.update_or_create(place=place, defaults={"twice_percent": twice_percent})
 
 
-def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
+def measure_consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
     """Return all agreement figures of one cell."""
     rows = list(CellMark.objects.filter(place=place, answered=True).select_related("marked_by"))
     readings: dict[int, list[IndependentMark]] = defaultdict(list)
     by_number = {row.pk: row for row in rows}
-    for one in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
-        row = by_number.get(one.mark_id)
+    for reading in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
+        row = by_number.get(reading.mark_id)
         # Marks for an earlier text of the answer say nothing about agreement on this one.
-        if row is not None and one.submission == saving.digest(row):
-            readings[row.pk].append(one)
+        if row is not None and reading.submission == saving.hash_text(row):
+            readings[row.pk].append(reading)
     return Consistency(
-        plan_of(place),
-        {item.id: agreement(list(_by_item(item.id, readings.values()))) for item in cell.items},
-        _markers(rows, readings, cell),
+        load_plan(place),
+        {item.id: compute_agreement(list(_iterate_pairs(item.id, readings.values()))) for item in cell.items},
+        _summarise_markers(rows, readings, cell),
     )
 
 
-def _by_item(item: str, readings: Iterable[list[IndependentMark]]) -> Iterable[tuple[Decimal, Decimal]]:
+def _iterate_pairs(item: str, readings: Iterable[list[IndependentMark]]) -> Iterable[tuple[Decimal, Decimal]]:
     for several in readings:
-        given = [Decimal(one.items[item]["points"]) for one in several if item in one.items]
-        if len(given) > 1:
-            yield given[0], given[1]
+        points = [Decimal(reading.items[item]["points"]) for reading in several if item in reading.items]
+        if len(points) > 1:
+            yield points[0], points[1]
 
 
-def _markers(
+def _summarise_markers(
     rows: Iterable[CellMark], readings: Mapping[int, list[IndependentMark]], cell: MarkableCell
-) -> tuple[MarkerShown, ...]:
-    given: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+) -> tuple[MarkerSummary, ...]:
+    items_by_marker: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         if row.pk in readings:
-            for one in readings[row.pk]:
-                given[one.account.username].append(one.items)
+            for entry in readings[row.pk]:
+                items_by_marker[entry.account.username].append(entry.items)
         # Answers marked by one person count for the averages, but not for the agreement.
         elif row.marked_by is not None and row.items:
-            given[row.marked_by.username].append(row.items)
+            items_by_marker[row.marked_by.username].append(row.items)
     return tuple(
-        MarkerShown(
+        MarkerSummary(
             name,
             len(several),
             {
-                item.id: mean([Decimal(one[item.id]["points"]) for one in several if item.id in one])
+                item.id: compute_mean(
+                    [Decimal(entry[item.id]["points"]) for entry in several if item.id in entry]
+                )
                 for item in cell.items
             },
         )
-        for name, several in sorted(given.items())
+        for name, several in sorted(items_by_marker.items())
     )

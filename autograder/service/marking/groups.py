@@ -13,12 +13,18 @@ from django.db import transaction
 from django.db.models import QuerySet
 from msgspec import Struct
 
-from autograder.marking.grouping import AnswerGroup, Binding, computed_groups, formula_groups, near_groups
-from autograder.records import Graded, ItemResult
+from autograder.marking.grouping import (
+    AnswerGroup,
+    Binding,
+    group_by_digest,
+    group_formulas,
+    group_similar_answers,
+)
+from autograder.records import GradingResult, ItemResult
 from autograder.rubric import Rubric
 from autograder.service.marking import saving
-from autograder.service.marking.answers import MarkableCell, results_of
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.answers import MarkableCell, load_results
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, Offer
 
 _KEPT_SECONDS = 600
@@ -26,7 +32,7 @@ _APART = "apart:"
 """Prefix of the group name of answers that were taken out of a group."""
 
 
-class Grouped(Struct, frozen=True):
+class MarkingGroup(Struct, frozen=True):
     """Answers that can be marked together."""
 
     binding: str
@@ -41,9 +47,9 @@ class Grouped(Struct, frozen=True):
         return tuple(number for part in self.parts for number in part)
 
 
-def grouped(
+def group_answers(
     offer: Offer, place: CellPlace, cell: MarkableCell, rubric: Rubric, nearness: float
-) -> list[Grouped]:
+) -> list[MarkingGroup]:
     """Return the groups of a cell's answers, largest first.
 
     Args:
@@ -54,30 +60,32 @@ def grouped(
         nearness: similarity of texts, from 0 (only equal texts) to 1.
     """
     # The key has a digest of the rows, so cached groups are no longer found once any of the rows changes.
-    told = list(_rows(place).values_list("pk", "text", "equal", "computed", "gathered"))
-    key = f"groups-{place.pk}-{hashlib.sha256(msgspec.json.encode([nearness, told])).hexdigest()}"
-    known = cache.get(key)
-    if known is not None:
-        return msgspec.json.decode(known, type=list[Grouped])
-    rows = list(_rows(place).only("pk", "student", "text", "equal", "computed", "gathered"))
+    facts = list(_select_answers(place).values_list("pk", "text", "equal", "computed", "gathered"))
+    key = f"groups-{place.pk}-{hashlib.sha256(msgspec.json.encode([nearness, facts])).hexdigest()}"
+    cached = cache.get(key)
+    if cached is not None:
+        return msgspec.json.decode(cached, type=list[MarkingGroup])
+    rows = list(_select_answers(place).only("pk", "student", "text", "equal", "computed", "gathered"))
     free = [row for row in rows if not row.gathered]
-    found = [
-        Grouped(
-            str(one.binding), tuple(tuple(int(name) for name in part) for part in one.parts), one.nearness
+    groups = [
+        MarkingGroup(
+            str(group.binding),
+            tuple(tuple(int(name) for name in part) for part in group.parts),
+            group.nearness,
         )
-        for one in _by_content(offer, cell, rubric, free, nearness)
+        for group in _group_by_content(offer, cell, rubric, free, nearness)
     ]
-    found += _by_people([row for row in rows if row.gathered])
-    found.sort(key=lambda one: -len(one.members))  # stable: groups of one size stay in their order
-    cache.set(key, msgspec.json.encode(found), _KEPT_SECONDS)
-    return found
+    groups += _group_by_people([row for row in rows if row.gathered])
+    groups.sort(key=lambda group: -len(group.members))  # stable: groups of one size stay in their order
+    cache.set(key, msgspec.json.encode(groups), _KEPT_SECONDS)
+    return groups
 
 
-def _rows(place: CellPlace) -> QuerySet[CellMark]:
+def _select_answers(place: CellPlace) -> QuerySet[CellMark]:
     return CellMark.objects.filter(place=place, answered=True).order_by("pk")
 
 
-def _by_content(
+def _group_by_content(
     offer: Offer, cell: MarkableCell, rubric: Rubric, rows: Sequence[CellMark], nearness: float
 ) -> Sequence[AnswerGroup]:
     """Group by text if all of the cell is marked by people, otherwise by what grading computed."""
@@ -85,58 +93,66 @@ def _by_content(
         return [AnswerGroup(Binding.EQUAL, ((str(row.pk),),), str(row.pk)) for row in rows]
     if len(cell.manual) == len(cell.items):
         texts = {str(row.pk): row.text for row in rows}
-        return near_groups(texts, nearness, equal={str(row.pk): row.equal for row in rows})
+        return group_similar_answers(texts, nearness, equal={str(row.pk): row.equal for row in rows})
     if cell.question.kind == "formula":
         numbers = {row.student: str(row.pk) for row in rows}
         results = {
-            numbers[student]: _of_question(graded, cell) for student, graded in results_of(offer, numbers)
+            numbers[student]: _select_results(graded, cell)
+            for student, graded in load_results(offer, numbers)
         }
-        return formula_groups(results, cell.question, rubric, bytes(offer.course.secret))
+        return group_formulas(results, cell.question, rubric, bytes(offer.course.secret))
     texts = {str(row.pk): row.text for row in rows}
-    return computed_groups(texts, {str(row.pk): row.computed for row in rows})
+    return group_by_digest(texts, {str(row.pk): row.computed for row in rows})
 
 
-def _of_question(graded: Graded, cell: MarkableCell) -> list[ItemResult]:
+def _select_results(graded: GradingResult, cell: MarkableCell) -> list[ItemResult]:
     """Return the results that a mark of the cell depends on."""
-    own = {item.id for item in cell.items if not item.manual}
-    return [one for one in graded.score.items if one.question == cell.question.id and one.item in own]
+    automatic_items = {item.id for item in cell.items if not item.manual}
+    return [
+        result
+        for result in graded.score.items
+        if result.question == cell.question.id and result.item in automatic_items
+    ]
 
 
-def _by_people(rows: Sequence[CellMark]) -> list[Grouped]:
+def _group_by_people(rows: Sequence[CellMark]) -> list[MarkingGroup]:
     named: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         named[row.gathered][row.text].append(row.pk)
     return [
-        Grouped("gathered", tuple(tuple(part) for part in sorted(texts.values(), key=lambda one: -len(one))))
+        MarkingGroup(
+            "gathered",
+            tuple(tuple(part) for part in sorted(texts.values(), key=lambda numbers: -len(numbers))),
+        )
         for texts in named.values()
     ]
 
 
-def gather(place: CellPlace, numbers: Collection[int], by: Account) -> None:
+def merge_answers(place: CellPlace, numbers: Collection[int], by: Account) -> None:
     """Put answers into one new group, whatever groups they were in.
 
     Raises:
         ActionRefused: an answer is gone or belongs to another cell, or there are fewer than two.
     """
     if len(set(numbers)) < 2:
-        raise NotTaken("mark-gather-two")
-    _name(place, numbers, uuid.uuid4().hex, by)
+        raise ActionRefused("mark-gather-two")
+    _set_group(place, numbers, uuid.uuid4().hex, by)
 
 
-def take_out(place: CellPlace, numbers: Collection[int], by: Account) -> None:
+def take_out_answers(place: CellPlace, numbers: Collection[int], by: Account) -> None:
     """Take answers out of their group; several form a group together.
 
     Raises:
         ActionRefused: an answer is gone or belongs to another cell.
     """
-    _name(place, numbers, _APART + uuid.uuid4().hex, by)
+    _set_group(place, numbers, _APART + uuid.uuid4().hex, by)
 
 
-def _name(place: CellPlace, numbers: Collection[int], name: str, by: Account) -> None:
+def _set_group(place: CellPlace, numbers: Collection[int], name: str, by: Account) -> None:
     with transaction.atomic():
-        rows = saving.locked(set(numbers))
+        rows = saving.lock_answers(set(numbers))
         if any(row.place_id != place.pk for row in rows):
-            raise NotTaken("mark-other-question")
-        changes = [saving.changed(row, gathered=name) for row in rows]
-        saving.write(rows)
-        saving.log(rows[0], "group", changes, by)
+            raise ActionRefused("mark-other-question")
+        changes = [saving.change_answer(row, gathered=name) for row in rows]
+        saving.write_answers(rows)
+        saving.log_action(rows[0], "group", changes, by)

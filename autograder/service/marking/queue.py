@@ -11,7 +11,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.rubric import Rubric
-from autograder.service.marking.answers import MarkableCell, cell_of
+from autograder.service.marking.answers import MarkableCell, find_cell
 from autograder.service.marking.saving import CONFLICT, SECOND
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, Looking, Offer
 
@@ -38,7 +38,7 @@ class CellCounts(Struct, frozen=True):
 _OPEN = Q(points=None, pending=True) | Q(again=True)
 
 
-def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
+def _build_condition(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
     """Return the condition for one of `CHOICES`.
 
     Its subqueries do not refer to the outer row, so the database runs each once instead of once per answer.
@@ -50,11 +50,11 @@ def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
     )  # as `saving.hash_text`: a mark of another text, or an unfinished one, does not count
     mine = IndependentMark.objects.filter(account=by, submission=read).values("mark")
     # An equal answer has marks. The name of a group differs between cells, but not between assignments.
-    known = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
+    marked = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
     waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)
     return {
         "waiting": waiting,
-        "suggested": waiting & (Q(suggested=True) | Q(equal__in=known.values("equal"))),
+        "suggested": waiting & (Q(suggested=True) | Q(equal__in=marked.values("equal"))),
         "done": ~_OPEN & Q(stage=""),
         "flagged": Q(flagged=True),
         "conflict": Q(stage=CONFLICT),
@@ -62,42 +62,44 @@ def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
     }[which]
 
 
-def _chosen(place: CellPlace, by: Account, which: str) -> QuerySet[CellMark]:
+def _select_answers(place: CellPlace, by: Account, which: str) -> QuerySet[CellMark]:
     """Return the selected answers of a cell in marking order."""
-    answers = CellMark.objects.filter(_among(which, by, [place]), place=place, answered=True)
+    answers = CellMark.objects.filter(_build_condition(which, by, [place]), place=place, answered=True)
     return answers.order_by("shuffled", "pk")
 
 
-def counts(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
+def count_answers(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
     """Return the counts of every cell with answers to read, in the rubric's order."""
     places = list(CellPlace.objects.filter(course=offer.course, assignment=offer.assignment))
     order = {
         (question.notebook, cell): number
         for number, (question, cell) in enumerate(
-            (question, cell) for question in rubric.questions for cell in question.cells()
+            (question, cell) for question in rubric.questions for cell in question.list_cells()
         )
     }
-    counted = {which: Count("pk", filter=_among(which, by, places)) for which in CHOICES if which != "all"}
+    counted = {
+        which: Count("pk", filter=_build_condition(which, by, places)) for which in CHOICES if which != "all"
+    }
     answers = CellMark.objects.filter(place__in=places, answered=True).order_by()
     numbers = {
-        one.pop("place"): one for one in answers.values("place").annotate(**counted, total=Count("pk"))
+        entry.pop("place"): entry for entry in answers.values("place").annotate(**counted, total=Count("pk"))
     }
-    found = []
-    for place in sorted(places, key=lambda one: order.get((one.notebook, one.cell), len(order))):
-        cell = cell_of(rubric, place.notebook, place.cell)
+    cell_counts = []
+    for place in sorted(places, key=lambda entry: order.get((entry.notebook, entry.cell), len(order))):
+        cell = find_cell(rubric, place.notebook, place.cell)
         if cell is not None and place.pk in numbers:
-            found.append(CellCounts(place, cell, **numbers[place.pk]))
-    return found
+            cell_counts.append(CellCounts(place, cell, **numbers[place.pk]))
+    return cell_counts
 
 
-def following(
+def find_next_answer(
     place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
 ) -> CellMark | None:
     """Return the next or previous selected answer, wrapping around at the end. None: there is none.
 
     An answer that another marker is viewing is returned only if there is no other.
     """
-    chosen = _chosen(place, by, which)
+    chosen = _select_answers(place, by, which)
     if after is not None:
         chosen = chosen.exclude(pk=after.pk)
     looked = Looking.objects.filter(mark=OuterRef("pk"), at__gt=timezone.now() - HERE).exclude(account=by)
@@ -110,13 +112,13 @@ def following(
     # Prefer unviewed answers, and among these the ones beyond the current position.
     for free in (Q(looked=False), Q()):
         for part in (beyond, Q()):
-            found = chosen.filter(free & part).first()
-            if found is not None:
-                return found
+            answer = chosen.filter(free & part).first()
+            if answer is not None:
+                return answer
     return None
 
 
-def sent_to(
+def assign_next_answer(
     place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
 ) -> CellMark | None:
     """Return `find_next_answer`, and record that the marker is viewing it.
@@ -126,13 +128,13 @@ def sent_to(
     with transaction.atomic():
         # Without the key lock, rows that refer to the cell can still be inserted meanwhile.
         CellPlace.objects.select_for_update(no_key=True).get(pk=place.pk)
-        found = following(place, by, which, after, backwards=backwards)
-        if found is not None:
-            _note(found, by)
-    return found
+        answer = find_next_answer(place, by, which, after, backwards=backwards)
+        if answer is not None:
+            _note_viewer(answer, by)
+    return answer
 
 
-def _note(row: CellMark, by: Account) -> None:
+def _note_viewer(row: CellMark, by: Account) -> None:
     """Record that a marker is viewing an answer."""
     Looking.objects.bulk_create(
         [Looking(mark=row, account=by, at=timezone.now())],
@@ -142,18 +144,18 @@ def _note(row: CellMark, by: Account) -> None:
     )
 
 
-def look(row: CellMark, by: Account) -> list[str]:
+def record_viewing(row: CellMark, by: Account) -> list[str]:
     """Record that a marker is viewing an answer; return the names of other viewers."""
-    _note(row, by)
-    others = Looking.objects.filter(mark=row, at__gt=timezone.now() - HERE).exclude(account=by)
-    return sorted(others.values_list("account__username", flat=True))
+    _note_viewer(row, by)
+    other_viewers = Looking.objects.filter(mark=row, at__gt=timezone.now() - HERE).exclude(account=by)
+    return sorted(other_viewers.values_list("account__username", flat=True))
 
 
-def waiting(place: CellPlace, by: Account) -> int:
+def count_waiting(place: CellPlace, by: Account) -> int:
     """Return the number of waiting answers of a cell."""
-    return _chosen(place, by, "waiting").count()
+    return _select_answers(place, by, "waiting").count()
 
 
-def waiting_numbers(place: CellPlace, by: Account) -> set[int]:
+def list_waiting(place: CellPlace, by: Account) -> set[int]:
     """Return the numbers of a cell's waiting answers."""
-    return set(_chosen(place, by, "waiting").values_list("pk", flat=True))
+    return set(_select_answers(place, by, "waiting").values_list("pk", flat=True))

@@ -6,7 +6,7 @@ from autograder import messages
 from autograder.errors import ServiceError
 
 
-class NotTaken(ServiceError):
+class ActionRefused(ServiceError):
     """The requested action is refused; nothing has changed.
 
     Attributes:
@@ -15,5 +15,5 @@ class NotTaken(ServiceError):
     """
 
     def __init__(self, code: str, **params: object) -> None:
-        super().__init__(messages.sentence(f"web.{code}", "en", **params))
+        super().__init__(messages.format_sentence(f"web.{code}", "en", **params))
         self.code, self.params = code, params

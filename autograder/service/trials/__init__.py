@@ -4,19 +4,19 @@ A trial concerns a version that is not offered yet. It grades every counting att
 without changing any student's mark. Then it is applied as a whole, or dropped.
 """
 
-from autograder.service.trials.applying import apply, drop
-from autograder.service.trials.beginning import take_over
-from autograder.service.trials.effect import TrialEffect, effect
-from autograder.service.trials.trying import TrialProgress, again, catch_up, progress
+from autograder.service.trials.applying import apply_trial, drop_trial
+from autograder.service.trials.beginning import import_assignment
+from autograder.service.trials.effect import TrialEffect, compute_effect
+from autograder.service.trials.trying import TrialProgress, catch_up, measure_progress, retry_failed
 
 __all__ = [
     "TrialEffect",
     "TrialProgress",
-    "again",
-    "apply",
+    "apply_trial",
     "catch_up",
-    "drop",
-    "effect",
-    "progress",
-    "take_over",
+    "compute_effect",
+    "drop_trial",
+    "import_assignment",
+    "measure_progress",
+    "retry_failed",
 ]

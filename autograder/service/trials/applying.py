@@ -15,7 +15,7 @@ from django.utils import timezone
 from autograder.course import Handin
 from autograder.errors import ServiceError
 from autograder.marking.following import MarkFollower
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, changes, tasks, versions
 from autograder.service.models import (
@@ -32,8 +32,8 @@ from autograder.service.models import (
     VersionTrial,
 )
 from autograder.service.store import DatabaseStore
-from autograder.service.trials.marks import followed, stated
-from autograder.store import GradedEntry, Key, decode
+from autograder.service.trials.marks import encode_items, follow_mark
+from autograder.store import GradedEntry, Key, decode_result
 
 SERVER = "autograder serve"
 """Name in the log in place of a person: the server imports the folder when it starts."""
@@ -41,7 +41,7 @@ _TOGETHER = 32
 """Maximum number of results in memory at a time."""
 
 
-def apply(trial: VersionTrial, by: Account, reason: str = "") -> None:
+def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
     """Offer a trial's version and make its results count; all or nothing.
 
     Args:
@@ -56,36 +56,38 @@ def apply(trial: VersionTrial, by: Account, reason: str = "") -> None:
     """
     with transaction.atomic():
         course = CourseRecord.objects.select_for_update(no_key=True).get(pk=trial.offer.course_id)
-        row = _noted(trial, by, course, "apply version")
+        row = _lock_and_log(trial, by, course, "apply version")
         if Offer.objects.get(pk=row.offer_id).version_id != row.base_id:
             raise ServiceError(
                 "something else is offered since this trial began; drop it and take the folder over again"
             )
-        rubric = versions.rubric_of(row.version)
-        handins = attempts.all_counting(row.offer, rubric)
-        results = _results(row, handins)
-        _locked_marks(row)
-        versions.prepare(row.version)
-        counted = dict.fromkeys(attempts.result_of(handin) for _, handin in sorted(handins.items()))
+        rubric = versions.load_rubric(row.version)
+        handins = attempts.find_counting_attempts(row.offer, rubric)
+        results = _lock_results(row, handins)
+        _lock_marks(row)
+        versions.prepare_cells(row.version)
+        counted = dict.fromkeys(
+            attempts.get_graded_attempt_id(handin) for _, handin in sorted(handins.items())
+        )
         rows = [results[name] for name in counted]
         for start in range(0, len(rows), _TOGETHER):
-            _recorded(row, rows[start : start + _TOGETHER], rubric, handins)
-        _offered(row, rubric, handins)
-        changes.state(row.offer, reason, by)
-        _settle(row, "applied")
+            _record_results(row, rows[start : start + _TOGETHER], rubric, handins)
+        _set_offered_version(row, rubric, handins)
+        changes.record_reason(row.offer, reason, by)
+        _close_trial(row, "applied")
 
 
-def drop(trial: VersionTrial, by: Account | None) -> None:
+def drop_trial(trial: VersionTrial, by: Account | None) -> None:
     """Drop a trial; the offered version stays.
 
     Raises:
         ServiceError: the trial is closed.
     """
     with transaction.atomic():
-        _settle(_noted(trial, by, trial.offer.course, "drop version"), "dropped")
+        _close_trial(_lock_and_log(trial, by, trial.offer.course, "drop version"), "dropped")
 
 
-def _noted(trial: VersionTrial, by: Account | None, course: CourseRecord, action: str) -> VersionTrial:
+def _lock_and_log(trial: VersionTrial, by: Account | None, course: CourseRecord, action: str) -> VersionTrial:
     """Log the action, lock the trial and return it.
 
     Raises:
@@ -93,7 +95,7 @@ def _noted(trial: VersionTrial, by: Account | None, course: CourseRecord, action
     """
     who, subject = by.username if by else SERVER, trial.offer.assignment
     before, after = trial.base.number, trial.version.number
-    audit.note(who, action, subject, course=course, before=before, after=after)
+    audit.record_action(who, action, subject, course=course, before=before, after=after)
     locked = VersionTrial.objects.select_for_update(of=("self",)).select_related(
         "offer__course", "version", "base"
     )
@@ -103,23 +105,23 @@ def _noted(trial: VersionTrial, by: Account | None, course: CourseRecord, action
     return row
 
 
-def _settle(trial: VersionTrial, how: str) -> None:
+def _close_trial(trial: VersionTrial, how: str) -> None:
     VersionTrial.objects.filter(pk=trial.pk).update(settled=how, settled_at=timezone.now())
 
 
-def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, TrialResult]:
+def _lock_results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, TrialResult]:
     """Return the trial's results by attempt, locked together with the attempts.
 
     Raises:
         ServiceError: a student has none, or an outdated one.
     """
-    counting = [attempts.result_of(handin) for handin in handins.values()]
+    counting = [attempts.get_graded_attempt_id(handin) for handin in handins.values()]
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
-    since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
+    since = {str(attempt.pk): attempt.queued_at for attempt in locked if attempt.state == State.GRADED}
     rows = TrialResult.objects.select_for_update(of=("self",)).filter(trial=trial).order_by("pk")
     # Stored results are large, so their contents are deferred. A result from before the attempt was queued
     # again is outdated.
-    found = {
+    results = {
         str(row.attempt_id): row
         for row in rows.select_related("result", "attempt").defer("result__graded")
         if row.result is not None
@@ -127,13 +129,15 @@ def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, Tr
         and row.graded_at is not None
         and row.graded_at >= since.get(str(row.attempt_id), timezone.now())
     }
-    missing = sorted(who for who, handin in handins.items() if attempts.result_of(handin) not in found)
+    missing = sorted(
+        who for who, handin in handins.items() if attempts.get_graded_attempt_id(handin) not in results
+    )
     if missing:
         raise ServiceError(f"not graded by this trial yet: {', '.join(missing[:5])}; wait, or try again")
-    return found
+    return results
 
 
-def _locked_marks(trial: VersionTrial) -> None:
+def _lock_marks(trial: VersionTrial) -> None:
     """Lock the marks in the same order as marking does, so that markers and this transaction wait in turn."""
     rows = CellMark.objects.select_for_update(of=("self",)).filter(
         place__course=trial.offer.course_id, place__assignment=trial.offer.assignment
@@ -142,20 +146,20 @@ def _locked_marks(trial: VersionTrial) -> None:
         pass
 
 
-def _recorded(
+def _record_results(
     trial: VersionTrial, rows: list[TrialResult], rubric: Rubric, handins: Mapping[str, Handin]
 ) -> None:
     """Make results count, with the marks that people gave these students."""
     store, now = DatabaseStore(trial.offer.course), timezone.now()
     entries = [
-        _entry(row, rubric, handin)
+        _build_entry(row, rubric, handin)
         for row in rows
         for handin in handins.values()
-        if attempts.result_of(handin) == str(row.attempt_id)
+        if attempts.get_graded_attempt_id(handin) == str(row.attempt_id)
     ]
     # Computed first: recording replaces the current results that it compares with.
-    marks = list(_followed(trial, entries, rubric))
-    store.record(entries)
+    marks = list(_follow_marks(trial, entries, rubric))
+    store.record_results(entries)
     CellMark.objects.bulk_update(marks, ["points", "items", "again", "revision", "decided"])
     for row in rows:
         row.attempt.version_id, row.attempt.result_id = trial.version_id, row.result_id
@@ -163,20 +167,20 @@ def _recorded(
     Attempt.objects.bulk_update([row.attempt for row in rows], ["version", "result", "graded_at"])
 
 
-def _entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntry:
+def _build_entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     stored = StoredResult.objects.get(pk=row.result_id)
     key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
-    return attempts.counted_entry(key, _graded(bytes(stored.graded)), rubric, handin)
+    return attempts.build_counted_entry(key, _decode_graded(bytes(stored.graded)), rubric, handin)
 
 
-def _graded(stored: bytes) -> Graded:
-    graded = decode(stored)
+def _decode_graded(stored: bytes) -> GradingResult:
+    graded = decode_result(stored)
     if graded is None:
         raise ServiceError("a result of this trial was written by another version of the program; try again")
     return graded
 
 
-def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
+def _follow_marks(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
     """Yield the rows of people's marks with their new values, unsaved."""
     entered = {entry.key.student: entry for entry in entries}
     of_assignment = {"course": trial.offer.course, "assignment": trial.offer.assignment}
@@ -189,11 +193,11 @@ def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubri
     )
     for row in marks.filter(student__in=entered).select_related("place"):
         entry, before = entered[row.student], current.get(row.student)
-        was = decode(bytes(before.graded)) if before else None
+        was = decode_result(bytes(before.graded)) if before else None
         resubmitted = before is not None and before.submission != entry.key.submission
         follower = MarkFollower(rubric, was.score if was else None, entry.graded.score, resubmitted)
-        mark = followed(follower, row)
-        points, items = None if mark.points is None else str(mark.points), stated(mark)
+        mark = follow_mark(follower, row)
+        points, items = None if mark.points is None else str(mark.points), encode_items(mark)
         if (points, items, mark.again) == (row.points, row.items, row.again):
             continue
         # A mark that came from a decision remains one, so that later decisions can change it.
@@ -203,7 +207,7 @@ def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubri
         yield row
 
 
-def _offered(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
+def _set_offered_version(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
     """Offer the trial's version, unless a submission came in between.
 
     Raises:
@@ -211,11 +215,13 @@ def _offered(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin])
     """
     offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=trial.offer_id)
     # Compared again under the lock of the offer: a submission may have come in since.
-    now = attempts.all_counting(offer, rubric)
-    if {(one.folder, one.own) for one in now.values()} != {(one.folder, one.own) for one in handins.values()}:
+    now = attempts.find_counting_attempts(offer, rubric)
+    if {(handin.folder, handin.own) for handin in now.values()} != {
+        (handin.folder, handin.own) for handin in handins.values()
+    }:
         raise ServiceError("somebody handed in just now; try again when that is graded")
     Offer.objects.filter(pk=offer.pk).update(version=trial.version_id)
-    others = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
-    others.update(version=trial.version_id)
+    open_attempts = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
+    open_attempts.update(version=trial.version_id)
     if offer.published_at and PlatformCourse.objects.filter(course=offer.course).exists():
-        tasks.send_scores(offer.pk)
+        tasks.enqueue_scores(offer.pk)

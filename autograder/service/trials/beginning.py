@@ -9,10 +9,10 @@ from autograder.course import Course
 from autograder.service import audit, versions
 from autograder.service.models import Account, CourseRecord, Offer, Version, VersionTrial
 from autograder.service.trials import trying
-from autograder.service.trials.applying import SERVER, drop
+from autograder.service.trials.applying import SERVER, drop_trial
 
 
-def take_over(
+def import_assignment(
     record: CourseRecord, course: Course, name: str, by: Account | None = None
 ) -> tuple[Offer, VersionTrial | None]:
     """Offer a folder's assignment, or begin a trial of its new version.
@@ -30,33 +30,35 @@ def take_over(
         As `versions.create_or_update_offer`.
         AutograderError: the new version cannot be used for grading.
     """
-    version = versions.take(record, course, name)
+    version = versions.import_version(record, course, name)
     offer = Offer.objects.filter(course=record, assignment=name).select_related("version", "course").first()
-    if offer is None or not offer.attempts.exists() or versions.grades_alike(offer.version, version):
-        return versions.offer(record, course, name, version), None
-    assignments.load(course, name)
+    if offer is None or not offer.attempts.exists() or versions.has_same_grading(offer.version, version):
+        return versions.create_or_update_offer(record, course, name, version), None
+    assignments.load_assignment(course, name)
     with transaction.atomic():
-        versions.prepare(version)
+        versions.prepare_cells(version)
         transaction.set_rollback(True)  # a dry run: the cells change only when the version is offered
-    versions.take_groups(offer, course)
-    return offer, _begin(offer, version, by)
+    versions.import_groups(offer, course)
+    return offer, _begin_trial(offer, version, by)
 
 
-def _begin(offer: Offer, version: Version, by: Account | None) -> VersionTrial | None:
+def _begin_trial(offer: Offer, version: Version, by: Account | None) -> VersionTrial | None:
     """Begin a trial, unless this version has one already; older active trials are dropped."""
     with transaction.atomic():
         CourseRecord.objects.select_for_update(no_key=True).get(pk=offer.course_id)
         of_offer = VersionTrial.objects.filter(offer=offer, base=offer.version_id).order_by("-pk")
-        if known := of_offer.filter(version=version, settled="").first():
-            return known
+        if existing := of_offer.filter(version=version, settled="").first():
+            return existing
         if by is None and of_offer.filter(version=version, settled="dropped").exists():
             return None
         # An offer has at most one active trial.
         for other in VersionTrial.objects.filter(offer=offer, settled=""):
-            drop(other, by)
+            drop_trial(other, by)
         trial = VersionTrial.objects.create(offer=offer, version=version, base=offer.version, by=by)
         before, after = offer.version.number, version.number
         who = by.username if by else SERVER
-        audit.note(who, "try version", offer.assignment, course=offer.course, before=before, after=after)
+        audit.record_action(
+            who, "try version", offer.assignment, course=offer.course, before=before, after=after
+        )
     trying.catch_up(trial)
     return trial

@@ -10,26 +10,26 @@ from autograder.marking.following import MarkFollower
 from autograder.service.models import CellMark
 
 
-def place_of(row: CellMark) -> CellName:
+def get_cell_name(row: CellMark) -> CellName:
     """Return the cell of a row."""
     return row.place.notebook, row.place.cell
 
 
-def as_mark(row: CellMark) -> PersonMark:
+def to_mark(row: CellMark) -> PersonMark:
     """Return a person's mark as it is."""
     points = None if row.points is None else Decimal(row.points)
-    items = {name: Decimal(one["points"]) for name, one in row.items.items()}
-    worth = {name: Decimal(one["of"]) for name, one in row.items.items()}
+    items = {name: Decimal(stored["points"]) for name, stored in row.items.items()}
+    worth = {name: Decimal(stored["of"]) for name, stored in row.items.items()}
     extra = Decimal(row.extra)
     return PersonMark(points, extra, row.again, row.comment, items, worth, row.flagged, row.remarks)
 
 
-def followed(follower: MarkFollower, row: CellMark) -> PersonMark:
+def follow_mark(follower: MarkFollower, row: CellMark) -> PersonMark:
     """Return a person's mark as it will be under the new rubric."""
     automatic = None if row.automatic is None else Decimal(row.automatic)
-    return follower.follow(place_of(row), as_mark(row), automatic)
+    return follower.follow_mark(get_cell_name(row), to_mark(row), automatic)
 
 
-def stated(mark: PersonMark) -> Mapping[str, Mapping[str, str]]:
+def encode_items(mark: PersonMark) -> Mapping[str, Mapping[str, str]]:
     """Return a mark's items in the form of `CellMark.items`."""
-    return {name: {"points": str(one), "of": str(mark.worth[name])} for name, one in mark.items.items()}
+    return {name: {"points": str(points), "of": str(mark.worth[name])} for name, points in mark.items.items()}

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.grading import scoring
 from autograder.grading.batch import with_handin
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks, versions
 from autograder.service.models import State, TrialResult, VersionTrial
@@ -42,7 +42,7 @@ class TrialProgress(Struct, frozen=True):
         return self.done == self.total
 
 
-def under_way() -> QuerySet[VersionTrial]:
+def list_active_trials() -> QuerySet[VersionTrial]:
     """Return the active trials that can still be applied."""
     trials = VersionTrial.objects.filter(settled="", base=F("offer__version"))
     return trials.select_related("offer__course", "version__course", "base").order_by("pk")
@@ -53,13 +53,18 @@ def catch_up(trial: VersionTrial) -> None:
 
     A result is outdated if its attempt had to be graded again since, for example after a change of times.
     """
-    handins = attempts.all_counting(trial.offer, versions.rubric_of(trial.version))
-    counting = {attempts.result_of(one) for one in handins.values()}
+    handins = attempts.find_counting_attempts(trial.offer, versions.load_rubric(trial.version))
+    counting = {attempts.get_graded_attempt_id(entry) for entry in handins.values()}
     with transaction.atomic():
-        known = {str(one): row for row, one in trial.results.values_list("pk", "attempt_id")}
-        trial.results.filter(pk__in=[row for one, row in known.items() if one not in counting]).delete()
+        rows_by_attempt = {str(entry): row for row, entry in trial.results.values_list("pk", "attempt_id")}
+        trial.results.filter(
+            pk__in=[row for entry, row in rows_by_attempt.items() if entry not in counting]
+        ).delete()
         TrialResult.objects.bulk_create(
-            [TrialResult(trial=trial, attempt_id=one) for one in sorted(counting - known.keys())],
+            [
+                TrialResult(trial=trial, attempt_id=entry)
+                for entry in sorted(counting - rows_by_attempt.keys())
+            ],
             # Two sweeps may add the same attempt.
             ignore_conflicts=True,
         )
@@ -67,49 +72,49 @@ def catch_up(trial: VersionTrial) -> None:
         trial.results.filter(pk__in=trial.results.filter(old).values("pk")).update(
             result=None, graded_at=None, tries=0, problem=""
         )
-        _defer(trial)
+        _enqueue_results(trial)
 
 
-def _defer(trial: VersionTrial) -> None:
+def _enqueue_results(trial: VersionTrial) -> None:
     now = timezone.now()
     free = Q(leased_until=None) | Q(leased_until__lt=now)
     rows = trial.results.filter(free, result=None, tries__lt=MOST_TRIES).order_by("pk")
     for row in rows.values_list("pk", flat=True)[:_AT_ONCE]:
-        tasks.try_trial(row)
+        tasks.enqueue_trial(row)
 
 
-def again(trial: VersionTrial) -> int:
+def retry_failed(trial: VersionTrial) -> int:
     """Retry the failed results; return their number."""
     with transaction.atomic():
-        found = _failed(trial).update(tries=0, problem="", leased_until=None)
-        _defer(trial)
-    return found
+        number = _select_failed(trial).update(tries=0, problem="", leased_until=None)
+        _enqueue_results(trial)
+    return number
 
 
-def _failed(trial: VersionTrial) -> QuerySet[TrialResult]:
+def _select_failed(trial: VersionTrial) -> QuerySet[TrialResult]:
     free = Q(leased_until=None) | Q(leased_until__lt=timezone.now())
     return trial.results.filter(free, result=None, tries__gte=MOST_TRIES)
 
 
-def failures(trial: VersionTrial) -> dict[str, str]:
+def load_failures(trial: VersionTrial) -> dict[str, str]:
     """Return, by student, the reason why an attempt could not be graded in the trial."""
-    rows = _failed(trial).values_list("attempt__student", "problem")
+    rows = _select_failed(trial).values_list("attempt__student", "problem")
     return {who: problem or "the worker ended each time; nothing says why" for who, problem in sorted(rows)}
 
 
-def progress(trial: VersionTrial) -> TrialProgress:
+def measure_progress(trial: VersionTrial) -> TrialProgress:
     """Return the progress of a trial."""
     done = trial.results.filter(result__isnull=False, attempt__state=State.GRADED)
-    return TrialProgress(trial.results.count(), done.count(), _failed(trial).count())
+    return TrialProgress(trial.results.count(), done.count(), _select_failed(trial).count())
 
 
-def sweep() -> None:
+def sweep_trials() -> None:
     """Update all active trials and enqueue open results, whatever happened to jobs and workers."""
-    for trial in under_way():
+    for trial in list_active_trials():
         catch_up(trial)
 
 
-def claim(identifier: int) -> TrialResult | None:
+def claim_result(identifier: int) -> TrialResult | None:
     """Claim an open result of an active trial; return None if there is nothing to do."""
     now = timezone.now()
     free = Q(leased_until=None) | Q(leased_until__lt=now)
@@ -119,7 +124,11 @@ def claim(identifier: int) -> TrialResult | None:
         )
         # A trial that was closed or overtaken in the meantime is not graded any further.
         row = rows.filter(
-            free, pk=identifier, result=None, tries__lt=MOST_TRIES, trial__in=under_way().values("pk")
+            free,
+            pk=identifier,
+            result=None,
+            tries__lt=MOST_TRIES,
+            trial__in=list_active_trials().values("pk"),
         ).first()
         if row is not None:
             row.tries, row.leased_until = row.tries + 1, now + LEASE
@@ -127,7 +136,7 @@ def claim(identifier: int) -> TrialResult | None:
     return row
 
 
-def prolong(row: TrialResult) -> None:
+def extend_lease(row: TrialResult) -> None:
     """Extend the lease."""
     TrialResult.objects.filter(pk=row.pk, result=None).update(leased_until=timezone.now() + LEASE)
 
@@ -136,33 +145,40 @@ def give_back(row: TrialResult, problem: str) -> None:
     """Release a result for another try; after the last try it fails, with this problem as the reason."""
     TrialResult.objects.filter(pk=row.pk, result=None).update(problem=problem, leased_until=None)
     if row.tries < MOST_TRIES:
-        tasks.try_trial(row.pk)
+        tasks.enqueue_trial(row.pk)
 
 
-def found(row: TrialResult, key: Key) -> Graded | None:
+def find_result(row: TrialResult, key: Key) -> GradingResult | None:
     """Return a stored result with the same key and without an internal error, or None."""
-    graded = DatabaseStore(row.attempt.offer.course).find(key)
+    graded = DatabaseStore(row.attempt.offer.course).find_result(key)
     # A result with an internal error is not reused, because another try may succeed.
     if graded is None or any(note.code in scoring.FAULTS for note in graded.score.notes):
         return None
     return graded
 
 
-def keep(row: TrialResult, graded: Graded, rubric: Rubric, key: Key) -> bool:
+def keep_result(row: TrialResult, graded: GradingResult, rubric: Rubric, key: Key) -> bool:
     """Store the result of an attempt in a trial.
 
     Returns:
         False: the trial is closed by now, or the attempt no longer counts, and nothing was stored.
     """
     attempt = row.attempt
-    members = attempts.together(attempt.offer, attempt.student)
-    found = (attempts.counting(attempt.offer, who, rubric) for who in members)
-    handin = next((one for one in found if one and attempts.result_of(one) == str(attempt.pk)), None)
+    members = attempts.list_group_members(attempt.offer, attempt.student)
+    handins = (attempts.find_counting_attempt(attempt.offer, who, rubric) for who in members)
+    handin = next(
+        (
+            candidate
+            for candidate in handins
+            if candidate and attempts.get_graded_attempt_id(candidate) == str(attempt.pk)
+        ),
+        None,
+    )
     with transaction.atomic():
         mine = TrialResult.objects.select_for_update(of=("self",)).filter(pk=row.pk, trial__settled="")
         if handin is None or not mine.exists():
             return False
         entry = GradedEntry(key, with_handin(graded, handin), rubric, attempt.submitted_at)
-        result = DatabaseStore(attempt.offer.course).keep(entry)
+        result = DatabaseStore(attempt.offer.course).keep_result(entry)
         mine.update(result=result, graded_at=timezone.now(), problem="", leased_until=None)
     return True

@@ -16,21 +16,21 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.feedback.answers import runs_about
+from autograder.feedback.answers import list_runs_about
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import render_cells
-from autograder.records import Graded
+from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import NotTaken
+from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
-from autograder.store import decode
+from autograder.store import decode_result
 from autograder.web import shown
-from autograder.web.guard import Visit, course_page, open_page
-from autograder.web.marking.shown import answer_view
-from autograder.web.site import language_of, words
-from autograder.web.student import FRAME_SECONDS, in_frame, page
+from autograder.web.guard import Visit, allow_anyone, require_role
+from autograder.web.marking.shown import build_answer_view
+from autograder.web.site import choose_language, words
+from autograder.web.student import FRAME_SECONDS, render_in_frame, render_page
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
@@ -38,7 +38,7 @@ _EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
 
-class Seen(Struct, frozen=True, eq=False):
+class AnswerContext(Struct, frozen=True, eq=False):
     """An answer with its offer, cell and rubric."""
 
     offer: Offer
@@ -48,138 +48,142 @@ class Seen(Struct, frozen=True, eq=False):
     """The rubric of this student's variant."""
 
 
-def seen(visit: Visit, assignment: str, answer: int) -> Seen:
+def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
     """Load an answer of an assignment of the course.
 
     Raises:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
-    offer = visit.offer(assignment)
+    offer = visit.get_offer(assignment)
     rows = CellMark.objects.select_related("place", "marked_by")
     row = get_object_or_404(
         rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
     )
-    own = shown.loaded(offer).rubric_of(row.student)
-    cell = answers.cell_of(own, row.place.notebook, row.place.cell)
+    rubric = shown.get_assignment(offer).get_rubric(row.student)
+    cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
     if cell is None:
         raise Http404
-    return Seen(offer, row, cell, own)
+    return AnswerContext(offer, row, cell, rubric)
 
 
-def graded_of(row: CellMark) -> Graded | None:
+def load_graded(row: CellMark) -> GradingResult | None:
     """Return the current result of the student who wrote an answer, or None."""
-    found = CurrentResult.objects.filter(
+    current_results = CurrentResult.objects.filter(
         course=row.place.course_id, assignment=row.place.assignment, student=row.student
     )
-    stored = found.values_list("result__graded", flat=True).first()
-    return None if stored is None else decode(bytes(stored))
+    stored = current_results.values_list("result__graded", flat=True).first()
+    return None if stored is None else decode_result(bytes(stored))
 
 
-@course_page(Role.TA)
-def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA)
+def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show every cell that needs manual marking, and its progress."""
-    offer = visit.offer(assignment)
-    loaded = shown.loaded(offer)
+    offer = visit.get_offer(assignment)
+    loaded = shown.get_assignment(offer)
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
-    rows = queue.counts(offer, loaded.rubric, request.user)
-    title = Labels(language_of(request)).pick
+    rows = queue.count_answers(offer, loaded.rubric, request.user)
+    title = Labels(choose_language(request)).pick
     context = {"visit": visit, "offer": offer, "rows": rows, "pick": title}
-    return page(request, "marking.html", context)
+    return render_page(request, "marking.html", context)
 
 
-@course_page(Role.TA)
-def first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+@require_role(Role.TA)
+def redirect_to_first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
     """Redirect to the first answer of a cell that is waiting, or that has the requested state."""
-    which = _which(request)
-    found = queue.sent_to(place_of(visit, assignment, place), request.user, which)
-    if found is None:
-        return none_left(request, visit, assignment, which)
-    return HttpResponseRedirect(_of(visit, assignment, found, which))
+    which = _read_choice(request)
+    row = queue.assign_next_answer(get_place(visit, assignment, place), request.user, which)
+    if row is None:
+        return redirect_to_queue(request, visit, assignment, which)
+    return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
 
 
-def place_of(visit: Visit, assignment: str, place: int) -> CellPlace:
+def get_place(visit: Visit, assignment: str, place: int) -> CellPlace:
     """Return a cell of an assignment of the course, or respond with 404."""
     return get_object_or_404(CellPlace, pk=place, course=visit.course, assignment=assignment)
 
 
-def _which(request: HttpRequest) -> str:
+def _read_choice(request: HttpRequest) -> str:
     which = request.GET.get("which", "waiting")
     return which if which in queue.CHOICES else "waiting"
 
 
-def _overview(visit: Visit, assignment: str) -> str:
+def _get_queue_url(visit: Visit, assignment: str) -> str:
     return reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
 
 
-def none_left(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
+def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
     notices.info(request, words(request)["t"](f"mark-none-{which}"))
-    return HttpResponseRedirect(_overview(visit, assignment))
+    return HttpResponseRedirect(_get_queue_url(visit, assignment))
 
 
-def _of(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
+def _get_answer_url(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
     parts = {"slug": visit.course.slug, "assignment": assignment, "answer": row.pk}
     return f"{reverse('mark-answer', kwargs=parts)}?which={which}"
 
 
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def mark_answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
     """Show an answer. A POST saves its marks and redirects to the next answer."""
-    found = seen(visit, assignment, answer)
+    answer_context = load_answer(visit, assignment, answer)
     if request.method != "POST":
-        return _page(request, visit, found)
+        return _render_answer_page(request, visit, answer_context)
     if "insert" in request.POST:  # a reusable comment, without JavaScript
-        return _page(request, visit, found, sent=draft(request, insert=request.POST["insert"]))
-    if request.POST.get("changed") != "no" and not _save(request, visit, found):
-        stands = seen(visit, assignment, answer)  # compare what was refused with the saved marks
-        return _page(request, visit, stands, sent=draft(request), status=409)
-    return _onwards(request, visit, assignment, found.row)
+        return _render_answer_page(
+            request, visit, answer_context, sent=read_draft(request, insert=request.POST["insert"])
+        )
+    if request.POST.get("changed") != "no" and not _save_marks(request, visit, answer_context):
+        current = load_answer(visit, assignment, answer)  # compare what was refused with the saved marks
+        return _render_answer_page(request, visit, current, sent=read_draft(request), status=409)
+    return _redirect_to_next_answer(request, visit, assignment, answer_context.row)
 
 
-def _onwards(request: HttpRequest, visit: Visit, assignment: str, row: CellMark) -> HttpResponse:
-    which, then = _which(request), request.POST.get("then", "next")
+def _redirect_to_next_answer(
+    request: HttpRequest, visit: Visit, assignment: str, row: CellMark
+) -> HttpResponse:
+    which, then = _read_choice(request), request.POST.get("then", "next")
     if then == "stay":
-        return HttpResponseRedirect(_of(visit, assignment, row, which))
+        return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
     back = then == "previous"
-    further = queue.sent_to(row.place, request.user, which, row, backwards=back)
-    if further is None:
-        return none_left(request, visit, assignment, which)
-    return HttpResponseRedirect(_of(visit, assignment, further, which))
+    next_row = queue.assign_next_answer(row.place, request.user, which, row, backwards=back)
+    if next_row is None:
+        return redirect_to_queue(request, visit, assignment, which)
+    return HttpResponseRedirect(_get_answer_url(visit, assignment, next_row, which))
 
 
-def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
+def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContext) -> bool:
     """Save the submitted marks and notify the marker.
 
     Return False if they were refused; the notice then says why.
     """
     say = words(request)["t"]
     try:
-        sent = given(request, found.cell)
-        revision = number_of(request.POST.get("revision", ""))
+        sent = read_marks(request, answer_context.cell)
+        revision = parse_number(request.POST.get("revision", ""))
         # A comment is only kept for reuse if the marks that came with it were saved.
         with transaction.atomic():
-            (row,) = saving.save(
-                {found.row.pk: revision},
-                found.cell,
+            (row,) = saving.save_marks(
+                {answer_context.row.pk: revision},
+                answer_context.cell,
                 sent,
                 request.user,
-                settles=visit.at_least(Role.HEAD_TA),
+                settles=visit.has_role(Role.HEAD_TA),
             )
             if request.POST.get("keep") and sent.comment:
-                comments.keep(found.row.place, sent.comment, request.user)
-            comments.used(found.row.place, sent.comment)
+                comments.save_comment(answer_context.row.place, sent.comment, request.user)
+            comments.count_use(answer_context.row.place, sent.comment)
     except saving.ChangedMeanwhileError:
         notices.error(request, say("mark-changed"))
         return False
-    except NotTaken as error:
-        refuse(request, error, found.cell)
+    except ActionRefused as error:
+        report_refusal(request, error, answer_context.cell)
         return False
-    notices.success(request, _saved(request, row, found.cell))
+    notices.success(request, _describe_saved(request, row, answer_context.cell))
     return True
 
 
-def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
+def _describe_saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     """Describe the state after saving, so that the marker sees it before the next answer."""
     say = words(request)
     if row.stage:
@@ -190,25 +194,25 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     return str(say["t"]("mark-saved", points=points, possible=possible))
 
 
-def refuse(request: HttpRequest, error: NotTaken, cell: MarkableCell | None = None) -> None:
+def report_refusal(request: HttpRequest, error: ActionRefused, cell: MarkableCell | None = None) -> None:
     """Notify the user why an action was refused, in their language.
 
     Items of `cell` are named by their texts.
     """
-    labels, params = Labels(language_of(request)), dict(error.params)
+    labels, params = Labels(choose_language(request)), dict(error.params)
     for item in cell.items if cell else ():
         if item.id == params.get("item"):
             params["item"] = labels.pick(item.text, item.id)
     notices.error(request, words(request)["t"](error.code, **params))
 
 
-def number_of(text: str) -> int:
+def parse_number(text: str) -> int:
     """Parse the number of a row or a revision; return -1, which no row has, for any other text."""
     # Nine digits fit every integer column, so the database accepts whatever passes here.
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
 
 
-def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
+def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
     """Read the submitted form: points and remarks by item, the comment, and the flag.
 
     Args:
@@ -219,32 +223,32 @@ def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> sa
     Raises:
         NotTaken: the points of an item are not a number.
     """
-    sent = {item.id: text for item in cell.items if (text := _sent(request, item.id))}
-    items = {name: _number(text, name) for name, text in sent.items()}
-    comment = saving.written_comment(request.POST.get("comment", ""))
-    written = {item.id: saving.written_comment(_remark(request, item.id)) for item in cell.items}
+    sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
+    items = {name: _parse_points(text, name) for name, text in sent.items()}
+    comment = saving.clean_comment(request.POST.get("comment", ""))
+    written = {item.id: saving.clean_comment(_read_remark(request, item.id)) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
     return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
 
 
-def _remark(request: HttpRequest, item: str) -> str:
+def _read_remark(request: HttpRequest, item: str) -> str:
     return request.POST.get(f"remark-{item}", "")
 
 
-def _sent(request: HttpRequest, item: str) -> str:
+def _read_points(request: HttpRequest, item: str) -> str:
     """Return the points sent for an item. Typed points win over chosen ones if their field was changed."""
     typed = request.POST.get(f"points-{item}", "").strip()
     chosen = request.POST.get(f"choice-{item}", "").strip()
     return chosen if chosen and typed == request.POST.get(f"was-{item}", "") else typed or chosen
 
 
-def _number(text: str, item: str) -> Decimal:
+def _parse_points(text: str, item: str) -> Decimal:
     if not _NUMBER.fullmatch(text):
-        raise NotTaken("mark-no-number", item=item, given=text[:40])
+        raise ActionRefused("mark-no-number", item=item, given=text[:40])
     return Decimal(text.replace(",", ".")) + 0  # turns -0 into 0
 
 
-def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
+def read_draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
     """Return the form as it was sent, to be shown again.
 
     Args:
@@ -252,7 +256,7 @@ def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
         insert: a reusable comment that is appended to the comment.
     """
     sent = {
-        name.partition("-")[2]: _sent(request, name.partition("-")[2])
+        name.partition("-")[2]: _read_points(request, name.partition("-")[2])
         for name in request.POST
         if name.startswith(("points-", "choice-"))
     }
@@ -267,86 +271,103 @@ def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
     return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged}
 
 
-def _page(
+def _render_answer_page(
     request: HttpRequest,
     visit: Visit,
-    found: Seen,
+    answer_context: AnswerContext,
     *,
     sent: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    row = found.row
-    settles = row.stage == saving.CONFLICT and visit.at_least(Role.HEAD_TA)
-    stale = number_of(request.POST.get("revision", "")) != row.revision
+    row = answer_context.row
+    settles = row.stage == saving.CONFLICT and visit.has_role(Role.HEAD_TA)
+    stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
-        **_common(request, visit, found),
-        "form": sent or _form(row, saving.own_reading(row, request.user)),
-        "theirs": _form(row, None) if status == 409 and stale and not row.stage else None,
-        "readings": saving.all_of(row) if settles else [],
-        "present": queue.look(row, request.user),
-        "which": _which(request),
-        "waiting": queue.waiting(row.place, request.user),
-        "comments": comments.offered(row.place),
+        **_build_common_context(request, visit, answer_context),
+        "form": sent or _fill_form(row, saving.find_own_reading(row, request.user)),
+        "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
+        "readings": saving.load_readings(row) if settles else [],
+        "present": queue.record_viewing(row, request.user),
+        "which": _read_choice(request),
+        "waiting": queue.count_waiting(row.place, request.user),
+        "comments": comments.list_offered(row.place),
     }
-    return page(request, "mark_answer.html", context, status)
+    return render_page(request, "mark_answer.html", context, status)
 
 
-def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
+def _build_common_context(
+    request: HttpRequest, visit: Visit, answer_context: AnswerContext
+) -> dict[str, Any]:
     """Return the template context that every page about an answer shares."""
-    language, graded = language_of(request), graded_of(found.row)
+    language, graded = choose_language(request), load_graded(answer_context.row)
     if graded is None:
         raise Http404
-    release = shown.releases_of(found.offer, found.row.student)[found.cell.question.notebook]
+    release = shown.get_releases(answer_context.offer, answer_context.row.student)[
+        answer_context.cell.question.notebook
+    ]
     return {
         "visit": visit,
-        "offer": found.offer,
-        "row": found.row,
-        "view": answer_view(found.rubric, release, found.cell, found.row, graded=graded, language=language),
+        "offer": answer_context.offer,
+        "row": answer_context.row,
+        "view": build_answer_view(
+            answer_context.rubric,
+            release,
+            answer_context.cell,
+            answer_context.row,
+            graded=graded,
+            language=language,
+        ),
         "names": request.session.get(_NAMES, False),
-        "frame": _frame(found, language) if _has_outputs(found, graded) else "",
-        "attempt": answers.attempt_of(found.offer, found.row.student),
+        "frame": _get_frame_url(answer_context, language) if _has_outputs(answer_context, graded) else "",
+        "attempt": answers.find_attempt(answer_context.offer, answer_context.row.student),
         "bench": settings.RUNNING.bench is not None,
-        "whole": _whole(found.row),
+        "whole": _get_cell_points(answer_context.row),
     }
 
 
-def _whole(row: CellMark) -> Decimal | None:
+def _get_cell_points(row: CellMark) -> Decimal | None:
     """Return the points of a cell that was marked as a whole, as in formgrader, or None."""
     return None if row.items or row.points is None else Decimal(row.points)
 
 
-def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping[str, Any]) -> HttpResponse:
+def render_group_page(
+    request: HttpRequest, visit: Visit, answer_context: AnswerContext, context: Mapping[str, Any]
+) -> HttpResponse:
     """Render the page on which a group is marked at once: its representative answer and the variants."""
-    common = _common(request, visit, found)
+    common = _build_common_context(request, visit, answer_context)
     form = _EMPTY
-    library = comments.offered(found.row.place)
-    return page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
+    library = comments.list_offered(answer_context.row.place)
+    return render_page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
 
 
-def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
+def _fill_form(row: CellMark, reading: IndependentMark | None) -> dict[str, Any]:
     """Return the form's values: a marker's own reading of a twice-marked answer, else the saved marks."""
-    stands = own or row
-    items = {name: one["points"] for name, one in stands.items.items()}
-    return {"items": items, "comment": stands.comment, "remarks": stands.remarks, "flagged": row.flagged}
+    marks = reading or row
+    items = {name: mark["points"] for name, mark in marks.items.items()}
+    return {"items": items, "comment": marks.comment, "remarks": marks.remarks, "flagged": row.flagged}
 
 
-def _has_outputs(found: Seen, graded: Graded) -> bool:
-    names = {found.cell.question.answer_cell, found.cell.question.id, found.cell.name}
+def _has_outputs(answer_context: AnswerContext, graded: GradingResult) -> bool:
+    names = {
+        answer_context.cell.question.answer_cell,
+        answer_context.cell.question.id,
+        answer_context.cell.name,
+    }
     return any(
         run.outputs or run.error
         for notebook in graded.notebooks
-        if notebook.name == found.cell.question.notebook
-        for run in runs_about(notebook, names)
+        if notebook.name == answer_context.cell.question.notebook
+        for run in list_runs_about(notebook, names)
     )
 
 
-def _frame(found: Seen, language: str) -> str:
-    token = signing.dumps([found.row.pk, language], salt=_FRAMES)
+def _get_frame_url(answer_context: AnswerContext, language: str) -> str:
+    token = signing.dumps([answer_context.row.pk, language], salt=_FRAMES)
     return reverse("answer-frame", args=[token])
 
 
-@open_page()
-def frame(_: HttpRequest, token: str) -> HttpResponse:
+@allow_anyone()
+def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show the outputs of an answer's cells, in a frame without cookies."""
     try:
         # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
@@ -355,49 +376,55 @@ def frame(_: HttpRequest, token: str) -> HttpResponse:
         raise Http404 from error
     row = get_object_or_404(CellMark.objects.select_related("place"), pk=answer)
     offer = get_object_or_404(Offer, course=row.place.course_id, assignment=row.place.assignment)
-    rubric = shown.loaded(offer).rubric_of(row.student)
-    cell = answers.cell_of(rubric, row.place.notebook, row.place.cell)
-    graded = graded_of(row)
+    rubric = shown.get_assignment(offer).get_rubric(row.student)
+    cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
+    graded = load_graded(row)
     if cell is None or graded is None:
         raise Http404
     names = {cell.question.answer_cell, cell.question.id, cell.name}
-    return in_frame(render_cells(graded, rubric, cell.question.notebook, names, language))
+    return render_in_frame(render_cells(graded, rubric, cell.question.notebook, names, language))
 
 
-@course_page(Role.TA)
-def here(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+@require_role(Role.TA)
+def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
     """Show who else is viewing an answer; the page polls this fragment."""
-    found = seen(visit, assignment, answer)
-    context = {"present": queue.look(found.row, request.user), "visit": visit, "offer": found.offer}
-    return page(request, "_here.html", {**context, "row": found.row})
+    answer_context = load_answer(visit, assignment, answer)
+    context = {
+        "present": queue.record_viewing(answer_context.row, request.user),
+        "visit": visit,
+        "offer": answer_context.offer,
+    }
+    return render_page(request, "_here.html", {**context, "row": answer_context.row})
 
 
-@course_page(Role.TA, "POST")
-def undo(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA, "POST")
+def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Undo the last marking action of the current user in this assignment."""
     say = words(request)["t"]
     try:
-        action = saving.undo(visit.course.pk, visit.offer(assignment).assignment, request.user)
-    except NotTaken as error:
-        refuse(request, error)
+        action = saving.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
+    except ActionRefused as error:
+        report_refusal(request, error)
         action = None
     else:
         notices.info(request, say("mark-undone") if action else say("mark-nothing-to-undo"))
-    back = _overview(visit, assignment)
+    back = _get_queue_url(visit, assignment)
     if action and action.changes:
         row = CellMark.objects.filter(pk=action.changes[0]["answer"]).select_related("place").first()
-        back = _of(visit, assignment, row, _which(request)) if row and row.answered else back
+        back = (
+            _get_answer_url(visit, assignment, row, _read_choice(request)) if row and row.answered else back
+        )
     return HttpResponseRedirect(back)
 
 
-@course_page(Role.TA, "POST")
-def names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+@require_role(Role.TA, "POST")
+def toggle_names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the students' names on the marking pages, or hide them again."""
     request.session[_NAMES] = not request.session.get(_NAMES, False)
     answer = request.POST.get("answer", "")
     row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
     # Fifteen digits fit every 64-bit key, so the database accepts whatever passes here.
-    own = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
-    if own is None:
-        return HttpResponseRedirect(_overview(visit, visit.offer(assignment).assignment))
-    return HttpResponseRedirect(_of(visit, assignment, own, _which(request)))
+    answer_row = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
+    if answer_row is None:
+        return HttpResponseRedirect(_get_queue_url(visit, visit.get_offer(assignment).assignment))
+    return HttpResponseRedirect(_get_answer_url(visit, assignment, answer_row, _read_choice(request)))

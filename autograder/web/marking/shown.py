@@ -9,18 +9,18 @@ from decimal import Decimal
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.judging.manual import Examples, read_manual_options
 from autograder.checks.values import prose
-from autograder.feedback.answers import highlighted, pictures_in
-from autograder.feedback.code import Line, code_lines
-from autograder.feedback.handout import asked, released_answer
+from autograder.feedback.answers import find_pictures, highlight_spans
+from autograder.feedback.code import Line, build_code_lines
+from autograder.feedback.handout import find_released_cell, list_prompts
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.prose import attached_uris, picture_faults, written_prose
-from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
+from autograder.feedback.sanitise import render_sentence, to_printable_text
 from autograder.feedback.typeset import Typesetter
-from autograder.marking.points import bounded_by
+from autograder.marking.points import get_bounds
 from autograder.notebook.release import Release
-from autograder.records import Graded, ItemResult, PastedPicture, Status
+from autograder.records import GradingResult, ItemResult, PastedPicture, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.models import CellMark
@@ -78,8 +78,14 @@ class AnswerView(Struct, frozen=True):
     possible: str
 
 
-def answer_view(
-    rubric: Rubric, release: Release, cell: MarkableCell, row: CellMark, *, graded: Graded, language: str
+def build_answer_view(
+    rubric: Rubric,
+    release: Release,
+    cell: MarkableCell,
+    row: CellMark,
+    *,
+    graded: GradingResult,
+    language: str,
 ) -> AnswerView:
     """Collect everything that the page about an answer shows.
 
@@ -92,32 +98,34 @@ def answer_view(
         language: of the reader.
     """
     labels = Labels(language)
-    own = next((item.cell for item in cell.items if item.cell), "")
-    released = released_answer(release, cell.question, own)
+    cell_name = next((item.cell for item in cell.items if item.cell), "")
+    released = find_released_cell(release, cell.question, cell_name)
     code = released is not None and released.cell_type == "code"
-    results = {one.item: one for one in graded.score.items if one.question == cell.question.id}
-    listed = [manual_options(cell.question, item).suggest for item in cell.manual]
-    known = _Known(results, row, labels, Typesetter(rubric.symbols(cell.question)))
+    results = {result.item: result for result in graded.score.items if result.question == cell.question.id}
+    listed = [read_manual_options(cell.question, item).suggest for item in cell.manual]
+    facts = _AnswerFacts(results, row, labels, Typesetter(rubric.list_symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
-        asked=asked(release, released, rubric.assignment.languages, language),
-        text=highlighted(row.text, prose.spans(row.text, itertools.chain(*listed))),
-        typeset=None if code else _typeset(row.text, pictures_in(graded, cell.question, own), labels),
-        lines=code_lines(row.text, released.source) if code and released else (),
-        words=len(prose.words(row.text)),
-        items=tuple(_item(cell.question, item, known) for item in cell.items),
+        asked=list_prompts(release, released, rubric.assignment.languages, language),
+        text=highlight_spans(row.text, prose.find_spans(row.text, itertools.chain(*listed))),
+        typeset=None
+        if code
+        else _render_text(row.text, find_pictures(graded, cell.question, cell_name), labels),
+        lines=build_code_lines(row.text, released.source) if code and released else (),
+        words=len(prose.list_words(row.text)),
+        items=tuple(_describe_item(cell.question, item, facts) for item in cell.items),
         possible=labels.number(cell.possible),
     )
 
 
-def _typeset(text: str, pictures: Sequence[PastedPicture], labels: Labels) -> Markup:
-    shown = written_prose(text, attached_uris(pictures))
-    for code, names in picture_faults(text, pictures):
+def _render_text(text: str, pictures: Sequence[PastedPicture], labels: Labels) -> Markup:
+    shown = render_student_prose(text, map_picture_uris(pictures))
+    for code, names in list_picture_faults(text, pictures):
         shown += Markup('<p class="soft">{}</p>').format(labels(code, names=names))
     return shown
 
 
-class _Known(Struct, frozen=True, eq=False):
+class _AnswerFacts(Struct, frozen=True, eq=False):
     """Facts about an answer that the descriptions of its items need."""
 
     results: Mapping[str, ItemResult]
@@ -126,13 +134,13 @@ class _Known(Struct, frozen=True, eq=False):
     typesetter: Typesetter
 
 
-def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
-    labels, row, result = known.labels, known.row, known.results.get(item.id)
-    options = manual_options(question, item) if item.manual else None
+def _describe_item(question: Question, item: Item, facts: _AnswerFacts) -> MarkedItem:
+    labels, row, result = facts.labels, facts.row, facts.results.get(item.id)
+    options = read_manual_options(question, item) if item.manual else None
     # Without a result an item is as open as one that needs manual review.
     open_ = result is None or result.status is Status.NEEDS_REVIEW
-    said = "" if result is None or item.manual else sentence(result.student, labels.language)
-    least, most = bounded_by(item)
+    said = "" if result is None or item.manual else render_sentence(result.student, labels.language)
+    least, most = get_bounds(item)
     shown = options.examples if options else None
     return MarkedItem(
         id=item.id,
@@ -148,12 +156,12 @@ def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
         given=row.items.get(item.id, {}).get("points", ""),
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
-        words=options.suggest if options and prose.spans(row.text, options.suggest) else (),
+        words=options.suggest if options and prose.find_spans(row.text, options.suggest) else (),
         status="needs-review" if result is None else result.status.value,
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),
         told="" if result is not None and result.student.code == "passed" else said,
         # The staff text can quote long values.
-        evidence="" if result is None else printable_text(result.staff, 2_000),
-        reading=known.typesetter.markup(result.reading) if result is not None else None,
+        evidence="" if result is None else to_printable_text(result.staff, 2_000),
+        reading=facts.typesetter.render_formula(result.reading) if result is not None else None,
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.judging.oracle import MistakeValue, mistake_finding, read_reply
+from autograder.checks.judging.oracle import MistakeValue, find_mistake, read_reply
 from autograder.errors import RubricError
-from autograder.messages import render, sentences, template
+from autograder.messages import get_template, load_sentences, render_message
 from autograder.records import ItemResult, Status
 from tests.checks.asking import check_of, error, judge, value
 
@@ -51,7 +51,7 @@ def told(rubric: str, given: Any, oracle: Any = None) -> ItemResult:
 
 def test_the_reference_is_called_with_the_config() -> None:
     """One call, with the dictionary of the rubric; decimals arrive as floats."""
-    (call,) = check_of(COUNT).reference_plan()
+    (call,) = check_of(COUNT).plan_reference_calls()
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
 
@@ -174,11 +174,11 @@ def test_several_names_are_never_one() -> None:
     codes = [
         finding.code if finding is not None else ""
         for finding in (
-            mistake_finding([], "", {}, others=False),
-            mistake_finding([one], "", {}, others=False),
-            mistake_finding([one], "", {}, others=True),
-            mistake_finding([one, other], "", {}, others=False),
-            mistake_finding([one, one], "", {}, others=False),
+            find_mistake([], "", {}, has_other_cause=False),
+            find_mistake([one], "", {}, has_other_cause=False),
+            find_mistake([one], "", {}, has_other_cause=True),
+            find_mistake([one, other], "", {}, has_other_cause=False),
+            find_mistake([one, one], "", {}, has_other_cause=False),
         )
     ]
     assert ["", "counting.no-gate", "counting.several", "counting.several", "counting.no-gate"] == codes
@@ -186,9 +186,9 @@ def test_several_names_are_never_one() -> None:
 
 def test_every_sentence_can_be_rendered() -> None:
     """Each sentence about counting is about {what}, and has no other placeholder that is not given."""
-    for code in (code for code in sentences() if code.startswith("counting.")):
+    for code in (code for code in load_sentences() if code.startswith("counting.")):
         for language in ("en", "de"):
-            text = template(code, language)
+            text = get_template(code, language)
             assert "{what}" in text
             assert "parts" in text.format(what="parts", value="7"), code
 
@@ -199,4 +199,4 @@ def test_a_path_leads_into_nested_entries() -> None:
     assert 5 == read_reply(oracle, ("row", "count")).right
     assert read_reply(oracle, ("row", "shape")).right is None
     assert read_reply(oracle, ("row", "count", "deeper")).right is None
-    assert render(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")
+    assert render_message(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import observed_value
-from autograder.messages import languages, render
+from autograder.checks.judging.redaction import redact_results
+from autograder.checks.judging.results import read_observed
+from autograder.messages import list_languages, render_message
 from autograder.records import ItemResult, Message, Observation, Status
 from autograder.wording import Phrase
 
@@ -18,9 +18,9 @@ SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask a
 def page(code: str, /, **params: Phrase) -> str:
     """Both sentences of a result with these words, as a page shows them."""
     result = ItemResult("q", "i", Status.FAILED, Decimal(0), Decimal(1), Message(code, params), "staff", code)
-    (shown,) = redacted([result], [SOURCE])
+    (shown,) = redact_results([result], [SOURCE])
     assert ("staff", code) == (shown.staff, shown.code)
-    return " ".join(render(shown.student, language) for language in languages())
+    return " ".join(render_message(shown.student, language) for language in list_languages())
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def test_names_of_classes_are_not_a_letterbox(name: str) -> None:
 
 def test_staff_reads_all() -> None:
     """The whole text, and the name."""
-    _, finding = observed_value([Observation(ok=False, error="K128", message="k = 128")], 0, "f")
+    _, finding = read_observed([Observation(ok=False, error="K128", message="k = 128")], 0, "f")
     assert finding is not None
     assert "f: K128: k = 128" == finding.staff

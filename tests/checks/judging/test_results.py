@@ -5,14 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 
 from autograder.checks.judging.results import (
-    failed,
-    no_answer,
-    observed_value,
-    result,
-    review,
+    make_failure,
+    make_no_answer,
+    make_result,
+    make_review,
+    read_observed,
 )
 from autograder.records import Observation, Status
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
 RUBRIC = b"""
 version = 1
@@ -39,18 +39,18 @@ value = 7
 
 def test_a_deduction_takes_points_away_and_gives_none() -> None:
     """Only where something was found; what a person has to look at costs nothing yet."""
-    question = parse(RUBRIC).question("one")
+    question = parse_rubric(RUBRIC).get_question("one")
     right, loud = question.items
     found = {
         name: [
             (one.status, one.points, one.possible)
-            for one in (result(question, right, finding), result(question, loud, finding))
+            for one in (make_result(question, right, finding), make_result(question, loud, finding))
         ]
         for name, finding in (
             ("passed", None),
-            ("failed", failed("number.wrong")),
-            ("no answer", no_answer()),
-            ("review", review("a fault of ours")),
+            ("failed", make_failure("number.wrong")),
+            ("no answer", make_no_answer()),
+            ("review", make_review("a fault of ours")),
         )
     }
     three, one, nothing = Decimal(3), Decimal(-1), Decimal(0)
@@ -65,8 +65,8 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
 def test_an_answer_that_was_not_read_needs_review() -> None:
     """Fewer observations than variables are our fault."""
     one = Observation(ok=True, value=1)
-    assert observed_value((one,), 0, "number") == (1, None)
+    assert read_observed((one,), 0, "number") == (1, None)
     for observed in ((one,), (one, Observation(ok=False))):
-        _, finding = observed_value(observed, 1, "number")
+        _, finding = read_observed(observed, 1, "number")
         assert finding is not None
         assert Status.NEEDS_REVIEW is finding.status

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values.literal import Literal, answer_literal, plain_texts, tree_literal
+from autograder.checks.values.literal import Literal, find_answer_literal, find_tree_literal, read_plain_texts
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from autograder.checks.values.literal import Literal, answer_literal, plain_text
 )
 def test_plain_literals(source: str, value: object) -> None:
     """The last assignment at top level counts; other lines that only read it do not matter."""
-    assert Literal(value) == answer_literal(source, "x")
+    assert Literal(value) == find_answer_literal(source, "x")
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_plain_literals(source: str, value: object) -> None:
 )
 def test_everything_else_is_left_to_the_sandbox(source: str) -> None:
     """What would have to be run to be known, or is not Python, has no literal; nothing is raised."""
-    assert None is answer_literal(source, "x")
+    assert None is find_answer_literal(source, "x")
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_a_cell(source: str) -> None:
     """Whatever stands in a cell, the result is a literal or None."""
-    found = answer_literal(source, "x")
+    found = find_answer_literal(source, "x")
     assert found is None or isinstance(found, Literal)
 
 
@@ -118,7 +118,7 @@ def test_written_values_are_read_back(value: object) -> None:
         source.encode()
     except UnicodeEncodeError:
         return
-    assert Literal(value) == answer_literal(source, "x")
+    assert Literal(value) == find_answer_literal(source, "x")
 
 
 _SIGNS = ("x", "None", " ", "=", '"', "'", "\\", "\\\\", "#", "\n", "4*d", "²", "r", "\t", "\r", "é", ";")
@@ -129,7 +129,7 @@ PIECES = st.sampled_from(_SIGNS + _RARER)
 @given(st.lists(PIECES, max_size=9).map("".join))
 def test_plain_cells_are_read_as_the_parser_reads_them(source: str) -> None:
     """What is read without the parser is what the parser reads."""
-    texts = plain_texts(source)
+    texts = read_plain_texts(source)
     if texts is not None:
         for name in ("x", "None"):
-            assert tree_literal(source, name) == (Literal(texts[name]) if name in texts else None)
+            assert find_tree_literal(source, name) == (Literal(texts[name]) if name in texts else None)

@@ -29,7 +29,7 @@ from autograder.checks.values import prose
 )
 def test_what_says_nothing(text: str) -> None:
     """Placeholders, signs alone and the marks of an empty list are no answer."""
-    assert prose.unwritten(text)
+    assert prose.is_unwritten(text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_says_nothing(text: str) -> None:
 )
 def test_what_says_something(text: str) -> None:
     """A number, a letter, a sign of a formula or one filled line is an answer for a person."""
-    assert not prose.unwritten(text)
+    assert not prose.is_unwritten(text)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_says_something(text: str) -> None:
 )
 def test_trivial_differences(one: str, other: str) -> None:
     """Case, space, punctuation, emphasis and Unicode's variants do not make another answer."""
-    assert prose.same_form(one) == prose.same_form(other)
+    assert prose.to_canonical(one) == prose.to_canonical(other)
 
 
 @pytest.mark.parametrize(
@@ -81,26 +81,26 @@ def test_trivial_differences(one: str, other: str) -> None:
 )
 def test_differences_that_mean_something(one: str, other: str) -> None:
     """Signs of formulas, digits and words make another answer."""
-    assert prose.same_form(one) != prose.same_form(other)
+    assert prose.to_canonical(one) != prose.to_canonical(other)
 
 
 @given(st.text(max_size=200))
 def test_the_form_of_a_form_is_itself(text: str) -> None:
     """Taking differences away twice takes away no more, whatever was written."""
-    form = prose.same_form(text)
+    form = prose.to_canonical(text)
     assert form == form.strip()
-    assert prose.unwritten(text) in (True, False)
+    assert prose.is_unwritten(text) in (True, False)
 
 
 def test_words_of_a_closed_list() -> None:
     """Whole words, beginnings and ends, and words in a row are found, wherever they stand."""
     text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token; fester Größe"
     sought = ["set", "*reihenfolge*", "end token", "ord", "fest* größe"]
-    found = [text[start:end] for start, end in prose.spans(text, sought)]
+    found = [text[start:end] for start, end in prose.find_spans(text, sought)]
     assert ["SET", "Reihenfolgen", "Wortreihenfolge", "end\n token", "fester Größe"] == found
 
 
 def test_signs_in_a_closed_list_are_literal() -> None:
     """Nothing in an entry is a pattern but the star at its ends; overlapping finds are one."""
-    assert [] == prose.spans("aaa", ["a.a", "(a", "[a-z]"])
-    assert [(0, 3)] == prose.spans("a b c", ["a b", "b", "*b*"])
+    assert [] == prose.find_spans("aaa", ["a.a", "(a", "[a-z]"])
+    assert [(0, 3)] == prose.find_spans("a b c", ["a b", "b", "*b*"])

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from autograder.checks.base import Evidence
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.records import Answer, ItemResult, Observation
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 HEAD = """
 version = 1
@@ -36,7 +36,7 @@ text = { en = "What is asked" }
 
 def rubric_of(item: str) -> Rubric:
     """A rubric whose only item has these options."""
-    return parse((HEAD + item).encode())
+    return parse_rubric((HEAD + item).encode())
 
 
 def check_of(item: str) -> FormulaCheck:
@@ -51,7 +51,7 @@ def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") ->
     given = Answer("q-answer", cell_type, source, changed=True)
     (result,) = check.judge(Evidence(given, (Observation(ok=True, value=value),)))
     for language in ("en", "de"):
-        assert render(result.student, language)
+        assert render_message(result.student, language)
     return result
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from autograder.checks.base import Draw, Evidence
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, ItemResult, Observation, Opaque
-from autograder.rubric import Rubric, parse
+from autograder.records import Answer, ItemResult, Observation, OpaqueValue
+from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = b"""
 version = 1
@@ -147,7 +147,7 @@ DRAW = Draw(b"secret")
 
 
 def _checks() -> dict[str, FormulaCheck]:
-    rubric = parse(RUBRIC)
+    rubric = parse_rubric(RUBRIC)
     return {question.id: FormulaCheck(question, rubric) for question in rubric.questions}
 
 
@@ -158,7 +158,7 @@ def altered(old: str, new: str) -> Rubric:
     """The rubric with one place changed."""
     text = RUBRIC.decode()
     assert old in text
-    return parse(text.replace(old, new, 1).encode())
+    return parse_rubric(text.replace(old, new, 1).encode())
 
 
 def judged(
@@ -175,10 +175,10 @@ def judged(
     """Results by item; ``values`` are what the box holds for the names the plan asks for."""
     answer = Answer(f"{question}-answer", cell_type, source, changed)
     if observations is None:
-        asked = [call.target for call in check.plan(answer, DRAW)]
+        asked = [call.target for call in check.plan_calls(answer, DRAW)]
         observations = tuple(Observation(ok=True, value=(values or {}).get(name)) for name in asked)
     reference = REFERENCES.get(question)
-    expected = (Observation(ok=True, value=Opaque("Add", reference)),) if reference else ()
+    expected = (Observation(ok=True, value=OpaqueValue("Add", reference)),) if reference else ()
     results = check.judge(Evidence(answer, observations, expected, earlier or {}))
     return {result.item: result for result in results}
 

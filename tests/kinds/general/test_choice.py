@@ -9,9 +9,9 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds import make_check
-from autograder.messages import render
-from autograder.records import ItemResult, Opaque, Status
-from autograder.rubric import parse
+from autograder.messages import render_message
+from autograder.records import ItemResult, OpaqueValue, Status
+from autograder.rubric import parse_rubric
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 
 TICK = """
@@ -89,7 +89,7 @@ def test_notations_of_no(written: str) -> None:
     """No in two languages, as a truth value, quoted, in a list."""
     check = check_of(TICK)
     source = f"change = {written}"
-    observed = [value({"no": True})] if check.plan(answer(source), DRAW) else []
+    observed = [value({"no": True})] if check.plan_calls(answer(source), DRAW) else []
     tick = judge(check, source, observed)[0]
     assert (Status.PASSED, Decimal(1)) == (tick.status, tick.points)
 
@@ -117,7 +117,7 @@ def test_a_text_cell_can_be_a_choice() -> None:
     """A markdown answer cell is read as it stands."""
     check = check_of(TICK.replace('answer = "change"\n', ""))
     given = answer("**Nein**", cell_type="markdown")
-    assert () == check.plan(given, DRAW)
+    assert () == check.plan_calls(given, DRAW)
     assert Status.PASSED == judge(check, given)[0].status
 
 
@@ -166,10 +166,10 @@ def test_a_closed_list(written: str, points: str, code: str) -> None:
 def test_an_unknown_name_is_named_in_the_rubrics_words() -> None:
     """The rubric's sentence for unknown names is filled with what was written."""
     (item,) = judge(check_of(LIST), "arguments = ['save_memory', 'fp16']")
-    assert "save_memory is not an argument of the trainer." == render(item.student, "en")
+    assert "save_memory is not an argument of the trainer." == render_message(item.student, "en")
 
 
-@pytest.mark.parametrize("given", [Opaque("set"), 1.5, [object()], {"a": 1}.items(), [[1]], 1 << 9000])
+@pytest.mark.parametrize("given", [OpaqueValue("set"), 1.5, [object()], {"a": 1}.items(), [[1]], 1 << 9000])
 def test_what_is_no_choice_is_refused(given: object) -> None:
     """Values that are no names earn nothing and raise nothing."""
     (item,) = judge(check_of(SEVERAL), "chosen = f()", [value(given)])
@@ -236,7 +236,7 @@ def test_two_options_where_one_is_asked_for_need_manual_review(given: str, statu
 
 def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
     """The results of two parts, the second of which must differ from the first."""
-    rubric = parse(CAUSES.encode())
+    rubric = parse_rubric(CAUSES.encode())
     checks = [make_check(question, rubric) for question in rubric.questions]
     (one,) = checks[0].judge(Evidence(answer(f"d_cause = {first}"), (), draw=DRAW))
     (other,) = checks[1].judge(
@@ -266,7 +266,7 @@ def test_an_answer_counts_once(first: str, second: str, points: str, code: str) 
 @pytest.mark.parametrize("name", ["e.cause", "d.other", "f.cause", "cause"])
 def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
     """A rule about an item that does not come before is an error in the rubric."""
-    rubric = parse(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
+    rubric = parse_rubric(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
     with pytest.raises(RubricError, match=r"not an item of an earlier choice question; known are: d\.cause"):
         make_check(rubric.questions[1], rubric)
 

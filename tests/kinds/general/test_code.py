@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from autograder import messages
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.errors import RubricError
 from autograder.grading.pipeline import Grader
 from autograder.records import ItemResult
-from autograder.rubric import load as load_rubric
+from autograder.rubric import load_rubric
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
 
@@ -221,7 +221,7 @@ ATTENDING = {
 def attention_grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("attend"), {"attend": (1.5, ATTEND)}, preload='"torch"')
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 @pytest.mark.sandbox
@@ -240,7 +240,7 @@ def test_forbidden_functions_of_torch_fail_in_a_box_of_their_own(
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)})
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 def summarise(results: tuple[ItemResult, ...]) -> dict[str, str]:
@@ -294,7 +294,7 @@ def test_students_read_what_a_check_tells_them(
     """Not the message for staff; without the language, what the check states, and staff read why."""
     results = grade(grader, {"merge": source}).score.items
     result = next(one for one in results if one.item == "length")
-    assert expected == (result.code, messages.render(result.student, "en"))
+    assert expected == (result.code, messages.render_message(result.student, "en"))
     assert ("lacks en" in result.staff) == (result.code == "code.failed")
 
 
@@ -323,7 +323,7 @@ def test_mutants_of_one_question_do_not_hide_those_of_another(tmp_path: Path) ->
     course = code_course(tmp_path, {name: (1, text) for name, text in files.items()})
     with Pool() as pool:
         graded = grade(
-            Grader(load(course, NAME), pool),
+            Grader(load_assignment(course, NAME), pool),
             {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"},
         )
     found = [f"{one.points.normalize():f} {one.code}" for one in graded.score.items]
@@ -385,7 +385,7 @@ def test_rubric_orders_and_words_the_items(rubric_path: Path) -> None:
         + '[[question.item]]\nid = "refused"\ntext = { en = "Own words" }\n'
         + '[[question.item]]\nid = "style"\nmanual = true\npoints = 1\ntext = { en = "Style" }\n'
     )
-    items = load_rubric(rubric_path).question("merge").items
+    items = load_rubric(rubric_path).get_question("merge").items
     assert ["refused", "style", "values", "short", "forgets", "ours", "length"] == [item.id for item in items]
     assert ({"en": "Own words"}, {"en": "Sorted"}) == (items[0].text, items[2].text)
     assert ("values",) == items[3].needs

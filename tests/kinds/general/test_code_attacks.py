@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
@@ -134,7 +134,7 @@ class Pair:
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("course"), QUESTIONS)
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 def summarise(grader: Grader, answers: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.checking.reading import CheckFileError, parse_check_file
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
@@ -65,7 +65,7 @@ ANSWERS = {
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("carried"), {"double": (1, DOUBLE), "total": (2, TOTAL)})
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 @pytest.mark.sandbox

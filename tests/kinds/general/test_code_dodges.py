@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
@@ -245,7 +245,7 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(Path(tmp_path_factory.mktemp("dodges")), CHECKS, preload='"numpy", "torch"')
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

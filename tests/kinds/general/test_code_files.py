@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.course import Course
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.records import ItemResult
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
@@ -107,8 +107,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
         (root / "reference" / "checks" / f"{name}.py").write_text(source)
     (root / "assignments/digits/examples.csv").write_text("\n".join(map(str, range(20))))
     (root / "assignments/digits/predictions.csv").write_bytes(table(LABELS))
-    made = Course.at(root)
-    generate(made, "digits")
+    made = Course.from_folder(root)
+    generate_release(made, "digits")
     return made
 
 
@@ -121,7 +121,7 @@ def table(rows: list[int]) -> bytes:
 def grader(course: Course) -> Iterator[Grader]:
     """One for all of them."""
     with Pool() as pool:
-        yield Grader(load(course, "digits"), pool)
+        yield Grader(load_assignment(course, "digits"), pool)
 
 
 def results(grader: Grader, files: dict[str, bytes], **answers: str) -> dict[str, ItemResult]:
@@ -163,7 +163,7 @@ def test_predictions_are_graded_by_steps(grader: Grader, data: bytes | None, exp
 def test_an_unreadable_file_is_told_with_its_line(grader: Grader) -> None:
     """The student reads what stands in the way."""
     found = results(grader, {"predictions.csv": b"0\n1\n2,5\n1"})["predictions"]
-    assert "predictions.csv:3 cannot be read" in render(found.student, "en")
+    assert "predictions.csv:3 cannot be read" in render_message(found.student, "en")
     assert "2 columns, and 1 before" in found.staff
 
 
@@ -180,7 +180,9 @@ def test_answers_of_code(grader: Grader) -> None:
     assert ("passed", "passed") == (right["model"].status.value, right["losses"].status.value)
     wrong = results(grader, {}, model="def predict(x): return x % 3", losses="losses = [3, 2, 1]")
     assert wrong["model"].points == 1
-    assert render(wrong["losses"].student, "en") == "There is no file losses.npy beside your notebook."
+    assert (
+        render_message(wrong["losses"].student, "en") == "There is no file losses.npy beside your notebook."
+    )
 
 
 def test_a_changed_open_gains_nothing(grader: Grader) -> None:
@@ -192,5 +194,5 @@ def test_a_changed_open_gains_nothing(grader: Grader) -> None:
 def test_the_course_verifies(course: Course) -> None:
     """The key earns all points, and every planted answer loses its own."""
     with Pool() as pool:
-        found = verify(load(course, "digits"), pool)
+        found = verify(load_assignment(course, "digits"), pool)
     assert [] == [one for one in found.findings if one.place != "predictions.accuracy"]

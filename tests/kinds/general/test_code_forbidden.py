@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.assignment import load
-from autograder.checks.judging.forbidden import mentions
+from autograder.assignment import load_assignment
+from autograder.checks.judging.forbidden import find_mentions
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import languages, render
+from autograder.messages import list_languages, render_message
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
@@ -108,7 +108,7 @@ def sit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit]:
     with Pool() as pool:
         graders = {
             question: Grader(
-                load(
+                load_assignment(
                     code_course(tmp_path_factory.mktemp(question), {question: asked}, preload='"torch"'),
                     NAME,
                 ),
@@ -148,8 +148,8 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) ->
     """The call is recorded under torch's own name for it, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
     assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
-    for language in languages():
-        assert "scaled_dot_product_attention" in render(results["value"].student, language)
+    for language in list_languages():
+        assert "scaled_dot_product_attention" in render_message(results["value"].student, language)
 
 
 @pytest.mark.parametrize(
@@ -306,12 +306,12 @@ OWN_NAMES = {
 @pytest.mark.parametrize("cell", TRACED.values(), ids=TRACED)
 def test_mentions_find_what_another_cell_could_keep(cell: str) -> None:
     """One run of it is enough, and what it keeps need not be seen where the answer is."""
-    assert mentions("def attend(q): return made['f'](q)", "attend", FORBIDDEN, [f"{KEPT}{cell}fill()\n"])
+    assert find_mentions("def attend(q): return made['f'](q)", "attend", FORBIDDEN, [f"{KEPT}{cell}fill()\n"])
 
 
 @pytest.mark.parametrize("cell", OWN_NAMES.values(), ids=OWN_NAMES)
 def test_mentions_pass_own_names_in_other_cells(cell: str) -> None:
-    assert () == mentions("def attend(q): return q", "attend", FORBIDDEN, [cell])
+    assert () == find_mentions("def attend(q): return q", "attend", FORBIDDEN, [cell])
 
 
 @pytest.mark.parametrize("line", SUSPICIOUS.values(), ids=SUSPICIOUS)
@@ -448,4 +448,4 @@ def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
 @pytest.mark.parametrize("source", ["def attend(", "\x00", "(" * 5000, "attend = 1", ""])
 def test_any_source_is_read(source: str) -> None:
     """What is not Python, or not a definition, has no mentions."""
-    assert () == mentions(source, "attend", FORBIDDEN)
+    assert () == find_mentions(source, "attend", FORBIDDEN)

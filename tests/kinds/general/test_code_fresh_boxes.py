@@ -8,9 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
@@ -64,7 +64,7 @@ def ending(student, reference, draw):
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("fresh"), {"measure": (5, CHECKS)})
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 def statuses(grader: Grader, source: str) -> dict[str, str]:
@@ -143,7 +143,7 @@ def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
     files = {name: (2, checks.format(name=name, expected=[2, 2])) for name in ("first", "second")}
     course = code_course(tmp_path, files)
     with Pool() as pool:
-        grader = Grader(load(course, NAME), pool)
+        grader = Grader(load_assignment(course, NAME), pool)
         answers = {name: COUNTING.format(name=name) for name in files}
         answers["second"] = answers["second"].replace("seen", "others").replace("kept", "others")
         assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
@@ -164,7 +164,7 @@ def ends(student, reference, draw):
     checks = COUNTS.replace("def count()", "def {name}()").format(name="second", expected=[2, 2])
     course = code_course(tmp_path, {"first": (1, ending), "second": (2, checks)})
     with Pool() as pool:
-        grader = Grader(load(course, NAME), pool)
+        grader = Grader(load_assignment(course, NAME), pool)
         answers = {
             "first": "def leave():\n    import os; os._exit(3)",
             "second": COUNTING.format(name="second"),
@@ -199,7 +199,7 @@ def steps(student, reference, draw):
     reaches = "import torch\ndef add():\n    return getattr(torch.ones(2), name)(0)[-1]\nname = 'cum' + 'sum'"
     steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
     with Pool() as pool:
-        grader = Grader(load(course, NAME), pool)
+        grader = Grader(load_assignment(course, NAME), pool)
         items = grade(grader, {"first": reaches, "second": steps}).score.items
     assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
 
@@ -229,10 +229,12 @@ def leave(how):
 def test_students_read_which_limit_they_met_and_that_python_ended(tmp_path: Path) -> None:
     course = code_course(tmp_path, {"leave": (2, MET)})
     with Pool() as pool:
-        score = grade(Grader(load(course, NAME), pool), {"leave": LEAVING}).score
+        score = grade(Grader(load_assignment(course, NAME), pool), {"leave": LEAVING}).score
     assert [(one.status.value, one.code) for one in score.items] == [
         ("failed", "limit.memory"),
         ("failed", "ending.exited"),
     ]
     assert "MemoryError" in score.items[0].staff
-    assert render(score.items[1].student, "en").startswith("Your code ended the whole Python process.")
+    assert render_message(score.items[1].student, "en").startswith(
+        "Your code ended the whole Python process."
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.kinds.general.test_notebook_tests_tolerances import OBJECTS, RIGHT, TOLERANCES
@@ -39,7 +39,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """One for all objects."""
     course = code_course(tmp_path_factory.mktemp("tolerances"), {"q": (len(CODES), write_checks())})
     with Pool() as pool:
-        yield Grader(load(course, NAME), pool)
+        yield Grader(load_assignment(course, NAME), pool)
 
 
 def list_earned(grader: Grader, source: str) -> list[str]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.records import Answer, Status
 from tests.formulas.examples import NOTATIONS
 from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged, own
@@ -56,20 +56,20 @@ def test_wrong_by_name(question: str, source: str, code: str, points: str) -> No
     is_open = code.startswith("unreadable.")
     assert result.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
     for language in ("en", "de"):
-        assert render(result.student, language)
+        assert render_message(result.student, language)
 
 
 def test_named_mistakes_speak_the_rubrics_words() -> None:
     """A named mistake shows the text of the rubric, in the language asked for if it is there."""
     message = formula("b", "mlp", "4d²").student
-    assert ("One.", "Eine.") == (render(message, "en"), render(message, "de"))
+    assert ("One.", "Eine.") == (render_message(message, "en"), render_message(message, "de"))
 
 
 def test_remarks_cost_nothing() -> None:
     """The assumption used early in (c) is right, with a word."""
     result = formula("c", "projection", "d_model^2")
     assert (Status.PASSED, Decimal(2), "assumed-early") == (result.status, result.points, result.code)
-    assert "Early." == render(result.student, "en")
+    assert "Early." == render_message(result.student, "en")
     assert "" == formula("c", "projection", "h d_k d").code
 
 
@@ -139,15 +139,15 @@ def test_shapes(literal: str, status: Status, code: str) -> None:
 def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
     """Of several right tuples the nearest counts, and right entries are not complained about."""
     rubric = altered('accept = ["(3*d_model, 4*d_model)"]', 'accept = ["(1, 2)", "(3*d_model, 4*d_model)"]')
-    check = FormulaCheck(rubric.question("h"), rubric)
+    check = FormulaCheck(rubric.get_question("h"), rubric)
     student = judged(check, "h", "shape = '3d × 12d'\nwide = '16d²'")["first"].student
-    assert "Not right: 12*d_model." == render(student, "en")
+    assert "Not right: 12*d_model." == render_message(student, "en")
 
 
 def test_an_order_without_a_name_of_its_own() -> None:
     """Right entries in another order are said to be that, and not at each position wrong."""
     rubric = altered('code = "transposed", when = "(4*d_model, 3*d_model)"', 'code = "x", when = "(1, 2)"')
-    check = FormulaCheck(rubric.question("h"), rubric)
+    check = FormulaCheck(rubric.get_question("h"), rubric)
     source = "shape = '4d × 3d'\nwide = '16d²'"
     assert judged(check, "h", source)["first"].code == "formula.tuple-order"
 
@@ -212,7 +212,7 @@ def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, plant
     """``//`` for ``/`` and the reverse must lose the item, unless the values are whole anyway."""
     rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
     key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
-    made = FormulaCheck(rubric.question("b"), rubric).trials(key)
+    made = FormulaCheck(rubric.get_question("b"), rubric).make_trials(key)
     rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
     assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
     assert all(trial.loses == ("formula",) for trial in rounded)

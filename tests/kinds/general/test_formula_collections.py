@@ -8,9 +8,9 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.messages import render
-from autograder.records import Opaque, Status
-from autograder.rubric import parse
+from autograder.messages import render_message
+from autograder.records import OpaqueValue, Status
+from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
 
 SET = 'form = "set"\naccept = ["{n*d, n^2, 2*d}"]\n'
@@ -57,7 +57,7 @@ def test_parts_of_a_set(answer: str, code: str, points: int) -> None:
 
 def test_what_is_wrong_is_named_and_what_is_missing_only_counted() -> None:
     """The student reads the own elements, and how many more there are."""
-    sentence = render(result_of(check_of(SET), "{n d, n^2, n^3}").student, "en")
+    sentence = render_message(result_of(check_of(SET), "{n d, n^2, n^3}").student, "en")
     assert "This does not belong here: n^3. 1 more would be needed." == sentence
 
 
@@ -104,7 +104,7 @@ def test_text_cells_and_things_that_are_no_formulas() -> None:
     assert Status.PASSED is result_of(check_of(SET), "$n d$, $n^2$, $2 d$", cell_type="markdown").status
     assert Status.NO_ANSWER is result_of(check_of(SET), "").status
     assert "unreadable.unknown-name" == outcome(check_of(SET), "{n d, x}")[0]
-    result = result_of(check_of(SET), Opaque("set", ""))
+    result = result_of(check_of(SET), OpaqueValue("set", ""))
     assert "formula.not-a-formula" == result.code
 
 
@@ -236,6 +236,6 @@ def test_powers_of_a_relation_go_to_a_person() -> None:
 def test_relations_granted_must_be_equations() -> None:
     """An inequality cannot be put in for a symbol."""
     text = HEAD.replace("d = n_heads*d_head", "d <= n_heads*d_head") + 'accept = ["n"]\nassume = ["heads"]\n'
-    rubric = parse(text.encode())
+    rubric = parse_rubric(text.encode())
     with pytest.raises(RubricError, match="symbol = formula"):
         FormulaCheck(rubric.questions[0], rubric)

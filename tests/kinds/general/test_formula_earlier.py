@@ -10,7 +10,7 @@ from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Message, Status
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """
 version = 1
@@ -109,7 +109,7 @@ mistake = [{ code = "once", when = "own", points = 1, text = { en = "Twice?" } }
 def rubric(old: str = "", new: str = "") -> Rubric:
     """The rubric with one place changed."""
     assert old in RUBRIC
-    return parse(RUBRIC.replace(old, new, 1).encode())
+    return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 READ = rubric()
@@ -119,7 +119,7 @@ CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions if one.kind 
 def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemResult:
     """The first item's result for a text, after an earlier result."""
     check = CHECKS[question]
-    source = f"{READ.question(question).answer} = {text!r}"
+    source = f"{READ.get_question(question).answer} = {text!r}"
     known = {} if earlier is None else {f"{earlier.question}.{earlier.item}": earlier}
     return check.judge(Evidence(Answer("a", "code", source, changed=True), (), (), known))[0]
 
@@ -229,4 +229,4 @@ def test_sources_that_cannot_be_carried_are_refused(question: str, old: str, new
     """A later question, another form or another kind would silently never be carried forward."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        FormulaCheck(read.question(question), read)
+        FormulaCheck(read.get_question(question), read)

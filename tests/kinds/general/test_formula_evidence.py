@@ -15,7 +15,7 @@ from autograder.records import (
     ItemResult,
     Message,
     Observation,
-    Opaque,
+    OpaqueValue,
     Status,
 )
 from tests.kinds.general.formula_exam import CHECKS, DRAW, formula, judged
@@ -23,7 +23,7 @@ from tests.kinds.general.formula_exam import CHECKS, DRAW, formula, judged
 
 def test_plans_ask_only_for_what_the_source_hides() -> None:
     """A plain literal needs no box; anything else is read from it, by name."""
-    plan = CHECKS["e"].plan
+    plan = CHECKS["e"].plan_calls
     assert () == plan(Answer("e", "code", "assumption = 'd = h'\nsimplified = '1'", changed=True), DRAW)
     hidden = plan(Answer("e", "code", "assumption = 'd = h'\nsimplified = 3*d", changed=True), DRAW)
     assert [("simplified", True)] == [(call.target, call.read) for call in hidden]
@@ -33,16 +33,16 @@ def test_plans_ask_only_for_what_the_source_hides() -> None:
 
 def test_the_reference_is_called_where_it_is_needed() -> None:
     """The plan for the reference's box calls the question's name; without a reference it is empty."""
-    (call,) = CHECKS["b"].reference_plan()
+    (call,) = CHECKS["b"].plan_reference_calls()
     assert ("mlp", False) == (call.target, call.read)
-    assert () == CHECKS["c"].reference_plan()
+    assert () == CHECKS["c"].plan_reference_calls()
 
 
 @pytest.mark.parametrize(
     ("value", "status", "code"),
     [
         ("8*d_model^2", Status.PASSED, ""),
-        (Opaque("Mul", "8*d_model**2"), Status.PASSED, ""),
+        (OpaqueValue("Mul", "8*d_model**2"), Status.PASSED, ""),
         (("8*d_model^2",), Status.PASSED, ""),
         (8, Status.FAILED, "diagnosis.symbol-missing"),
         (8.5, Status.FAILED, "diagnosis.symbol-missing"),
@@ -50,8 +50,8 @@ def test_the_reference_is_called_where_it_is_needed() -> None:
         (True, Status.NEEDS_REVIEW, "formula.not-a-formula"),
         pytest.param(1 << 100_000, Status.NEEDS_REVIEW, "formula.not-a-formula", id="huge"),
         ({"a": 1}, Status.NEEDS_REVIEW, "formula.not-a-formula"),
-        (Opaque("function"), Status.NEEDS_REVIEW, "formula.not-a-formula"),
-        (Opaque("ellipsis"), Status.NO_ANSWER, "no-answer"),
+        (OpaqueValue("function"), Status.NEEDS_REVIEW, "formula.not-a-formula"),
+        (OpaqueValue("ellipsis"), Status.NO_ANSWER, "no-answer"),
         (None, Status.NO_ANSWER, "no-answer"),
         ("", Status.NO_ANSWER, "no-answer"),
         ("...", Status.NO_ANSWER, "no-answer"),
@@ -88,7 +88,7 @@ def test_an_observation_that_is_missing_is_our_fault() -> None:
     [
         (),
         (Observation(ok=False, error="ImportError", message="no module"),),
-        (Observation(ok=True, value=Opaque("Mul", "8*width**2")),),
+        (Observation(ok=True, value=OpaqueValue("Mul", "8*width**2")),),
         (Observation(ok=True, value=None),),
         (Observation(ok=True, value=[1, 2]),),
     ],
@@ -146,7 +146,7 @@ VALUES = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(max_size=20)
-    | st.builds(Opaque, st.text(max_size=8), st.text(alphabet="dn2*^()+/!= ", max_size=12)),
+    | st.builds(OpaqueValue, st.text(max_size=8), st.text(alphabet="dn2*^()+/!= ", max_size=12)),
     lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
     max_leaves=5,
 )
@@ -157,7 +157,7 @@ def test_judging_never_raises(question: str, value: object, reference: object) -
     """Whatever student and reference return, every item has a result within its points."""
     check = CHECKS[question]
     answer = Answer("x", "code", "compute()", changed=True)
-    observations = tuple(Observation(ok=True, value=value) for _ in check.plan(answer, DRAW))
+    observations = tuple(Observation(ok=True, value=value) for _ in check.plan_calls(answer, DRAW))
     earlier = {
         "h.sum": ItemResult("h", "sum", Status.FAILED, Decimal(0), Decimal(2), Message(""), "", "", "(")
     }

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence, trials_of
+from autograder.checks.base import Evidence, list_trials
 from autograder.errors import RubricError
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Status
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """
 version = 1
@@ -113,7 +113,7 @@ form_points = 1
 def rubric(old: str = "", new: str = "") -> Rubric:
     """The rubric with one place changed."""
     assert old in RUBRIC
-    return parse(RUBRIC.replace(old, new, 1).encode())
+    return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 READ = rubric()
@@ -259,7 +259,7 @@ def test_while_a_person_decides_the_later_answer_waits() -> None:
 def test_verify_plants_what_follows_from_each_named_mistake() -> None:
     """For every source and every formula of its mistakes, with the other sources right."""
     key = Answer("a", "code", "three = '2*w + 3*k'", changed=True)
-    planted = {trial.name: trial for trial in trials_of(CHECKS["third"], key)}
+    planted = {trial.name: trial for trial in list_trials(CHECKS["third"], key)}
     followed = [name for name in planted if "carried on from" in name]
     assert ["left, once", "right, half"] == [
         name.partition("from ")[2].partition(":")[0] for name in followed
@@ -296,4 +296,4 @@ def test_errors_in_the_rubric(question: str, old: str, new: str, message: str) -
     """What could never count, or could not be told, is refused with the place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        FormulaCheck(read.question(question), read)
+        FormulaCheck(read.get_question(question), read)

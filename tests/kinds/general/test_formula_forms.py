@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.errors import RubricError
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.records import Status
 from tests.kinds.general.form_exam import check_of, outcome, result_of
 
@@ -51,7 +51,7 @@ def test_wrong_answers_are_not_asked_for_their_form() -> None:
 def test_the_sentence_quotes_the_answer() -> None:
     """Only what the student wrote is shown."""
     check = check_of(f'{LAYER}must = ["collected"]\n')
-    sentence = render(result_of(check, "3 n d h + d h n + 8 d^2").student, "en")
+    sentence = render_message(result_of(check, "3 n d h + d h n + 8 d^2").student, "en")
     assert "3*n*d*n_heads and d*n_heads*n can still be collected" in sentence
 
 

@@ -15,7 +15,7 @@ from autograder.formulas.values.points import Points
 from autograder.kinds.general.formula.answer_key import FormulaKey
 from autograder.kinds.general.formula.conditions import Situation
 from autograder.kinds.general.formula.graph import Credit, CreditGraph, CreditStep
-from autograder.kinds.general.formula.steps import Carried
+from autograder.kinds.general.formula.steps import CarriedResults
 from autograder.records import Message
 from tests.formulas import exam
 from tests.formulas.exam import FORMULAS, VOCABULARY
@@ -29,7 +29,7 @@ class Told(Struct, frozen=True):
     always: bool = False
     proves: bool = False
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """What it was told."""
         return self.always or self.answers[self.number]
 
@@ -46,9 +46,9 @@ def test_texts_of_several_steps_follow_one_another() -> None:
 
 
 SITUATION = Situation(
-    FormulaKey([parse_sides("n", VOCABULARY)[0]], [Comparer(Points(VOCABULARY.domains, b"a test"))]).facts(
-        Num(1)
-    )
+    FormulaKey(
+        [parse_sides("n", VOCABULARY)[0]], [Comparer(Points(VOCABULARY.domains, b"a test"))]
+    ).make_facts(Num(1))
 )
 """No condition looks at the answer."""
 
@@ -57,17 +57,17 @@ def test_undecided_conditions_stop_the_walk() -> None:
     """A step behind a doubtful one is taken only if it is proven."""
 
     class Doubtful(Told, frozen=True):
-        def holds(self, situation: Situation) -> bool:
+        def is_met(self, situation: Situation) -> bool:
             raise Undecided("never")
 
     doubtful = CreditStep("doubtful", Doubtful(0, ()), Decimal(1))
     for proves in (True, False):
         graph = CreditGraph((doubtful, CreditStep("next", Told(0, (True,), proves=proves), Decimal(2))))
         if proves:
-            assert Decimal(2) == graph.walk(SITUATION).points
+            assert Decimal(2) == graph.walk_steps(SITUATION).points
         else:
             with pytest.raises(Undecided):
-                graph.walk(SITUATION)
+                graph.walk_steps(SITUATION)
 
 
 def one_by_one(graph: CreditGraph, situation: Situation) -> tuple[CreditStep, ...]:
@@ -76,7 +76,7 @@ def one_by_one(graph: CreditGraph, situation: Situation) -> tuple[CreditStep, ..
     place = 0
     while 0 <= place < len(graph.steps):
         step = graph.steps[place]
-        if step.condition.holds(situation):
+        if step.condition.is_met(situation):
             taken.append(step)
             place = step.onward
         else:
@@ -89,12 +89,14 @@ def test_steps_that_are_passed_over_would_not_be_taken(name: str) -> None:
     """What is known of an answer by its values alone spares conditions, and never changes what it earns."""
     formula = FORMULAS[name]
     item = exam.check(formula.question)._items[formula.item]
-    key = item.key(item.accept[0], Carried())
+    key = item.make_key(item.accept[0], CarriedResults())
     for text in (*formula.right, *formula.wrong):
         answer = parse_sides(text, VOCABULARY)
-        facts = key.facts(answer[0] if len(answer) == 1 else Relation(*answer))
-        credit = item.graph.walk(Situation(facts))
+        facts = key.make_facts(answer[0] if len(answer) == 1 else Relation(*answer))
+        credit = item.graph.walk_steps(Situation(facts))
         assert one_by_one(item.graph, Situation(facts)) == credit.taken
         if facts.unforeseen:
             assert credit.points <= item.graph.most
-            assert item.graph.walk(Situation(facts, diagnosed=False)).points <= item.graph.most_undiagnosed
+            assert (
+                item.graph.walk_steps(Situation(facts, diagnosed=False)).points <= item.graph.most_undiagnosed
+            )

@@ -9,9 +9,9 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.formula import FormulaCheck
-from autograder.messages import render
-from autograder.records import Answer, Observation, Opaque, Status
-from autograder.rubric import parse
+from autograder.messages import render_message
+from autograder.records import Answer, Observation, OpaqueValue, Status
+from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
 
 COST = 'form = "asymptotic"\naccept = ["O(12*n*d^2 + n^2*d)"]\n'
@@ -81,7 +81,7 @@ def test_other_orders_are_explained(text: str, code: str) -> None:
 def test_a_missing_term_is_found_by_its_symbol() -> None:
     """``O(n^2 d)`` lacks what grows faster with d."""
     result = result_of(LENIENT, "O(n^2 d)")
-    assert "with d " in render(result.student, "en")
+    assert "with d " in render_message(result.student, "en")
     assert "O(n^2*d)" == result.reading
 
 
@@ -124,9 +124,9 @@ def test_relations_are_put_in_first() -> None:
 def test_the_reference_is_the_exact_cost() -> None:
     """The reference returns the cost; its order is what is right."""
     text = HEAD.replace('answer = "answer"', 'answer = "answer"\nreference = "costs:attention"')
-    rubric = parse((text + 'form = "asymptotic"\n').encode())
+    rubric = parse_rubric((text + 'form = "asymptotic"\n').encode())
     check = FormulaCheck(rubric.questions[0], rubric)
-    expected = (Observation(ok=True, value=Opaque("Add", "12*d**2*n + d*n**2")),)
+    expected = (Observation(ok=True, value=OpaqueValue("Add", "12*d**2*n + d*n**2")),)
     verdicts = [
         check.judge(Evidence(Answer("q-answer", "code", f"answer = {given!r}", changed=True), (), expected))
         for given in ("O(n d (n + d))", "O(n^2 d)")
@@ -154,15 +154,15 @@ def test_errors_in_the_rubric(item: str, message: str) -> None:
 def test_symbols_that_may_be_negative() -> None:
     """Growth is told of positive symbols only: another one in the key is an error, in an answer a doubt."""
     text = HEAD.replace("n = {", 'x = { domain = "real" }\nn = {') + COST
-    rubric = parse(text.encode())
+    rubric = parse_rubric(text.encode())
     assert Status.NEEDS_REVIEW is result_of(FormulaCheck(rubric.questions[0], rubric), "O(n*x)").status
-    rubric = parse(text.replace("12*n*d^2", "12*n*x^2").encode())
+    rubric = parse_rubric(text.replace("12*n*d^2", "12*n*x^2").encode())
     with pytest.raises(RubricError, match="x may be negative"):
         FormulaCheck(rubric.questions[0], rubric)
 
 
 def test_a_symbol_cannot_be_called_o() -> None:
     """``O`` stands for growth where growth is asked for."""
-    rubric = parse((HEAD.replace("n = {", "O = {}\nn = {") + COST).encode())
+    rubric = parse_rubric((HEAD.replace("n = {", "O = {}\nn = {") + COST).encode())
     with pytest.raises(RubricError, match="'O' is a symbol here"):
         FormulaCheck(rubric.questions[0], rubric)

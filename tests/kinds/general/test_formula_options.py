@@ -59,4 +59,4 @@ def test_bad_options_are_refused(question: str, old: str, new: str, message: str
     """A rubric with an error is refused with the question's name and the reason."""
     rubric = altered(old, new)
     with pytest.raises(RubricError, match=message):
-        FormulaCheck(rubric.question(question), rubric)
+        FormulaCheck(rubric.get_question(question), rubric)

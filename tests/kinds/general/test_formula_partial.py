@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence, trials_of
+from autograder.checks.base import Evidence, list_trials
 from autograder.errors import RubricError
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Answer, ItemResult, Status
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """
 version = 1
@@ -64,7 +64,7 @@ mistake = [{ code = "turned", when = "(d, 4*d)", points = 0.5, text = { en = "In
 def rubric(old: str = "", new: str = "") -> Rubric:
     """The rubric with one place changed."""
     assert old in RUBRIC
-    return parse(RUBRIC.replace(old, new, 1).encode())
+    return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -> dict[str, ItemResult]:
@@ -73,7 +73,7 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     answers = {"first": f"hidden = {hidden!r}", "one": f"number = {number!r}\nshape = {shape!r}"}
     known: dict[str, ItemResult] = {}
     for name, source in answers.items():
-        found = FormulaCheck(read.question(name), read).judge(
+        found = FormulaCheck(read.get_question(name), read).judge(
             Evidence(Answer(name, "code", source, changed=True), (), (), earlier=known)
         )
         known |= {f"{name}.{one.item}": one for one in found}
@@ -122,7 +122,7 @@ def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str
         '[[question.item]]\nid = "shape"\npoints = 2',
         f'{optional}[[question.item]]\nid = "shape"\npoints = 2',
     )
-    check = FormulaCheck(read.question("one"), read)
+    check = FormulaCheck(read.get_question("one"), read)
     found = check.judge(Evidence(Answer("one", "code", f"number = {number!r}", changed=True), (), ()))
     assert Decimal(points) == next(one.points for one in found if one.item == "sum")
 
@@ -176,17 +176,17 @@ def test_errors_in_the_rubric(old: str, new: str, message: str) -> None:
     """What could never count is refused with the place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
-        FormulaCheck(read.question("one"), read)
+        FormulaCheck(read.get_question("one"), read)
 
 
 def test_slips_and_entries_are_planted() -> None:
     """``verify`` tries both, and what was planted is worth what it says."""
     read = rubric()
-    check = FormulaCheck(read.question("one"), read)
+    check = FormulaCheck(read.get_question("one"), read)
     key = Answer("one", "code", 'number = "12*d^2"\nshape = "(4*d, d)"', changed=True)
     planted = {
         trial.name.split(":")[1].strip(): dict(trial.points)
-        for trial in trials_of(check, key)
+        for trial in list_trials(check, key)
         if "slip" in trial.name or "entry" in trial.name
     }
     assert {"a slip at the end": {"sum": Decimal(2)}, "one wrong entry": {"shape": Decimal(1)}} == planted

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.values.literal import Literal, answer_literal
-from autograder.formulas.lenient import without_float_noise
+from autograder.checks.values.literal import Literal, find_answer_literal
+from autograder.formulas.lenient import remove_float_noise
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.records import Status
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, result_of
 
 MORE = "n_layers = {}\nd_ff = {}\nx = { domain = 'real' }\n"
@@ -17,7 +17,7 @@ MORE = "n_layers = {}\nd_ff = {}\nx = { domain = 'real' }\n"
 def check_of(accept: str, form: str = "formula", more: str = "") -> FormulaCheck:
     """The check of an item whose right answer is given."""
     head = HEAD.replace("[assignment.assume]", MORE + "[assignment.assume]")
-    rubric = parse(f"{head}form = '{form}'\naccept = ['{accept}']\n{more}".encode())
+    rubric = parse_rubric(f"{head}form = '{form}'\naccept = ['{accept}']\n{more}".encode())
     return FormulaCheck(rubric.questions[0], rubric)
 
 
@@ -129,7 +129,7 @@ def test_noise_of_floats_is_forgiven_and_told(text: str, status: Status) -> None
 )
 def test_numbers_are_freed_from_noise_only(text: str, exact: str) -> None:
     """A number that has many digits of its own keeps them."""
-    assert exact == without_float_noise(text)
+    assert exact == remove_float_noise(text)
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_numbers_are_freed_from_noise_only(text: str, exact: str) -> None:
 )
 def test_a_missing_quote_in_one_line_does_not_lose_the_others(source: str, value: Literal | None) -> None:
     """Each line stands for itself, unless another one may change what it says."""
-    assert value == answer_literal(source, "b")
+    assert value == find_answer_literal(source, "b")

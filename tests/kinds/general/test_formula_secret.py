@@ -11,8 +11,8 @@ from autograder.formulas.values.points import Points
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.kinds.general.shape import ShapeCheck
 from autograder.records import Answer, Status
-from autograder.rubric import parse
-from autograder.stream import derived
+from autograder.rubric import parse_rubric
+from autograder.stream import derive_key
 
 SYMBOLS = """
 version = 1
@@ -50,7 +50,7 @@ KINDS: Mapping[str, type[FormulaCheck | ShapeCheck]] = {"formula": FormulaCheck,
 
 def check_of(question: str) -> FormulaCheck | ShapeCheck:
     """The check of a rubric with this question."""
-    rubric = parse((SYMBOLS + question).encode())
+    rubric = parse_rubric((SYMBOLS + question).encode())
     return KINDS[rubric.questions[0].kind](rubric.questions[0], rubric)
 
 
@@ -66,7 +66,7 @@ def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
     """A formula that agrees where the code alone says is told as wrong where the secret says."""
     check = check_of(question)
     known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
-                   derived(SAMPLE.seed, "points")).exact[0]  # fmt: skip
+                   derive_key(SAMPLE.seed, "points")).exact[0]  # fmt: skip
     forged = f"4*n*d + (n - {known['n']})"
     text = forged if isinstance(check, FormulaCheck) else (forged,)
     assert Status.PASSED is status(check, text, None)

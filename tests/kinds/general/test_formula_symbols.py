@@ -9,11 +9,11 @@ import pytest
 from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.feedback.typeset import Typesetter
-from autograder.kinds import forms
+from autograder.kinds import list_forms
 from autograder.kinds.general.formula import FormulaCheck
 from autograder.notebook.student_check import build_student_check
 from autograder.records import Answer, ItemResult, Status
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """
 version = 1
@@ -60,20 +60,20 @@ assume = ["heads"]
 def rubric(old: str = "", new: str = "") -> Rubric:
     """The rubric with one place changed."""
     assert old in RUBRIC
-    return parse(RUBRIC.replace(old, new, 1).encode())
+    return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 def made(old: str, new: str) -> FormulaCheck:
     """The check of the question with symbols of its own, in that rubric."""
     read = rubric(old, new)
-    return FormulaCheck(read.question("cost"), read)
+    return FormulaCheck(read.get_question("cost"), read)
 
 
 def judged(question: str, text: str) -> ItemResult:
     """The result of a text."""
     read = rubric()
-    check = FormulaCheck(read.question(question), read)
-    check.plan(answer := Answer("a", "code", f"{question} = {text!r}", changed=True), Draw(b"secret"))
+    check = FormulaCheck(read.get_question(question), read)
+    check.plan_calls(answer := Answer("a", "code", f"{question} = {text!r}", changed=True), Draw(b"secret"))
     return check.judge(Evidence(answer, (), (), {}))[0]
 
 
@@ -103,7 +103,7 @@ def test_other_questions_do_not_have_them(text: str) -> None:
 def test_a_rubric_can_let_unreadable_answers_earn_nothing() -> None:
     """Where students were told beforehand that theirs could not be read."""
     read = rubric('answer = "width"\n', 'answer = "width"\nunreadable = "zero"\n')
-    check = FormulaCheck(read.question("width"), read)
+    check = FormulaCheck(read.get_question("width"), read)
     answer = Answer("a", "code", "width = '8*zebra^2'", changed=True)
     (result,) = check.judge(Evidence(answer, ()))
     assert (Status.FAILED, "unreadable.unknown-name") == (result.status, result.code)
@@ -154,18 +154,18 @@ points = 1
 text = { en = "Later" }
 accept = ["2*d_model"]
 """
-    read = parse(text.encode())
+    read = parse_rubric(text.encode())
     with pytest.raises(RubricError, match="'d' is a symbol there, and stands for 'd_model' here"):
-        FormulaCheck(read.question("later"), read)
+        FormulaCheck(read.get_question("later"), read)
 
 
 def test_the_students_check_and_the_page_know_them() -> None:
     """What students are shown before and after uses the question's own symbols."""
     read = rubric()
-    source = build_student_check(read, forms=forms()).decode()
+    source = build_student_check(read, forms=list_forms()).decode()
     line = next(line for line in source.splitlines() if line.startswith("SPECIFICATION = "))
     questions = json.loads(json.loads(line.partition(" = ")[2]))["questions"]
     assert "n" in questions["cost"]["symbols"]
     assert "n" not in questions["width"]["symbols"]
-    markup = Typesetter(read.symbols(read.question("cost"))).markup("binomial(n, 2)*d")
+    markup = Typesetter(read.list_symbols(read.get_question("cost"))).render_formula("binomial(n, 2)*d")
     assert "<mi>d</mi>" in str(markup)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.judgeable import changed_forms, imports_of, judgeable
+from autograder.checks.judging.judgeable import explain_unjudgeable, list_imports, make_changed_forms
 from autograder.errors import RubricError
 from autograder.records import CellOutcome, Ending, Status
 from tests.checks.asking import answer, check_of
@@ -161,28 +161,28 @@ NOT_OUTSIDE = {
 def test_what_can_be_judged_outside() -> None:
     """Calls, comparisons and classes can; what the other box alone has cannot, and it says why."""
     known = ("squares", "total", "scaled", "Net")
-    assert {} == {code: why for code in OUTSIDE if (why := judgeable(code, known))}
-    found = {code: judgeable(code, known) or "" for code in NOT_OUTSIDE}
+    assert {} == {code: why for code in OUTSIDE if (why := explain_unjudgeable(code, known))}
+    found = {code: explain_unjudgeable(code, known) or "" for code in NOT_OUTSIDE}
     assert {} == {code: why for code, why in found.items() if NOT_OUTSIDE[code] not in why}
 
 
 def test_imports_of_a_release_are_the_libraries_own() -> None:
     """Names come with module and attribute; plots stay in the student's box."""
     sources = ["%pip install x\nimport numpy.linalg as la, os.path\nfrom torch import nn as layers", "def ("]
-    found = {name: (module, attr) for name, module, attr in imports_of(sources)}
+    found = {name: (module, attr) for name, module, attr in list_imports(sources)}
     assert {"la": ("numpy.linalg", ""), "os": ("os", ""), "layers": ("torch", "nn")}.items() <= found.items()
-    assert "plt" not in {name: 1 for name, _, _ in imports_of(["import matplotlib.pyplot as plt"])}
+    assert "plt" not in {name: 1 for name, _, _ in list_imports(["import matplotlib.pyplot as plt"])}
 
 
 def test_changed_forms_fail_for_right_answers() -> None:
     """Each form of a test that passes raises, or prints something else."""
     code = "assert f(3) == 9\nassert f(2) > 1\nassert [4] == [f(2)]\nassert name == 'a'"
-    forms = changed_forms(code)
+    forms = make_changed_forms(code)
     assert 5 == len(forms)
     for form in forms:
         with pytest.raises(AssertionError):
             exec(form, {"f": lambda n: n * n, "name": "a"})
-    assert ">>> f(1)\n1~\n" in changed_forms(">>> f(1)\n1\n", is_doctest=True)
+    assert ">>> f(1)\n1~\n" in make_changed_forms(">>> f(1)\n1\n", is_doctest=True)
 
 
 def test_a_question_of_all_or_nothing() -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checks.judging.judgeable import changed_forms, imports_of
+from autograder.checks.judging.judgeable import list_imports, make_changed_forms
 from autograder.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 from tests.support.cell_attacks import ATTACKS, TESTS
 
@@ -41,15 +41,17 @@ def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOu
     limits = Limits(cell_seconds=2, call_seconds=2)
     found: dict[Key, CellOutcome] = {}
     opened = functools.partial(sandbox.open, limits, seed=1)
-    runner = CellTester(opened, imports_of(["import numpy as np"]))
+    runner = CellTester(opened, list_imports(["import numpy as np"]))
     tests = {
         ("q", name): CellTest(
-            name, code, seconds=2, inside=inside, changed=changed_forms(code) if inside else ()
+            name, code, seconds=2, inside=inside, changed=make_changed_forms(code) if inside else ()
         )
         for name, code in TESTS.items()
     }
     cells = [Cell("import numpy as np"), Cell(source)]
-    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found, Timeouts())}) as session:
+    with Session(
+        sandbox, cells, limits, visits={2: create_visit(runner, tests, found, Timeouts())}
+    ) as session:
         session.run()
     runner.close()
     return {name: outcome for (_, name), outcome in found.items()}

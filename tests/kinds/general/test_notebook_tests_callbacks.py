@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checks.judging.judgeable import imports_of
+from autograder.checks.judging.judgeable import list_imports
 from autograder.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -119,10 +119,10 @@ def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
     """What came of each test."""
     limits = Limits(cell_seconds=2, call_seconds=2)
     found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     tests = {("q", name): CellTest(name, code, seconds=1) for name, code in TESTS.items()}
     with Session(
-        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
     ) as session:
         session.run()
     tester.close()
@@ -156,10 +156,13 @@ def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None
     late = "try:\n    kept[0](1)\n    late = 'called'\nexcept RuntimeError:\n    late = 'over'"
     limits = Limits()
     found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     first = {("q", "keeps"): CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
     second = {("q", "late"): CellTest("late", "assert late == 'over'")}
-    visits = {1: visit(tester, first, found, Timeouts()), 2: visit(tester, second, found, Timeouts())}
+    visits = {
+        1: create_visit(tester, first, found, Timeouts()),
+        2: create_visit(tester, second, found, Timeouts()),
+    }
     with Session(sandbox, [Cell(kept), Cell(late)], limits, visits=visits) as session:
         session.run()
     tester.close()
@@ -174,11 +177,14 @@ def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox)
     )
     limits = Limits()
     found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     refused = "class Own: pass\ndef ask(x):\n    use(Own(), 1)\nuse(ask, 1)"
     first = {("q", "refused"): CellTest("refused", refused)}
     second = {("q", "after"): CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
-    visits = {1: visit(tester, first, found, Timeouts()), 2: visit(tester, second, found, Timeouts())}
+    visits = {
+        1: create_visit(tester, first, found, Timeouts()),
+        2: create_visit(tester, second, found, Timeouts()),
+    }
     with Session(sandbox, [Cell(kept), Cell("y = 3")], limits, visits=visits) as session:
         session.run()
     tester.close()
@@ -201,9 +207,9 @@ def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
         ("q", str(depth)): CellTest("deep", code.format(depth, value)) for depth, value in DEPTHS.items()
     }
     limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     with Session(
-        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
     ) as session:
         session.run()
     tester.close()
@@ -215,14 +221,16 @@ def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
 def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) -> None:
     """Values that both boxes keep stay what they are when a test between two others runs in one box."""
     limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     tests = {
         ("q", "before"): CellTest("before", "a = use([1, 2])\nassert a == [2, 4]"),
         ("r", "inside"): CellTest("inside", "assert use([3]) == [6]", inside=True),
         ("q", "after"): CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
     }
     cells = [Cell("def use(x): return [2 * one for one in x]")]
-    with Session(sandbox, cells, limits, visits={1: visit(tester, tests, found, Timeouts())}) as session:
+    with Session(
+        sandbox, cells, limits, visits={1: create_visit(tester, tests, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     assert [True] * 3 == [one.passed for one in found.values()], found
@@ -231,11 +239,11 @@ def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) ->
 def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
     """Each call of a test's function is short, and all of them together have one limit by the clock."""
     limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     tests = {("q", "slow"): CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
     source = "import time\ndef use(one, x):\n    while True:\n        time.sleep(0.3)\n        one(x)\n"
     with Session(
-        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
     ) as session:
         session.run()
     tester.close()
@@ -260,10 +268,10 @@ def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
         "drive": "def gen():\n    x = yield 1\n    yield 2 * x\nassert drive(gen()) == 10",
     }
     limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     asked = {("q", name): CellTest(name, code) for name, code in tests.items()}
     with Session(
-        sandbox, [Cell(source)], limits, visits={1: visit(tester, asked, found, Timeouts())}
+        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, asked, found, Timeouts())}
     ) as session:
         session.run()
     tester.close()

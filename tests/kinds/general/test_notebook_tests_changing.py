@@ -11,7 +11,7 @@ from autograder.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -104,7 +104,7 @@ def judged(sandbox: Sandbox, source: str, test: str) -> CellOutcome:
     """What comes of the test in a box of its own."""
     found: dict[Key, CellOutcome] = {}
     tester = CellTester(lambda: sandbox.open(Limits(), seed=1))
-    tests = {1: visit(tester, {("q", "t"): CellTest("t", test)}, found, Timeouts())}
+    tests = {1: create_visit(tester, {("q", "t"): CellTest("t", test)}, found, Timeouts())}
     with Session(sandbox, [Cell(source)], Limits(), visits=tests) as session:
         session.run()
     tester.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load
+from autograder.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.records import CellOutcome, CellTest
 from autograder.sandbox.base import Box
@@ -25,7 +25,9 @@ def graders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Grad
     with Pool() as pool:
         yield {
             place: Grader(
-                load(write_tests_course(tmp_path_factory.mktemp(place), inside=place == "inside"), "tests"),
+                load_assignment(
+                    write_tests_course(tmp_path_factory.mktemp(place), inside=place == "inside"), "tests"
+                ),
                 pool,
             )
             for place in ("outside", "inside")

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.checks.judging.judgeable import imports_of
+from autograder.checks.judging.judgeable import list_imports
 from autograder.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
@@ -269,10 +269,10 @@ def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) 
     """What came of each test."""
     limits = Limits()
     found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     tests = {("q", name): CellTest(name, code) for name, code in shapes.items()}
     with Session(
-        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
     ) as session:
         session.run()
     tester.close()
@@ -308,7 +308,7 @@ def test_what_the_judges_box_computes_is_counted(sandbox: Sandbox) -> None:
     student.close()
     tester.close()
     assert outcome.passed
-    counted = stopwatch.steps()["in boxes"]
+    counted = stopwatch.get_steps()["in boxes"]
     assert counted.user_seconds + counted.system_seconds > 0.25
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.checks.judging.judgeable import imports_of
+from autograder.checks.judging.judgeable import list_imports
 from autograder.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -161,10 +161,12 @@ def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANC
     """Return what came of each test after a notebook of one answer."""
     limits = Limits(cell_seconds=5, call_seconds=5)
     found: dict[Key, CellOutcome] = {}
-    runner = CellTester(functools.partial(sandbox.open, limits, seed=1), imports_of(["import numpy as np"]))
+    runner = CellTester(functools.partial(sandbox.open, limits, seed=1), list_imports(["import numpy as np"]))
     tests = {("q", name): CellTest(name, code, seconds=5) for name, code in codes.items()}
     cells = [Cell("import numpy as np"), Cell(source)]
-    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found, Timeouts())}) as session:
+    with Session(
+        sandbox, cells, limits, visits={2: create_visit(runner, tests, found, Timeouts())}
+    ) as session:
         session.run()
     runner.close()
     return {name: outcome for (_, name), outcome in found.items()}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from autograder.errors import RubricError
 from autograder.kinds.general.number import sentences
-from autograder.messages import languages, render
+from autograder.messages import list_languages, render_message
 from autograder.numbers import answers, quantities, units
 from autograder.numbers.tolerance import DIFFERENCES
-from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
+from autograder.records import ItemResult, Message, OpaqueValue, Ref, Status, Tensor
 from autograder.student.report import PROBLEM, READY, examine
 from tests.checks.asking import answer, check_of, error, judge, value
 
@@ -209,15 +209,15 @@ def test_separators_do_not_change_a_number(number: int, separator: str) -> None:
         (np.array(2307), ""),
         (np.array([2307.0]), ""),
         (Tensor(np.array(2307), "int64"), ""),
-        (Opaque("Integer", "2307"), ""),
-        (Opaque("Fraction", "2307"), ""),
-        (Opaque("Decimal", "2307.0"), ""),
-        (Opaque("Fraction", "4615/2"), "number.whole"),
+        (OpaqueValue("Integer", "2307"), ""),
+        (OpaqueValue("Fraction", "2307"), ""),
+        (OpaqueValue("Decimal", "2307.0"), ""),
+        (OpaqueValue("Fraction", "4615/2"), "number.whole"),
         (np.array([2307, 1]), "number.form"),
         (np.array(True), "number.form"),
         (float("nan"), "number.not-finite"),
         (1 << 5000, "number.too-large"),
-        (Opaque("Module"), "number.form"),
+        (OpaqueValue("Module"), "number.form"),
     ],
 )
 def test_whole_numbers_of_libraries(given: object, code: str) -> None:
@@ -325,7 +325,9 @@ def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) 
     is_open = code.removeprefix("number.") in UNREAD
     assert item.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
     if "497" not in str(written):
-        assert not any(re.search("497|3982", render(item.student, language)) for language in languages())
+        assert not any(
+            re.search("497|3982", render_message(item.student, language)) for language in list_languages()
+        )
 
 
 @pytest.mark.parametrize("written", ["497,759 MB", "498 mb", "1,244 MB"])
@@ -340,7 +342,7 @@ def test_two_readings_are_asked_back(written: str) -> None:
         item.reading,
         item.points,
     )
-    assert re.search(r"is “.*” .* or .*\?", render(item.student, "en"))
+    assert re.search(r"is “.*” .* or .*\?", render_message(item.student, "en"))
 
 
 def test_a_point_before_a_prefix_is_taken_for_decimals() -> None:
@@ -412,14 +414,14 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
         (np.array(497.759232), ""),
         (np.array([497.759232]), ""),
         (Tensor(np.array(497.759232), "float64"), ""),
-        (Opaque("Float", "497.759232"), ""),
-        (Opaque("Rational", "62219904/125000"), ""),
+        (OpaqueValue("Float", "497.759232"), ""),
+        (OpaqueValue("Rational", "62219904/125000"), ""),
         (np.array([1.0, 2.0]), "number.form"),
         (np.array([True]), "number.form"),
         (np.array([1 + 2j]), "number.form"),
-        (Opaque("Quantity"), "number.form"),
+        (OpaqueValue("Quantity"), "number.form"),
         (Ref("kept"), "number.form"),
-        (Opaque("int"), "number.too-large"),
+        (OpaqueValue("int"), "number.too-large"),
         (1 << 5000, "number.too-large"),
         (float("inf"), "number.not-finite"),
         (float("nan"), "number.not-finite"),
@@ -473,7 +475,7 @@ def test_a_text_cell_holds_a_quantity() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [26214400, 26214400.0, "26214400", "52428800/2", "25 MiB", Opaque("Integer", "26214400")]
+    "given", [26214400, 26214400.0, "26214400", "52428800/2", "25 MiB", OpaqueValue("Integer", "26214400")]
 )
 def test_references_of_any_form(given: object) -> None:
     """The reference may give an integer, a float, a text with a fraction or a unit, or an expression."""
@@ -481,7 +483,7 @@ def test_references_of_any_form(given: object) -> None:
     assert Status.PASSED == item.status
 
 
-@pytest.mark.parametrize("given", [Opaque("Fraction"), None, "many", float("nan"), [1, 2], "5 mb"])
+@pytest.mark.parametrize("given", [OpaqueValue("Fraction"), None, "many", float("nan"), [1, 2], "5 mb"])
 def test_a_reference_that_is_no_quantity_is_our_fault(given: object) -> None:
     """A person decides; the student loses nothing."""
     (item,) = judge(check_of(REFERENCE), "cache_size = 1", (), [value(given)])
@@ -578,7 +580,9 @@ def test_every_code_has_a_sentence() -> None:
         ("what", "value", "form", "limit", "name", "suggestion", "first", "second", "number"), "X"
     )
     for code in sentences.SENTENCES:
-        assert 2 == len({render(Message(code, params), language) for language in languages()}), code
+        assert 2 == len({render_message(Message(code, params), language) for language in list_languages()}), (
+            code
+        )
 
 
 def test_fractions_of_the_rubric_stay_exact() -> None:

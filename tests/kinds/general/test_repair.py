@@ -10,7 +10,7 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.errors import NotebookError
-from autograder.generate import generate
+from autograder.generate import generate_release
 from autograder.grading.pipeline import Grader
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
@@ -27,7 +27,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         tmp_path_factory.mktemp("faults"), {"mean": (3, RIGHT)}, kind="repair", given="SCALE = 1.0"
     )
     with Pool() as pool:
-        yield Grader(assignments.load(course, NAME), pool)
+        yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def judge(grader: Grader, source: str) -> dict[str, ItemResult]:
@@ -43,7 +43,7 @@ def test_every_fault_that_is_left_costs_its_points(
 ) -> None:
     """No other item is touched."""
     file = grader.assignment.rubric.checks["mean"]
-    results = judge(grader, f"{file.listing(left)}\n# mine")
+    results = judge(grader, f"{file.make_listing(left)}\n# mine")
     assert {name for name, result in results.items() if result.status is Status.FAILED} == set(left)
     assert sum(result.points for result in results.values()) == Decimal(earned)
 
@@ -68,12 +68,12 @@ def test_listing_that_is_handed_in_unchanged_is_no_answer(grader: Grader) -> Non
 def test_generate_refuses_a_listing_without_a_fault(tmp_path: Path) -> None:
     """Everybody would get the points of it."""
     course = code_course(tmp_path, {"mean": (3, RIGHT)}, kind="repair")
-    notebook = course.source(NAME) / f"{NAME}.ipynb"
+    notebook = course.locate_source(NAME) / f"{NAME}.ipynb"
     text = notebook.read_text("utf-8")
     assert text.count("if number]") == 1
     notebook.write_text(text.replace("if number]", "if True]"), "utf-8")
     with pytest.raises(NotebookError, match="the fault 'zeros' is not in the listing") as raised:
-        generate(course, NAME)
+        generate_release(course, NAME)
     assert raised.value.code == "fault-missing"
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.kinds import make_check
-from autograder.records import Opaque, Status, Tensor
-from autograder.rubric import parse
+from autograder.records import OpaqueValue, Status, Tensor
+from autograder.rubric import parse_rubric
 from tests.checks.asking import answer, check_of, judge, value
 
 SCORES = """
@@ -144,7 +144,7 @@ def test_too_many_axes_are_refused() -> None:
 
 def test_an_object_is_no_shape() -> None:
     """What has no plain form is refused by its type."""
-    (item,) = judge(check_of(SCORES), "shape = f()", [value(Opaque("Linear"))])
+    (item,) = judge(check_of(SCORES), "shape = f()", [value(OpaqueValue("Linear"))])
     assert ("shape.form", "Linear") == (item.code, item.student.params["form"])
 
 
@@ -233,10 +233,10 @@ def test_a_shape_of_symbols_is_read_back() -> None:
     ("given", "code"),
     [
         (("batch", "n_heads", "seq", "d_head"), ""),
-        (("batch", Opaque("Symbol", "n_heads"), "seq", Opaque("Mul", "d_head*1")), ""),
-        (Opaque("Tuple", "(batch, n_heads, seq, d_head)"), ""),
+        (("batch", OpaqueValue("Symbol", "n_heads"), "seq", OpaqueValue("Mul", "d_head*1")), ""),
+        (OpaqueValue("Tuple", "(batch, n_heads, seq, d_head)"), ""),
         (("batch", None, "seq", "d_head"), "shape.placeholder"),
-        (("batch", Opaque("ellipsis"), "d_head"), "shape.ellipsis"),
+        (("batch", OpaqueValue("ellipsis"), "d_head"), "shape.ellipsis"),
         (("batch", "...", "d_head"), "shape.ellipsis"),
         (("batch", -1, "d_head"), "shape.placeholder"),
         (("batch", "-1", "d_head"), "shape.placeholder"),
@@ -247,7 +247,7 @@ def test_a_shape_of_symbols_is_read_back() -> None:
         (("batch", "n_heads × seq", "d_head"), "shape.not-split"),
         (("batch", "width"), "unreadable.unknown-name"),
         ({"batch": 8}, "shape.form"),
-        (Opaque("Linear"), "shape.form"),
+        (OpaqueValue("Linear"), "shape.form"),
     ],
 )
 def test_values_that_stand_for_shapes(given: object, code: str) -> None:
@@ -328,7 +328,7 @@ def test_a_diagnosis_that_can_never_be_made_is_refused(name: str) -> None:
     named = SCORES.replace("when = [8, 128, 64]", f'when = "diagnosis:{name}"')
     nameless = named.replace('axes = ["batch", "heads", "length", "width"]\n', "")
     for text, known in ((named, True), (nameless, False)):
-        rubric = parse(head + text.encode())
+        rubric = parse_rubric(head + text.encode())
         if known:
             assert "shape" == make_check(rubric.questions[0], rubric).kind
         else:

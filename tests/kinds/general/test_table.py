@@ -16,8 +16,8 @@ import autograder
 from autograder.checks.base import Check
 from autograder.errors import RubricError
 from autograder.kinds.general.table import sentences as tables
-from autograder.messages import render
-from autograder.records import Answer, ItemResult, Opaque, Status, Tensor
+from autograder.messages import render_message
+from autograder.records import Answer, ItemResult, OpaqueValue, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 
 TABLE = """
@@ -159,7 +159,7 @@ def test_a_literal_needs_no_run() -> None:
     """A list of tuples in the source, and a table in a text cell, are read where they stand."""
     check = check_of(TABLE)
     source = f"table = {ROWS!r}"
-    assert () == check.plan(answer(source), DRAW)
+    assert () == check.plan_calls(answer(source), DRAW)
     assert {Status.PASSED} == {one.status for one in judge(check, source)}
     text = Answer("q-answer", "markdown", MARKDOWN, changed=True)
     assert {Status.PASSED} == {one.status for one in judge(check, text)}
@@ -195,19 +195,19 @@ def test_a_student_reads_which_entries_are_wrong() -> None:
     """The number of right entries and the first wrong ones, without right values and unharmed by braces."""
     one = results(changed(0, 1, "{50257} x 768"))["shapes"]
     for language in ("en", "de"):
-        assert "table [wte, shape]" in render(one.student, language)
-        assert "50259" not in render(one.student, language)
-    assert "2 of 3" in render(one.student, "en")
-    assert "2 von 3" in render(one.student, "de")
+        assert "table [wte, shape]" in render_message(one.student, language)
+        assert "50259" not in render_message(one.student, language)
+    assert "2 of 3" in render_message(one.student, "en")
+    assert "2 von 3" in render_message(one.student, "de")
 
 
 def test_names_that_are_asked_for_are_not_told() -> None:
     """Where the names themselves are asked for, a missing row is counted, not named."""
     for one in results(ROWS[:2]).values():
-        assert "c_attn" not in render(one.student, "en")
+        assert "c_attn" not in render_message(one.student, "en")
     free = TABLE.replace('columns = ["name"]', 'columns = ["shape"]\nrows = ["wte", "wpe", "c_attn"]')
     free = free.replace('order = "given"', "")
-    assert "c_attn" in render(results(ROWS[:2], free)["shapes"].student, "en")
+    assert "c_attn" in render_message(results(ROWS[:2], free)["shapes"].student, "en")
 
 
 def test_the_order_is_free_unless_the_rubric_says_so() -> None:
@@ -248,7 +248,7 @@ def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
 @pytest.mark.parametrize("name", ["DataFrame", "Series", "Summary"])
 def test_an_object_whose_content_is_not_known_needs_manual_review(name: str) -> None:
     """It may hold the right table."""
-    for one in results(Opaque(name)).values():
+    for one in results(OpaqueValue(name)).values():
         assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (one.status, one.points, one.code)
 
 
@@ -428,7 +428,7 @@ def test_hostile_cells_are_wrong_answers() -> None:
         -(10**5000),
         nest,
         {"a": nest},
-        Opaque("Liar", "38598912" * 500),
+        OpaqueValue("Liar", "38598912" * 500),
         "9" * 5000,
         b"x",
         [[]],
@@ -458,7 +458,7 @@ def test_any_text_is_judged(text: str) -> None:
     given_answer = Answer("q-answer", "markdown", text, changed=True)
     found = judge(check_of(TABLE), given_answer)
     assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
-    assert all(render(one.student, "de") for one in found)
+    assert all(render_message(one.student, "de") for one in found)
 
 
 PARTS = """

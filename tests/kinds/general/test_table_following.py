@@ -11,7 +11,7 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.table import TableCheck
-from autograder.messages import languages, render
+from autograder.messages import list_languages, render_message
 from autograder.records import Answer, Call, ItemResult, Observation, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
 from tests.support.local_box import LocalBox
@@ -59,16 +59,16 @@ def evidence_of(
     check: TableCheck, given: Answer, ask: Callable[[Call], Observation] = ask_reference
 ) -> Evidence:
     """Return an answer with what the reference says."""
-    return Evidence(given, (), REFERENCE.ask(check.reference_plan()), draw=DRAW, ask_reference=ask)
+    return Evidence(given, (), REFERENCE.ask(check.plan_reference_calls()), draw=DRAW, ask_reference=ask)
 
 
 def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
     """The result of the right table with some rows replaced; the reference is asked again."""
     rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
     given = answer(f"shapes = {rows!r}")
-    assert () == check.plan(given, DRAW)
+    assert () == check.plan_calls(given, DRAW)
     (result,) = check.judge(evidence_of(check, given))
-    assert all(render(result.student, language) for language in languages())
+    assert all(render_message(result.student, language) for language in list_languages())
     return result
 
 
@@ -105,7 +105,7 @@ def test_a_misconception_is_followed(
     """A line that follows from own shapes is told or credited; a second misconception is one of its own."""
     result = judged(check, own)
     assert Decimal(points) == result.points, result.staff
-    assert words in render(result.student, "en")
+    assert words in render_message(result.student, "en")
 
 
 def test_nothing_is_credited_by_itself() -> None:

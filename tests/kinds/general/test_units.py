@@ -10,9 +10,9 @@ from autograder.formulas.errors import Unreadable
 from autograder.numbers.units import (
     PREFIXES,
     UnitReading,
-    base_text,
-    only_unit,
-    possible,
+    format_base_unit,
+    is_possible,
+    read_single_unit,
     read_unit,
 )
 
@@ -151,13 +151,24 @@ def test_unknown_units_are_named(text: str, name: str, suggestion: str) -> None:
 
 def test_a_rubric_names_one_unit() -> None:
     """The unit that is asked for has one meaning; a spelling with two is refused with both."""
-    assert ("MB", 10**6, BYTE) == (only_unit("MB").text, only_unit("MB").factor, only_unit("MB").dimension)
-    assert (10**6, (("parameter", 1),)) == (only_unit("M parameters").factor, only_unit("params").dimension)
-    assert ("", 1, ()) == (only_unit("").text, only_unit("").factor, only_unit("").dimension)
-    assert (BYTE, FLOP, RATE) == tuple(only_unit(text).dimension for text in ("B", "FLOPS", "FLOP/s"))
+    assert ("MB", 10**6, BYTE) == (
+        read_single_unit("MB").text,
+        read_single_unit("MB").factor,
+        read_single_unit("MB").dimension,
+    )
+    assert (10**6, (("parameter", 1),)) == (
+        read_single_unit("M parameters").factor,
+        read_single_unit("params").dimension,
+    )
+    assert ("", 1, ()) == (
+        read_single_unit("").text,
+        read_single_unit("").factor,
+        read_single_unit("").dimension,
+    )
+    assert (BYTE, FLOP, RATE) == tuple(read_single_unit(text).dimension for text in ("B", "FLOPS", "FLOP/s"))
     for text, first, second in (("mb", "MB", "Mbit"), ("Billion", "Billion", "Billion")):
         with pytest.raises(Unreadable) as caught:
-            only_unit(text)
+            read_single_unit(text)
         assert ("two-units", first, second) == (
             caught.value.code, caught.value.params["first"], caught.value.params["second"],
         )  # fmt: skip
@@ -168,15 +179,15 @@ def test_a_rubric_names_one_unit() -> None:
 )
 def test_a_unit_is_written_so_that_it_can_be_read(text: str) -> None:
     """Reading a unit's own text gives the unit again."""
-    unit = only_unit(text)
+    unit = read_single_unit(text)
     assert (unit.factor, unit.dimension) in meanings(unit.text)
 
 
 def test_base_units_are_written() -> None:
     """The base unit of each dimension has a text that reads as one of it."""
     for text in ("MB", "FLOP/s", "tokens", "KiB/token", "h"):
-        unit = only_unit(text)
-        assert (1, unit.dimension) in meanings(base_text(unit.dimension))
+        unit = read_single_unit(text)
+        assert (1, unit.dimension) in meanings(format_base_unit(unit.dimension))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +206,7 @@ def test_what_is_counted_has_no_fractions(
     amount: Fraction, dimension: tuple[tuple[str, int], ...], *, can_be: bool
 ) -> None:
     """There is no half parameter and no third of a bit; rates and times may be anything."""
-    assert can_be == possible(amount, dimension)
+    assert can_be == is_possible(amount, dimension)
 
 
 def test_nothing_behind_a_number() -> None:

@@ -81,7 +81,7 @@ def test_code_that_a_person_reads_is_never_a_placeholder() -> None:
 def test_nothing_is_run() -> None:
     """Neither the student's nor the reference's box is asked."""
     check = check_of(WRITTEN)
-    assert ((), ()) == (check.plan(answer("text"), DRAW), check.reference_plan())
+    assert ((), ()) == (check.plan_calls(answer("text"), DRAW), check.plan_reference_calls())
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ def grade(offer: Offer, meanwhile: Callable[[], None]) -> None:
     """Let a worker empty the queue of a course while something is looked at."""
     from django.db import connections
 
-    from autograder.service.worker import Worker, run
+    from autograder.service.worker import Worker, run_worker
 
     stop = threading.Event()
 
     def work() -> None:
         with Worker() as worker:
-            run(worker, concurrency=1, stop=stop)
+            run_worker(worker, concurrency=1, stop=stop)
         connections.close_all()
 
     working = threading.Thread(target=work)

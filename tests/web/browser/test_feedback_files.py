@@ -34,9 +34,9 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's class in both assignments, graded, with its pages."""
 
     def make(folder: Path) -> None:
-        course, people = demo_run.make(folder, students=STUDENTS, seed=1)
+        course, people = demo_run.make_course(folder, students=STUDENTS, seed=1)
         for assignment in people:
-            demo_run.run(course, assignment, people[assignment])
+            demo_run.run_demo(course, assignment, people[assignment])
 
     return made_once(tmp_path_factory, "demo-pages", make)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from autograder.records import FileState, Graded, HandedFile
+from autograder.records import FileState, GradingResult, SubmissionFile
 from tests.service import course
 from tests.support.files_course import LM
 from tests.web.browser.reader import HEIGHT, SHOTS, WIDE, Reader
@@ -32,18 +32,20 @@ def graded(at: Small) -> None:
     from autograder.web import shown
 
     made = course.handed_in(at.offer, "ada", {"lm.py": LM.encode(), "report.md": b"Two.\n"})
-    claimed = attempts.claim(made.pk)
+    claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    rubric = shown.loaded(at.offer).rubric
-    score = scoring.left_open("ada", rubric, "a person looks", (), "namespaces")
+    rubric = shown.get_assignment(at.offer).rubric
+    score = scoring.leave_open("ada", rubric, "a person looks", (), "namespaces")
     digest = hashlib.sha256(LM.encode()).hexdigest()
     files = (
-        HandedFile(
+        SubmissionFile(
             "model", "lm.py", FileState.HANDED_IN, len(LM), 1 << 20, digest, LM, "@@ -1 +1 @@\n-a\n+b"
         ),
-        HandedFile("model", "report.md", FileState.MISSING, most=1 << 20),
+        SubmissionFile("model", "report.md", FileState.MISSING, most=1 << 20),
     )
-    assert attempts.keep(claimed, Graded(score, files=files, digest=made.digest), rubric, "e" * 64)
+    assert attempts.keep_result(
+        claimed, GradingResult(score, files=files, digest=made.digest), rubric, "e" * 64
+    )
     at.offer.published_at = timezone.now()
     at.offer.save()
 

@@ -87,7 +87,7 @@ def test_the_bench_beside_an_answer(
     attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
     course.graded_without_a_box(at.offer)
     place = f"{at.base}staff/a/small/bench/{attempt.pk}?notebook=code"
-    bench.open(attempt, "code")
+    bench.open_notebook(attempt, "code")
     one = reader(locale=language)
     one.is_known(at, "head-ta")
     one.goto(place)
@@ -118,7 +118,7 @@ def test_the_bench_in_the_marking_page(
     row = CellMark.objects.get(place__course=at.record, student="ada", place__cell="softmax")
     row.answered = True  # as where grading leaves the code to a person
     row.save()
-    bench.open(attempt, row.place.notebook)
+    bench.open_notebook(attempt, row.place.notebook)
     one = reader(locale=language)
     one.is_known(at, "ta")
     one.goto(f"{at.base}staff/a/small/mark/answers/{row.pk}/")
@@ -141,7 +141,7 @@ def test_groups_by_the_slider_and_a_conflict(
     people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
     head = people.account("head-ta")
     assert head is not None
-    groups.gather(class_.place(), [class_.row(name).pk for name in ("cem", "dia")], head)
+    groups.merge_answers(class_.place(), [class_.row(name).pk for name in ("cem", "dia")], head)
     base = f"{people.base}staff/a/{essays.NAME}/mark/"
     one = reader(locale=language)
     one.is_known(people, "head-ta")

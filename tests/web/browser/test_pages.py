@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Route
 
-from autograder.messages import languages
+from autograder.messages import list_languages
 from tests.service import course, told
 from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
@@ -18,7 +18,7 @@ from tests.web.test_staff import canned
 pytestmark = pytest.mark.apart
 
 
-@pytest.fixture(params=sorted({"en", *languages()}))
+@pytest.fixture(params=sorted({"en", *list_languages()}))
 def language(request: pytest.FixtureRequest) -> str:
     """Each language of the pages."""
     return str(request.param)
@@ -47,7 +47,7 @@ def full(at: Small) -> Small:
     }
     at.offer.published_at = timezone.now()
     at.offer.save()
-    audit.note("ada", "times", "small", course=at.record, before={}, after=at.offer.times)
+    audit.record_action("ada", "times", "small", course=at.record, before={}, after=at.offer.times)
     return at
 
 
@@ -61,12 +61,16 @@ def tour(one: Reader, language: str, pages: dict[str, str], status: int = 200) -
 
 def test_pages_of_nobody(at: Small, reader: Callable[..., Reader], language: str) -> None:
     """Signing in, a link of an invitation, and what is told where there is nothing."""
-    from autograder.web.account import invite
+    from autograder.web.account import create_invitation
 
     one = reader()
     one.goto("/app/accounts/login/")
     one.switches(language)
-    pages = {"sign-in": "/app/accounts/login/", "join": invite(None)[0], "closed": "/app/accounts/signup/"}
+    pages = {
+        "sign-in": "/app/accounts/login/",
+        "join": create_invitation(None)[0],
+        "closed": "/app/accounts/signup/",
+    }
     tour(one, language, pages)
     tour(one, language, {"not-found": "/app/nowhere", "link-gone": "/app/join/nothing/"}, 404)
 
@@ -137,14 +141,14 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
     """What a student asked and was answered, and the form of whoever answers."""
     from autograder.service.marking import requests
 
-    question = told.RUBRIC.question("mlp")
+    question = told.RUBRIC.get_question("mlp")
     for who in ("ada", "bob"):
         told.graded(at.offer, at.folder, who, told.told("activation", "name", told.UNKNOWN))
     told.published(at.offer)
     reason = "The norms belong to it, and averyveryveryveryveryveryveryveryveryverylongword as well."
-    first = requests.make(at.offer, "ada", question, question.items[0], reason)
-    requests.answer(first, at.account("ta"), "No, they do not.", question)
-    again = requests.make(at.offer, "ada", question, question.items[0], reason)
+    first = requests.make_request(at.offer, "ada", question, question.items[0], reason)
+    requests.answer_request(first, at.account("ta"), "No, they do not.", question)
+    again = requests.make_request(at.offer, "ada", question, question.items[0], reason)
     one = reader()
     one.is_known(at)
     one.goto(at.base)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from autograder.service.receipts import verify
+from autograder.service.receipts import verify_receipt
 from tests.service import course
 from tests.web.browser.grading import grade
 from tests.web.browser.reader import Reader
@@ -77,7 +77,7 @@ def test_from_signing_in_to_the_feedback(
     assert "waiting to be graded" in one.text()
     assert one.page.locator("math").first.is_visible()  # how a formula was read
     assert "not valid Python" in one.text()
-    facts = verify(one.download("Receipt").decode(), course.SIGNER.public)
+    facts = verify_receipt(one.download("Receipt").decode(), course.SIGNER.public)
     assert ("ada", 1) == (facts["student"], facts["attempt"])
     one.looks("student-attempt-waiting")
 

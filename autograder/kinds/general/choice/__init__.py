@@ -13,15 +13,22 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import NO_POINTS, Finding, failed, no_answer, result, review
+from autograder.checks.judging.results import (
+    NO_POINTS,
+    Finding,
+    make_failure,
+    make_no_answer,
+    make_result,
+    make_review,
+)
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, Mistake, place
-from autograder.checks.options import share as equal_share
+from autograder.checks.options import AnswerItem, Mistake, locate_question
+from autograder.checks.options import split_points as equal_share
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.planning.targets import Targets, ValueTarget
-from autograder.checks.values.quoting import quote, type_name
+from autograder.checks.values.quoting import describe_type, quote_text
 from autograder.errors import RubricError
-from autograder.notebook.closed import YES_NO, Options, entries, normal, words_in
+from autograder.notebook.closed import YES_NO, Options, collect_words, normalize_name, split_entries
 from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item, Rubric
 
@@ -51,43 +58,45 @@ class ChoiceTrials(Struct, frozen=True):
     mistakes: tuple[Mistake, ...]
     names: tuple[str, ...]
 
-    def all(self) -> Iterator[Trial]:
+    def make_all(self) -> Iterator[Trial]:
         """Yield every trial of the item."""
-        yield from self._picked() if self.pick else self._marked()
+        yield from self._make_picked() if self.pick else self._make_marked()
 
-    def _picked(self) -> Iterator[Trial]:
+    def _make_picked(self) -> Iterator[Trial]:
         """Yield trials of a closed list: each right option earns a part, any other earns nothing."""
-        part = self._part(self.pick)
+        part = self._split_points(self.pick)
         # Groups of `pick` that wrap around, so that every right option is in a right trial.
         for start in range(0, len(self.right), self.pick):
             chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
-            yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
+            yield self.planter.make_right(f"right: {', '.join(chosen)}", self._write_answer(chosen))
         # One right option is left out: its place is free for a wrong one.
-        rest = list(self.right[: self.pick - 1])
+        kept = list(self.right[: self.pick - 1])
         for name in self.names:
             if name not in self.right:
-                named = next((one for one in self.mistakes if one.when == name), None)
+                named = next((mistake for mistake in self.mistakes if mistake.when == name), None)
                 done = f"{name} in the place of a right one"
                 if named is None:
-                    yield self._trial(done, [*rest, name], part * len(rest), family="another option")
+                    yield self._make_trial(done, [*kept, name], part * len(kept), family="another option")
                 else:
-                    points = part * len(rest) + named.points
-                    yield self._trial(done, [*rest, name], points, code=named.code)
-        if rest:
-            yield self._trial("one too few", rest, part * len(rest))
+                    points = part * len(kept) + named.points
+                    yield self._make_trial(done, [*kept, name], points, code=named.code)
+        if kept:
+            yield self._make_trial("one too few", kept, part * len(kept))
 
-    def _marked(self) -> Iterator[Trial]:
+    def _make_marked(self) -> Iterator[Trial]:
         """Yield trials of an item that requires all right options and no other."""
-        named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
-        yield self.planter.right("right", self._written(self.right))
+        named = [
+            ([entry.when] if isinstance(entry.when, str) else list(entry.when)) for entry in self.mistakes
+        ]
+        yield self.planter.make_right("right", self._write_answer(self.right))
         for mistake, chosen in zip(self.mistakes, named, strict=True):
             # Of two mistakes with the same options, only the first is ever reported.
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
-                yield self._trial(name, chosen, mistake.points, code=mistake.code)
+                yield self._make_trial(name, chosen, mistake.points, code=mistake.code)
         for name in self.names:
             if name in self.right:
-                chosen, done = [one for one in self.right if one != name], f"without {name}"
+                chosen, done = [entry for entry in self.right if entry != name], f"without {name}"
             elif len(self.right) == 1:
                 chosen, done = [name], f"{name} instead"
             else:
@@ -95,27 +104,27 @@ class ChoiceTrials(Struct, frozen=True):
             # A set of options that a mistake names has its trial already, with the points of the mistake.
             if chosen and sorted(chosen) not in map(sorted, named):
                 family = "" if name in self.right else "others"
-                yield self._trial(done, chosen, self._parts(chosen), family=family)
+                yield self._make_trial(done, chosen, self._count_points(chosen), family=family)
 
-    def _parts(self, chosen: Sequence[str]) -> Decimal:
+    def _count_points(self, chosen: Sequence[str]) -> Decimal:
         if not self.each:
             return Decimal(0)
         # A wrong option cancels a right one, as in `ChoiceCheck._judge_marked`.
-        part = self._part(len(self.right))
+        part = self._split_points(len(self.right))
         good = len(set(chosen) & set(self.right))
         return part * max(0, good - len(set(chosen) - set(self.right)))
 
-    def _part(self, parts: int) -> Decimal:
+    def _split_points(self, parts: int) -> Decimal:
         item = self.planter.item
-        return equal_share(item.points, parts, place(self.planter.question, item))
+        return equal_share(item.points, parts, locate_question(self.planter.question, item))
 
-    def _trial(
+    def _make_trial(
         self, name: str, chosen: Sequence[str], points: Decimal, *, family: str = "", code: str = ""
     ) -> Trial:
-        made = self.planter.trial(name, self._written(chosen), points, code=code)
-        return self.planter.of_family(family, made) if family else made
+        trial = self.planter.make_trial(name, self._write_answer(chosen), points, code=code)
+        return self.planter.to_family(family, trial) if family else trial
 
-    def _written(self, chosen: Sequence[str]) -> object:
+    def _write_answer(self, chosen: Sequence[str]) -> object:
         if self.planter.key.cell_type != "code":
             return ", ".join(chosen)
         return chosen[0] if len(chosen) == 1 else list(chosen)
@@ -173,7 +182,7 @@ class Entry(Struct, frozen=True):
     """Whether it names several options, hedges, or contains more than one name."""
 
 
-class Chosen(Struct, frozen=True):
+class Selection(Struct, frozen=True):
     """The chosen options, each once, in the order written."""
 
     entries: tuple[Entry, ...] = ()
@@ -183,7 +192,7 @@ class Chosen(Struct, frozen=True):
         """The options among them."""
         return tuple(entry.id for entry in self.entries if entry.id)
 
-    def staff(self) -> str:
+    def describe_for_staff(self) -> str:
         """Return a description for staff, in one line."""
         return ", ".join(entry.id or f"{entry.text} (unknown)" for entry in self.entries[:20])
 
@@ -197,19 +206,21 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
 
     def prepare(self) -> None:
         """Refuse names that refer to two options, and items that no option can answer."""
-        where = place(self.question)
+        where = locate_question(self.question)
         declared = _PRESETS[self.options.preset] + self.options.option
         declared += tuple(Option(name) for name in self.options.names)
         self.ids = {option.id for option in declared}
         self._ids_by_name: dict[str, str] = {}
         for option in declared:
             for name in (option.id, *option.aliases):
-                if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
+                if self._ids_by_name.setdefault(normalize_name(name), option.id) != option.id:
                     raise RubricError(f"{name!r} stands for two options", where, "option")
-        words = {option.id: words_in((option.id, *option.aliases)) for option in declared}
-        self._options = Options(lambda name: self._ids_by_name.get(name, ""), words.__getitem__, self._begun)
+        words = {option.id: collect_words((option.id, *option.aliases)) for option in declared}
+        self._options = Options(
+            lambda name: self._ids_by_name.get(name, ""), words.__getitem__, self._find_by_beginning
+        )
         self._begins = {
-            option.id: re.compile("|".join(re.escape(normal(word)) for word in option.begins))
+            option.id: re.compile("|".join(re.escape(normalize_name(word)) for word in option.begins))
             for option in declared
             if option.begins
         }
@@ -219,168 +230,174 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         }
         self._targets = Targets(self.question, reads, named=False)
         for item, options in self.automatic:
-            self._check(item, options)
+            self._check_item(item, options)
             self._check_distinct(item, self.rubric)
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """Return the calls for variables that are not literals in the source."""
         del draw
-        return self._targets.plan(answer)
+        return self._targets.plan_calls(answer)
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return every other option, alone or in addition to right ones; see `Check.make_trials`."""
         reads = {
-            item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
+            item.id: ReadPlace(self._targets.get_name(item), options.key) for item, options in self.automatic
         }
-        known = tuple(dict.fromkeys(self._ids_by_name.values()))
-        made = (
+        option_ids = tuple(dict.fromkeys(self._ids_by_name.values()))
+        makers = (
             ChoiceTrials(
                 Planter(self.question, item, reads, key),
                 tuple(dict.fromkeys(options.right)),
                 options.pick,
                 options.credit == "each",
                 options.mistake,
-                (*known, UNKNOWN) if options.others == "wrong" else known,
+                (*option_ids, UNKNOWN) if options.others == "wrong" else option_ids,
             )
             for item, options in self.automatic
         )
-        return tuple(trial for one in made for trial in one.all())
+        return tuple(trial for maker in makers for trial in maker.make_all())
 
     def is_in_text(self, text: str) -> bool:
         """Return whether a text names an option by itself."""
-        names = map(normal, _CLAUSES.split(text))
+        names = map(normalize_name, _CLAUSES.split(text))
         return any(name in self._ids_by_name for name in names if len(name) > 1)  # "n" may be a symbol
 
-    def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
+    def judge_item(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
         """Judge a choice, and record the chosen options."""
-        name = self._targets.of_item(item)
-        found = self._targets.value(name, options.key, evidence)
-        if found.finding is not None:
-            return found.finding
-        written = self._entries(item, found.value)
-        chosen = Chosen() if written is None else self._chosen(written)
-        finding = self.chosen_finding(item, found.value, ValueTarget(name), evidence.earlier)
-        judged = result(self.question, item, finding)
+        name = self._targets.get_name(item)
+        observed = self._targets.find_value(name, options.key, evidence)
+        if observed.finding is not None:
+            return observed.finding
+        written = self._split_entries(item, observed.value)
+        chosen = Selection() if written is None else self._select_options(written)
+        finding = self.find_fault(item, observed.value, ValueTarget(name), evidence.earlier)
+        judged = make_result(self.question, item, finding)
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
-    def chosen_finding(
+    def find_fault(
         self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """Return the fault in one value of an answer; None if it is right."""
-        written = self._entries(item, value)
+        written = self._split_entries(item, value)
         if written is None:
-            form = type_name(value)
-            return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
-        chosen = self._chosen(written)
+            form = describe_type(value)
+            return make_failure("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+        chosen = self._select_options(written)
         if not chosen.entries:
-            return no_answer("no-answer", f"{target.what} is empty")
+            return make_no_answer("no-answer", f"{target.what} is empty")
         options, before = self.items[item.id], earlier or {}
         taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
         if repeated is not None:
-            return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+            return make_failure(
+                "choice.repeated", f"chosen: {chosen.describe_for_staff()}", name=repeated.text
+            )
         # Entries after the first `pick` do not count.
         counted = chosen.entries[: options.pick or None]
         if any(entry.is_doubtful or not (entry.id or options.others == "wrong") for entry in counted):
-            return review(f"not certain which option is meant: {chosen.staff()}", "review.person")
+            return make_review(
+                f"not certain which option is meant: {chosen.describe_for_staff()}", "review.person"
+            )
         # Several options for one, one of them wrong: the first may be meant, or the answer may hedge.
         if options.pick == 1 and not {*chosen.ids} <= {*options.right} and len(chosen.entries) > 1:
-            return review(f"one option is asked for: {chosen.staff()}", "review.person")
+            return make_review(f"one option is asked for: {chosen.describe_for_staff()}", "review.person")
         if options.pick:
-            return self._picked(item, options, chosen)
-        return self._marked(item, options, chosen)
+            return self._judge_picked(item, options, chosen)
+        return self._judge_marked(item, options, chosen)
 
-    def _chosen(self, written: Iterable[str]) -> Chosen:
-        found: dict[str, Entry] = {}
+    def _select_options(self, written: Iterable[str]) -> Selection:
+        chosen: dict[str, Entry] = {}
         for text in written:
-            name = normal(text)
+            name = normalize_name(text)
             if name:
-                choice = self._options.read(text)
+                choice = self._options.read_entry(text)
                 # An option that is named twice counts once; unknown names are distinguished by their text.
-                found.setdefault(choice.option or name, Entry(choice.option, quote(text), choice.is_doubtful))
-        return Chosen(tuple(found.values()))
+                chosen.setdefault(
+                    choice.option or name, Entry(choice.option, quote_text(text), choice.is_doubtful)
+                )
+        return Selection(tuple(chosen.values()))
 
-    def _entries(self, item: Item, value: Any) -> list[str] | None:
+    def _split_entries(self, item: Item, value: Any) -> list[str] | None:
         """Return the entries of an answer; if one option is expected, a text with a remark is one entry."""
         options = self.items[item.id]
         is_one = (options.pick or len(set(options.right))) == 1
-        single = (lambda text: bool(self._options.read(text).option)) if is_one else None
-        return entries(value, self._ids_by_name, single)
+        single = (lambda text: bool(self._options.read_entry(text).option)) if is_one else None
+        return split_entries(value, self._ids_by_name, single)
 
-    def _begun(self, word: str) -> str:
+    def _find_by_beginning(self, word: str) -> str:
         """Return the option that the beginning of a word identifies; empty if there are none or several."""
-        found = [id_ for id_, pattern in self._begins.items() if pattern.match(word)]
-        return found[0] if len(found) == 1 else ""
+        ids = [id_ for id_, pattern in self._begins.items() if pattern.match(word)]
+        return ids[0] if len(ids) == 1 else ""
 
-    def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
+    def _judge_picked(self, item: Item, options: ChoiceItem, chosen: Selection) -> Finding | None:
         """Judge a closed list: the first ``pick`` different entries, each separately."""
-        part = equal_share(item.points, options.pick, place(self.question, item))
+        part = equal_share(item.points, options.pick, locate_question(self.question, item))
         points = NO_POINTS
         wrong: list[Finding] = []
         for entry in chosen.entries[: options.pick]:
-            mistake = next((one for one in options.mistake if entry.id and one.when == entry.id), None)
+            mistake = next((named for named in options.mistake if entry.id and named.when == entry.id), None)
             if entry.id in options.right:
                 points += part
             elif mistake is not None:
                 points += mistake.points
                 wrong.append(Finding(Status.FAILED, Message(mistake.code, text=mistake.text)))
             else:
-                wrong.append(self._not_right(entry))
+                wrong.append(self._make_wrong(entry))
         if points == item.points:
             return None
         if not wrong:
             counts = {"count": str(len(chosen.entries)), "wanted": str(options.pick)}
-            wrong.append(failed("choice.fewer", "", **counts))
-        staff = f"chosen: {chosen.staff()}"
+            wrong.append(make_failure("choice.fewer", "", **counts))
+        staff = f"chosen: {chosen.describe_for_staff()}"
         return msgspec.structs.replace(wrong[0], points=points, staff=staff)
 
-    def _marked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
+    def _judge_marked(self, item: Item, options: ChoiceItem, chosen: Selection) -> Finding | None:
         """Judge an answer that requires all right options and no other, possibly with partial credit."""
         ids, right = {entry.id or entry.text for entry in chosen.entries}, set(options.right)
         if ids == right:
             return None
-        staff = f"chosen: {chosen.staff()}; right: {', '.join(options.right)}"
+        staff = f"chosen: {chosen.describe_for_staff()}; right: {', '.join(options.right)}"
         for mistake in options.mistake:
-            if ids == set(_when(mistake)):
+            if ids == set(_list_options(mistake)):
                 message = Message(mistake.code, text=mistake.text)
                 return Finding(Status.FAILED, message, staff, mistake.points)
         unknown = next((entry for entry in chosen.entries if not entry.id), None)
-        finding = self._not_right(unknown) if unknown else failed("choice.wrong")
+        finding = self._make_wrong(unknown) if unknown else make_failure("choice.wrong")
         points = NO_POINTS
         if options.credit == "each":
             # Wrong options cancel right ones, so that marking everything earns little.
-            part = equal_share(item.points, len(right), place(self.question, item))
+            part = equal_share(item.points, len(right), locate_question(self.question, item))
             points = part * max(0, len(ids & right) - len(ids - right))
             counts = {"count": str(len(ids & right)), "total": str(len(ids))}
-            finding = finding if unknown else failed("choice.some", "", **counts)
+            finding = finding if unknown else make_failure("choice.some", "", **counts)
         return msgspec.structs.replace(finding, points=points, staff=staff)
 
-    def _not_right(self, entry: Entry) -> Finding:
+    def _make_wrong(self, entry: Entry) -> Finding:
         if entry.id:
-            return failed("choice.entry", "", name=entry.text)
+            return make_failure("choice.entry", "", name=entry.text)
         message = Message("choice.unknown", {"name": entry.text}, self.options.unknown)
         return Finding(Status.FAILED, message)
 
-    def _check(self, item: Item, options: ChoiceItem) -> None:
-        where = place(self.question, item)
+    def _check_item(self, item: Item, options: ChoiceItem) -> None:
+        where = locate_question(self.question, item)
         if not options.right:
             raise RubricError("at least one option is needed", where, "right")
-        named = [*options.right, *(name for mistake in options.mistake for name in _when(mistake))]
+        named = [*options.right, *(name for mistake in options.mistake for name in _list_options(mistake))]
         for name in named:
             if name not in self.ids:
-                known = ", ".join(sorted(self.ids)) or "none"
-                raise RubricError(f"no option {name!r}; known are: {known}", where)
+                option_list = ", ".join(sorted(self.ids)) or "none"
+                raise RubricError(f"no option {name!r}; known are: {option_list}", where)
         if options.pick > len(set(options.right)):
             raise RubricError(f"{options.pick} are wanted, but {len(options.right)} are right", where, "pick")
         if options.pick or options.credit == "each":
             part = equal_share(item.points, options.pick or len(set(options.right)), where)
             if options.pick and any(mistake.points > part for mistake in options.mistake):
                 raise RubricError(f"points: one entry is worth at most {part}", where, "mistake")
-        check_unknown(self.options.unknown, place(self.question))
+        check_unknown(self.options.unknown, locate_question(self.question))
 
     def _check_distinct(self, item: Item, rubric: Rubric) -> None:
         before = list(takewhile(lambda other: other.id != self.question.id, rubric.questions))
-        known = [
+        earlier = [
             f"{other.id}.{part.id}"
             for other in before
             if other.kind == self.kind
@@ -388,11 +405,11 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             if not part.manual
         ]
         for name in self.items[item.id].distinct_from:
-            if name not in known:
+            if name not in earlier:
                 raise RubricError(
                     f"{name!r} is not an item of an earlier "
-                    f"choice question; known are: {', '.join(known) or 'none'}",
-                    place(self.question, item),
+                    f"choice question; known are: {', '.join(earlier) or 'none'}",
+                    locate_question(self.question, item),
                     "distinct_from",
                 )
 
@@ -412,7 +429,7 @@ def check_unknown(texts: Mapping[str, str], where: str) -> None:
         raise RubricError("an English text is needed", where, "unknown")
 
 
-def _when(mistake: Mistake) -> tuple[str, ...]:
+def _list_options(mistake: Mistake) -> tuple[str, ...]:
     return (mistake.when,) if isinstance(mistake.when, str) else tuple(map(str, mistake.when))
 
 

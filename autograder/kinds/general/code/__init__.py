@@ -22,11 +22,18 @@ from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
 from autograder.checks.judging.outcomes import describe_outcome, judge_exception, judge_run
-from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
+from autograder.checks.judging.redaction import redact_results
+from autograder.checks.judging.results import (
+    Finding,
+    combine_cases,
+    make_failure,
+    make_no_answer,
+    make_result,
+    make_review,
+)
 from autograder.checks.kind import Kind
-from autograder.checks.options import check_points, check_text, place, share, share_of
-from autograder.checks.values.quoting import quote
+from autograder.checks.options import check_points, check_text, locate_question, split_points, take_share
+from autograder.checks.values.quoting import quote_text
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
@@ -60,16 +67,16 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         """Whether outcomes contain the drawn and compared values."""
         self._program = pack_checks(self.file)
         # No result depends on planted answers, so editing them keeps the digest.
-        told = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
-        self._digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+        sources = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
+        self._digest = hashlib.sha256(msgspec.json.encode(sources)).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
         self.parts: dict[str, list[str]] = {}
         """Item → the names of its tests."""
         for item, _ in self.automatic:
-            check = self.file.check(item.id)
-            where = place(self.question, item)
+            check = self.file.get_check(item.id)
+            where = locate_question(self.question, item)
             names = [f"{item.id} [{part.name}]" if part.name else item.id for part in check.parts]
-            share(item.points, len(names), where)
+            split_points(item.points, len(names), where)
             self.parts[item.id] = names
             self._check_languages(check.told, f"{where}, told")
             for mutant in self.file.mutants:
@@ -77,24 +84,24 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     points = mutant.points[item.id]
                     check_points(points, item.points, f"{where}, mutant {mutant.name!r}", "points")
         for mutant in self.file.mutants:
-            self._check_languages(mutant.title, f"{place(self.question)}, mutant {mutant.name!r}")
+            self._check_languages(mutant.title, f"{locate_question(self.question)}, mutant {mutant.name!r}")
 
     def _check_languages(self, text: Mapping[str, str], where: str) -> None:
         if not text:
             return
-        missing = [one for one in self.rubric.assignment.languages if not text.get(one)]
+        missing = [language for language in self.rubric.assignment.languages if not text.get(language)]
         if missing:
             raise RubricError(
                 f"the text lacks {', '.join(missing)}, one of the assignment's languages", where
             )
         check_text(text, where)
 
-    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+    def make_cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """Return the parts of each check that is graded automatically."""
         tests = {}
-        patterns = forbidden.patterns(self.file.forbidden) if self.file.uses_torch else ()
+        patterns = forbidden.list_patterns(self.file.forbidden) if self.file.uses_torch else ()
         for item, _ in self.automatic:
-            check = self.file.check(item.id)
+            check = self.file.get_check(item.id)
             for name, part in zip(self.parts[item.id], check.parts, strict=True):
                 tests[name] = self.make_test(name, check, part.name, draw, patterns)
         return tests
@@ -129,35 +136,42 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         results = super().judge(evidence)
         if self.rubric.assignment.redraw == "attempt":
             return results
-        return redacted(results, (evidence.answer.source, *evidence.cells))
+        return redact_results(results, (evidence.answer.source, *evidence.cells))
 
-    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
+    def judge_item(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
         """Return the judgement of a check, or the use of a forbidden function."""
         del options
-        check = self.file.check(item.id)
+        check = self.file.get_check(item.id)
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
-        findings = [self._finding(item, check, outcome) for outcome in outcomes]
-        found = combine(findings, item.points, credit="each" if len(findings) > 1 else "all")
-        if found is not None and found.status is Status.FAILED:  # a wrong part may earn a share of its points
+        findings = [self._judge_part(item, check, outcome) for outcome in outcomes]
+        finding = combine_cases(findings, item.points, credit="each" if len(findings) > 1 else "all")
+        if (
+            finding is not None and finding.status is Status.FAILED
+        ):  # a wrong part may earn a share of its points
             part = item.points / len(findings)
-            found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
-        found = self._named(item, outcomes, findings, found)
-        found = forbidden.applied(self._forbidden(evidence), found)
+            finding = replace(
+                finding,
+                points=sum(
+                    (part_finding.points if part_finding else part for part_finding in findings), Decimal(0)
+                ),
+            )
+        finding = self._name_mutant(item, outcomes, findings, finding)
+        finding = forbidden.combine_findings(self._find_forbidden(evidence), finding)
         carried = sorted({name for outcome in outcomes if outcome for name in outcome.carried})
-        if found is not None or not carried:
-            return found
+        if finding is not None or not carried:
+            return finding
         names = ", ".join(carried)
         return replace(
-            result(self.question, item, None),
+            make_result(self.question, item, None),
             student=Message("code.carried", {"names": names}),
             staff=f"as expected with the solution's {names}, not with the student's own",
             code="code.carried",
         )
 
-    def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
+    def _judge_part(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """Return the finding about one part of a check; None if it passes."""
         if outcome is None:
-            return review("the check was not run")
+            return make_review("the check was not run")
         limits = self.rubric.assignment.limits
         finding = judge_run(outcome, limits=limits, seconds=check.seconds, review_code="code.review")
         if finding is not None:
@@ -168,43 +182,43 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.missing:
             file_codes = {"UnreadableFile": "code.file", "MissingFile": "code.file-missing"}
             if outcome.error in file_codes:
-                return failed(file_codes[outcome.error], staff, name=outcome.missing)
-            return no_answer("name.missing", staff, name=outcome.missing)
+                return make_failure(file_codes[outcome.error], staff, name=outcome.missing)
+            return make_no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
-            return no_answer("not-implemented", staff, name=self.question.answer or check.id)
+            return make_no_answer("not-implemented", staff, name=self.question.answer or check.id)
         # The machine that grades lacks the device, so that the code may be right.
         if outcome.raised and _NO_DEVICE.search(outcome.message):
-            return review(staff, "code.device")
+            return make_review(staff, "code.device")
         if outcome.raised:
             return judge_exception(outcome, limits)
-        points = share_of(item.points / len(check.parts), outcome.share)
-        told, lacking = self._told(check, outcome)
-        message = Message("code.told", text=told) if told else Message("code.failed")
+        points = take_share(item.points / len(check.parts), outcome.share)
+        text, lacking = self._choose_text(check, outcome)
+        message = Message("code.told", text=text) if text else Message("code.failed")
         return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
 
-    def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
+    def _choose_text(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
         """Return the text for students about a wrong answer, and a remark for staff if it lacks a language.
 
         A text that the check chose at run time is plain: braces in it are no placeholders.
         """
         if not outcome.told:
             return check.told, ""
-        missing = [one for one in self.rubric.assignment.languages if not outcome.told.get(one)]
+        missing = [code for code in self.rubric.assignment.languages if not outcome.told.get(code)]
         if missing:
-            return check.told, f"told= of Wrong lacks {', '.join(map(quote, missing))} and is not shown"
-        texts = {language: quote(text, _LONGEST_TOLD) for language, text in outcome.told.items()}
-        return {one: text.replace("{", "{{").replace("}", "}}") for one, text in texts.items()}, ""
+            return check.told, f"told= of Wrong lacks {', '.join(map(quote_text, missing))} and is not shown"
+        texts = {language: quote_text(text, _LONGEST_TOLD) for language, text in outcome.told.items()}
+        return {code: text.replace("{", "{{").replace("}", "}}") for code, text in texts.items()}, ""
 
-    def _named(
+    def _name_mutant(
         self,
         item: Item,
         outcomes: Sequence[CellOutcome | None],
         findings: Sequence[Finding | None],
-        found: Finding | None,
+        combined: Finding | None,
     ) -> Finding | None:
         """Return the finding with the title of the mutant that has the same values as every wrong part."""
-        if found is None or found.status is not Status.FAILED:
-            return found
+        if combined is None or combined.status is not Status.FAILED:
+            return combined
         wrong = [
             set(outcome.mistakes)
             for outcome, finding in zip(outcomes, findings, strict=True)
@@ -214,52 +228,64 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         names = set.intersection(*wrong) if wrong else set()
         mutant = next((mutant for mutant in self.file.mutants if mutant.name in names), None)
         if mutant is None:
-            return found
-        points = max(found.points, mutant.points.get(item.id, Decimal(0)))
-        staff = f"as the mutant {mutant.name!r}: {found.staff}"
-        message = Message("code.mistake", text=mutant.title) if mutant.title else found.message
+            return combined
+        points = max(combined.points, mutant.points.get(item.id, Decimal(0)))
+        staff = f"as the mutant {mutant.name!r}: {combined.staff}"
+        message = Message("code.mistake", text=mutant.title) if mutant.title else combined.message
         return Finding(Status.FAILED, message, staff, points)
 
-    def _forbidden(self, evidence: Evidence) -> Finding | None:
+    def _find_forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.file.forbidden:
             return None
-        every = [one.forbidden for one in evidence.tests.values() if one.forbidden]
+        every = [mentioned.forbidden for mentioned in evidence.tests.values() if mentioned.forbidden]
         # Prefer a record that names a forbidden function to one that only shows another outcome.
-        called = [one for one in every if any(forbidden.holds(name, one) for name in self.file.forbidden)]
-        told = next(iter(called or every), "")
-        used = [name for name in self.file.forbidden if forbidden.holds(name, told)]
+        called = [
+            mentioned
+            for mentioned in every
+            if any(forbidden.is_function_text(name, mentioned) for name in self.file.forbidden)
+        ]
+        name_called = next(iter(called or every), "")
+        used = [name for name in self.file.forbidden if forbidden.is_function_text(name, name_called)]
         if used:
             names = ", ".join(used)
-            return failed(
-                "forbidden.used", f"forbidden, and called: {quote(told)}", what=self._what, names=names
+            return make_failure(
+                "forbidden.used",
+                f"forbidden, and called: {quote_text(name_called)}",
+                what=self._what,
+                names=names,
             )
-        found = {
+        mentions = {
             mention
             for name in self.file.student_names
-            for mention in forbidden.mentions(
+            for mention in forbidden.find_mentions(
                 evidence.answer.source, name, self.file.forbidden, evidence.cells
             )
         }
-        if told and not found:
-            return review(f"not the same where what is forbidden fails: {quote(told)}", "forbidden.look")
-        if not found:
+        if name_called and not mentions:
+            return make_review(
+                f"not the same where what is forbidden fails: {quote_text(name_called)}", "forbidden.look"
+            )
+        if not mentions:
             return None
-        places = ", ".join(f"{one.name} ({one.where}line {one.line})" for one in sorted(found, key=str))
-        return review(f"in the source: {quote(places)}", "forbidden.look")
+        places = ", ".join(
+            f"{mentioned.name} ({mentioned.where}line {mentioned.line})"
+            for mentioned in sorted(mentions, key=str)
+        )
+        return make_review(f"in the source: {quote_text(places)}", "forbidden.look")
 
     @property
     def _what(self) -> str:
         """The name that the student writes."""
         return self.question.answer or ", ".join(self.file.student_names)
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return the solution, every mutant, every planted answer, and some answers without any work."""
         if key.cell_type != "code":
             return ()
-        found = [Trial("solution", self.file.solution)] if self.file.solution else []
+        trials = [Trial("solution", self.file.solution)] if self.file.solution else []
         for mutant in self.file.mutants:
             loses, points = mutant.loses, mutant.points
-            found.append(
+            trials.append(
                 Trial(
                     f"mutant {mutant.name}",
                     mutant.source,
@@ -274,15 +300,15 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             review = self.with_needing(planted.review)
             # An item that needs manual review is not lost as well.
             loses = tuple(name for name in self.with_needing(planted.loses) if name not in review)
-            found.append(Trial(planted.name, planted.source, loses, review=review))
+            trials.append(Trial(planted.name, planted.source, loses, review=review))
         # It is unknown which checks an answer without work passes by chance; `verify` only warns about them.
         every = tuple(item.id for item in self.question.items)
-        asked = [self.file.names.get(name, name) for name in self.file.student_names]
-        found += (
+        functions = [self.file.names.get(name, name) for name in self.file.student_names]
+        trials += (
             Trial(f"an answer that {name}", source, unstated=every, family=TRIVIAL)
-            for name, source in list_trivial(self.file.solution, asked)
+            for name, source in list_trivial(self.file.solution, functions)
         )
-        return tuple(found)
+        return tuple(trials)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
         """Return these checks and those that depend on one of them, if they are items."""

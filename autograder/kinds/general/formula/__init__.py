@@ -19,14 +19,14 @@ from msgspec import Struct
 
 from autograder.checks.base import SAMPLE, Check, Draw, Evidence, Trial
 from autograder.checks.judging import results
-from autograder.checks.judging.manual import manual
+from autograder.checks.judging.manual import judge_manual
 from autograder.checks.judging.results import Finding
 from autograder.checks.kind import Kind
-from autograder.checks.options import item_options
+from autograder.checks.options import read_item_options
 from autograder.checks.planning.planting import Planter, ReadPlace
-from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
+from autograder.checks.values.literal import NoFormula, extract_markdown_formula, find_answer_literal
 from autograder.formulas import Undecided, Unreadable, to_text
-from autograder.formulas.lenient import read_leniently, without_float_noise
+from autograder.formulas.lenient import read_leniently, remove_float_noise
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
@@ -35,33 +35,33 @@ from autograder.formulas.values.points import Points
 from autograder.kinds.general.formula.answer_key import Facts, FormulaKey
 from autograder.kinds.general.formula.answers import (
     NotAFormula,
-    explained,
+    count_right_entries,
+    explain_wrong,
+    extract_text,
     has_formula,
-    most_entries,
-    read,
-    shown,
-    text_of,
+    read_answer,
+    show_answer,
 )
 from autograder.kinds.general.formula.conditions import Situation
 from autograder.kinds.general.formula.graph import NO_POINTS, Credit
 from autograder.kinds.general.formula.key import (
     PreparedItem,
-    chain_failure,
-    judged_side,
-    prepare,
-    sign_failure,
+    find_chain_failure,
+    find_judged_side,
+    find_sign_failure,
+    prepare_question,
 )
 from autograder.kinds.general.formula.options import FormulaItem, FormulaQuestion, OptionalTerms
 from autograder.kinds.general.formula.special import Special
 from autograder.kinds.general.formula.steps import (
     CARRIED,
-    Carried,
+    CarriedResults,
     EarlierResult,
-    earlier_result,
-    ways_carried,
+    list_carried,
+    read_earlier_result,
 )
-from autograder.kinds.general.formula.trials import ItemTrials, earlier_results
-from autograder.messages.reading import unreadable
+from autograder.kinds.general.formula.trials import ItemTrials, find_earlier_results
+from autograder.messages.reading import describe_unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Question, Rubric
 
@@ -87,7 +87,7 @@ class _Basis(Struct, frozen=True):
     """The inputs of an answer key in addition to the rubric."""
 
     reference: Node | None = None
-    carried: Carried = Carried()
+    carried: CarriedResults = CarriedResults()
 
 
 class FormulaCheck(Check):
@@ -106,12 +106,12 @@ class FormulaCheck(Check):
         self._question = question
         self._rubric = rubric
         self._by_draw: dict[Draw, FormulaCheck] = {}
-        self.prepare(SAMPLE)
+        self.prepare_draw(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
-    def prepare(self, draw: Draw) -> None:
+    def prepare_draw(self, draw: Draw) -> None:
         """Read everything, and compare it at the points derived from a draw."""
-        prepared = prepare(self._question, self._rubric, draw)
+        prepared = prepare_question(self._question, self._rubric, draw)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._spoken = prepared.spoken
         self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
@@ -119,7 +119,7 @@ class FormulaCheck(Check):
         self._references: dict[str, Node] = {}
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
-    def _with(self, draw: Draw | None) -> FormulaCheck:
+    def _get_for_draw(self, draw: Draw | None) -> FormulaCheck:
         """Return the same check at the points of a draw, which is a secret.
 
         Without one, at those of `SAMPLE`.
@@ -127,27 +127,27 @@ class FormulaCheck(Check):
         Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
         """
         draw = draw or SAMPLE
-        known = self._by_draw.get(draw)
-        if known is None:
+        check = self._by_draw.get(draw)
+        if check is None:
             # The copy shares question and rubric; preparing it replaces everything derived from the draw.
-            known = copy.copy(self)
-            known.prepare(draw)
+            check = copy.copy(self)
+            check.prepare_draw(draw)
             # Bounds the memory. Grading uses one draw, so that clearing everything is rare.
             if len(self._by_draw) >= MAX_DRAWS:
                 self._by_draw.clear()
-            self._by_draw[draw] = known
-        return known
+            self._by_draw[draw] = check
+        return check
 
     @property
     def points(self) -> Points:
         """The points at which formulas are compared."""
         return next(iter(self._items.values())).readings[0].points
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
+    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
         """Return the calls that read the variables that are no literals in the source."""
-        return tuple(Call(name, read=True) for name in self._asked(answer))
+        return tuple(Call(name, read=True) for name in self._list_observed(answer))
 
-    def reference_plan(self) -> tuple[Call, ...]:
+    def plan_reference_calls(self) -> tuple[Call, ...]:
         """Return the call of the reference formula, if an item needs it."""
         if any(item.uses_reference for item in self._items.values()):
             return (Call(self._question.answer),)
@@ -155,53 +155,55 @@ class FormulaCheck(Check):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item."""
-        return self._with(evidence.draw).judge_here(evidence)
+        return self._get_for_draw(evidence.draw).judge_here(evidence)
 
     def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, compared at the points that this check was prepared with."""
-        found: dict[str, ItemResult] = {}
+        judged: dict[str, ItemResult] = {}
         for item in self._question.items:
             if item.manual:
-                found[item.id] = manual(self._question, item, evidence)
+                judged[item.id] = judge_manual(self._question, item, evidence)
                 continue
-            prepared, known = self._items[item.id], evidence
+            prepared, context = self._items[item.id], evidence
             # An item may build on earlier items of the same question.
-            if found and prepared.sources:
-                own = {f"{self._question.id}.{name}": one for name, one in found.items()}
-                known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
-            found[item.id] = self._result(prepared, known)
-        return tuple(found.values())
+            if judged and prepared.sources:
+                own_results = {
+                    f"{self._question.id}.{name}": earlier_result for name, earlier_result in judged.items()
+                }
+                context = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own_results})
+            judged[item.id] = self._make_result(prepared, context)
+        return tuple(judged.values())
 
     def is_in_text(self, text: str) -> bool:
         """Return whether a text contains a formula."""
         return has_formula(text, self._vocabulary.names)
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return answers that the rubric names, the key in other notations, and misconceptions of the key."""
-        options = item_options(self._question, FormulaItem)
+        options = read_item_options(self._question, FormulaItem)
         reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
-        made = (
+        makers = (
             ItemTrials(
                 Planter(self._question, item.item, reads, key),
                 item,
                 options[name],
                 self._vocabulary,
-                earlier_results(self._question, self._rubric, item.sources),
+                find_earlier_results(self._question, self._rubric, item.sources),
             )
             for name, item in self._items.items()
         )
-        return tuple(trial for item in made for trial in item.all())
+        return tuple(trial for item in makers for trial in item.make_all())
 
-    def _asked(self, answer: Answer) -> tuple[str, ...]:
+    def _list_observed(self, answer: Answer) -> tuple[str, ...]:
         """Return the variables that must be read in the sandbox, in the order of the plan."""
         if answer.cell_type != "code" or results.is_blank(answer):
             return ()
-        return tuple(name for name in self._names if answer_literal(answer.source, name) is None)
+        return tuple(name for name in self._names if find_answer_literal(answer.source, name) is None)
 
-    def _result(self, item: PreparedItem, evidence: Evidence) -> ItemResult:
-        judged = self._judge(item, evidence)
+    def _make_result(self, item: PreparedItem, evidence: Evidence) -> ItemResult:
+        judged = self._judge_item(item, evidence)
         result = msgspec.structs.replace(
-            results.result(self._question, item.item, judged.finding), reading=judged.reading
+            results.make_result(self._question, item.item, judged.finding), reading=judged.reading
         )
         if judged.code:
             result = msgspec.structs.replace(result, code=judged.code)
@@ -209,40 +211,42 @@ class FormulaCheck(Check):
             result = msgspec.structs.replace(result, student=judged.word, staff=judged.code)
         return result
 
-    def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judgement:
+    def _judge_item(self, item: PreparedItem, evidence: Evidence) -> _Judgement:
         if results.is_blank(evidence.answer):
-            return _Judgement(results.no_answer())
+            return _Judgement(results.make_no_answer())
         several = item.special is not None and item.special.several
-        value, finding = self._value(item.answer, evidence, several=several)
+        value, finding = self._read_value(item.answer, evidence, several=several)
         if finding is not None:
             return _Judgement(finding)
         try:
             if item.special is not None:
-                return self._specially(item.special, value, item, evidence)
-            judged = self._read(read(value, item.form, self._spoken), item, evidence)
+                return self._judge_specially(item.special, value, item, evidence)
+            judged = self._judge_sides(read_answer(value, item.form, self._spoken), item, evidence)
         except NoFormula:
-            return _Judgement(results.no_answer())
+            return _Judgement(results.make_no_answer())
         except NotAFormula as error:
             message = Message("formula.not-a-formula", {"name": item.answer, "type": str(error)})
-            return _Judgement(results.unread(message, f"not a formula: {error}"))
+            return _Judgement(results.make_unread(message, f"not a formula: {error}"))
         except Unreadable as error:
-            message = unreadable(error, shown(value))
-            judged = _Judgement(results.unread(message, f"not readable: {error}"))
+            message = describe_unreadable(error, show_answer(value))
+            judged = _Judgement(results.make_unread(message, f"not readable: {error}"))
         # Special forms have no lenient reading.
         if judged.finding is None or item.special is not None:
             return judged
-        return self._judge_leniently(shown(value), item, evidence, is_read=judged.reading != "") or judged
+        return (
+            self._judge_leniently(show_answer(value), item, evidence, is_read=judged.reading != "") or judged
+        )
 
     def _judge_leniently(
         self, written: str, item: PreparedItem, evidence: Evidence, *, is_read: bool
     ) -> _Judgement | None:
         """Judge an answer as it was most likely meant; None if that does not earn full points."""
-        text = without_float_noise(written)
+        text = remove_float_noise(written)
         # An answer that was readable is read again only if its text had float noise.
         if is_read and text == written:
             return None
         try:
-            judged = self._read(read_leniently(text, item.form, self._spoken), item, evidence)
+            judged = self._judge_sides(read_leniently(text, item.form, self._spoken), item, evidence)
         except Unreadable:
             return None
         if judged.finding is None and text != written:
@@ -250,40 +254,42 @@ class FormulaCheck(Check):
             judged = msgspec.structs.replace(judged, code=word.code, word=word)
         return judged if judged.finding is None else None
 
-    def _read(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
+    def _judge_sides(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
         """Judge the parsed answer: one tree, or the sides of a chain."""
         reading = to_text(sides[-1])
-        reference, finding = self._reference(item, evidence)
+        reference, finding = self._find_reference(item, evidence)
         if finding is None and item.form == "relation":
-            finding = chain_failure(sides, item)
+            finding = find_chain_failure(sides, item)
         if finding is not None:
             return _Judgement(finding, reading)
         earlier = {
-            name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
+            name: read_earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
             for name, source in item.sources.items()
         }
-        broken = None if item.form == "relation" or len(sides) == 1 else _sides(sides, item)
+        broken = None if item.form == "relation" or len(sides) == 1 else _check_sides(sides, item)
         if broken is None:
-            answer = judged_side(sides, item)
+            answer = find_judged_side(sides, item)
             place = item.item.id, reference, answer, reading, tuple(earlier.items())
-            return self._remembered(place, lambda: self._compared(answer, item, reference, earlier, reading))
+            return self._get_judgement(
+                place, lambda: self._compare_answer(answer, item, reference, earlier, reading)
+            )
         if broken.status is not Status.FAILED:
             return _Judgement(broken, reading)
         ends = (sides[0], sides[-1])  # a slip on the way leaves one of them right
-        alone = [self._compared(side, item, reference, earlier, reading).finding for side in ends]
-        return _Judgement(_slip(broken, alone, item.slip_points), reading)
+        alone = [self._compare_answer(side, item, reference, earlier, reading).finding for side in ends]
+        return _Judgement(_judge_slip(broken, alone, item.slip_points), reading)
 
-    def _specially(
+    def _judge_specially(
         self, special: Special, value: object, item: PreparedItem, evidence: Evidence
     ) -> _Judgement:
-        reference, finding = self._reference(item, evidence)
+        reference, finding = self._find_reference(item, evidence)
         if finding is not None:
             return _Judgement(finding)
         outcome = special.judge(value, reference)
         code = outcome.word.code if outcome.word is not None else ""
         return _Judgement(outcome.finding, outcome.reading, code, outcome.word)
 
-    def _value(
+    def _read_value(
         self, name: str, evidence: Evidence, *, several: bool = False
     ) -> tuple[object, Finding | None]:
         """Return the value of the student's variable, or why it is unknown."""
@@ -292,27 +298,29 @@ class FormulaCheck(Check):
             if several:
                 return answer.source, None
             try:
-                return markdown_formula(answer.source), None
+                return extract_markdown_formula(answer.source), None
             except NoFormula:
-                return None, results.no_answer()
+                return None, results.make_no_answer()
             except Unreadable as error:
-                return None, results.unread(unreadable(error, answer.source), f"not readable: {error}")
-        literal = answer_literal(answer.source, name)
+                return None, results.make_unread(
+                    describe_unreadable(error, answer.source), f"not readable: {error}"
+                )
+        literal = find_answer_literal(answer.source, name)
         if literal is not None:
             return literal.value, None
-        return results.observed_value(evidence.observed, self._asked(answer).index(name), name)
+        return results.read_observed(evidence.observed, self._list_observed(answer).index(name), name)
 
-    def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
+    def _find_reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
         """Return the reference's formula, if the item uses it."""
         if not item.uses_reference:
             return None, None
-        value, finding = results.reference_value(evidence.expected)
+        value, finding = results.read_reference(evidence.expected)
         if finding is not None:
             return None, finding
         try:
-            return self._read_reference(text_of(value)), None
+            return self._read_reference(extract_text(value)), None
         except (Unreadable, NotAFormula, NoFormula) as error:
-            return None, results.review(f"the reference's formula is not readable: {error!r}")
+            return None, results.make_review(f"the reference's formula is not readable: {error!r}")
 
     def _read_reference(self, text: str) -> Node:
         """Return the reference's formula, which is the same for a whole class.
@@ -320,39 +328,41 @@ class FormulaCheck(Check):
         Raises:
             Unreadable: it is not in the grammar.
         """
-        known = self._references.get(text)
-        if known is None:
-            known = parse(text, self._vocabulary)
+        formula = self._references.get(text)
+        if formula is None:
+            formula = parse(text, self._vocabulary)
             if len(self._references) < MAX_KEYS:
-                self._references[text] = known
-        return known
+                self._references[text] = formula
+        return formula
 
-    def _key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
-        known = self._keys.get((item.item.id, basis))
-        if known is None:
+    def _get_key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
+        key = self._keys.get((item.item.id, basis))
+        if key is None:
             shared = self._diagnoses.get((item.item.id, basis.reference))
-            known = item.key(basis.reference, basis.carried, shared)
+            key = item.make_key(basis.reference, basis.carried, shared)
             if len(self._keys) < MAX_KEYS:
-                self._keys[item.item.id, basis] = known
-                self._diagnoses[item.item.id, basis.reference] = known.diagnosis
-        return known
+                self._keys[item.item.id, basis] = key
+                self._diagnoses[item.item.id, basis.reference] = key.diagnosis
+        return key
 
-    def _remembered(self, place: tuple[Hashable, ...], judged: Callable[[], _Judgement]) -> _Judgement:
+    def _get_judgement(
+        self, cache_key: tuple[Hashable, ...], compute: Callable[[], _Judgement]
+    ) -> _Judgement:
         """Return the judgement of an answer from the cache; most of a class write the same one.
 
         Args:
             cache_key: everything that determines the judgement.
             compute: computes it.
         """
-        known = self._judged.get(place)
-        if known is None:
-            known = judged()
+        judgement = self._judged.get(cache_key)
+        if judgement is None:
+            judgement = compute()
             if len(self._judged) >= MAX_KEYS:
                 self._judged.clear()
-            self._judged[place] = known
-        return known
+            self._judged[cache_key] = judgement
+        return judgement
 
-    def _compared(
+    def _compare_answer(
         self,
         answer: Tree,
         item: PreparedItem,
@@ -361,25 +371,29 @@ class FormulaCheck(Check):
         reading: str,
     ) -> _Judgement:
         keys = [
-            (self._key(item, _Basis(reference, one)).facts(answer), one)
-            for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
+            (self._get_key(item, _Basis(reference, carried)).make_facts(answer), carried)
+            for carried in list_carried(earlier, item.sources, main_form=item.optional is not None)
         ]
         facts = keys[0][0]
         try:
-            outcome, mixed = _outcome(item, keys, known=all(one.known for one in earlier.values()))
+            outcome, mixed = _find_credit(
+                item, keys, is_decided=all(carried.known for carried in earlier.values())
+            )
         except Undecided as error:
-            return _Judgement(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
-        if mixed is not None and self._follows_as_written(answer, item, reference, earlier):
+            return _Judgement(
+                results.make_review(f"read as {reading}; {error}", "formula.undecided"), reading
+            )
+        if mixed is not None and self._has_carried_terms(answer, item, reference, earlier):
             return _Judgement(None, reading, CARRIED, Message(CARRIED))
         if mixed is not None:
             message = Message(mixed.code, text=mixed.text)
             some = Finding(Status.FAILED, message, f"read as {reading}; {mixed.code}", mixed.points)
             return _Judgement(some, reading, mixed.code)
-        if item.earns_all(outcome):
+        if item.is_full_credit(outcome):
             code = CARRIED if outcome.carries else outcome.code
             return _Judgement(None, reading, code, outcome.message)
         if item.rule is not None and outcome.unfinished:
-            finding = item.rule.finding(answer, reading)
+            finding = item.rule.judge_form(answer, reading)
             if finding is not None:
                 return _Judgement(msgspec.structs.replace(finding, points=outcome.points), reading)
         if outcome.message is not None:
@@ -387,33 +401,37 @@ class FormulaCheck(Check):
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judgement(finding, reading, outcome.code)
         # Mistakes and remarks of the rubric come first; general explanations only follow.
-        trouble = sign_failure(answer, item, reading)
+        trouble = find_sign_failure(answer, item, reading)
         if trouble is not None:
             return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
         points = outcome.points
         if item.entry_points and isinstance(answer, Tuple):
-            known = [*item.accept, *(tree for _, one in keys for tree in item.following(one))]
-            points = max(points, item.entry_points * most_entries(answer, known, item.readings))
-        finding, code = explained(facts, item.accept, item.readings[-1], reading, points)
+            right_trees = [
+                *item.accept,
+                *(tree for _, carried in keys for tree in item.list_following(carried)),
+            ]
+            points = max(points, item.entry_points * count_right_entries(answer, right_trees, item.readings))
+        finding, code = explain_wrong(facts, item.accept, item.readings[-1], reading, points)
         return _Judgement(finding, reading, outcome.code or code)
 
-    def _follows_as_written(
+    def _has_carried_terms(
         self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, EarlierResult]
     ) -> bool:
         """Return whether an answer has exactly the optional terms of the student's own earlier results."""
-        ways = ways_carried(earlier, item.sources, main_form=False, whole=True)
-        keys = [(self._key(item, _Basis(reference, one)), one) for one in ways]
+        ways = list_carried(earlier, item.sources, main_form=False, whole=True)
+        keys = [(self._get_key(item, _Basis(reference, carried)), carried) for carried in ways]
         try:
-            found = [
-                item.graph.walk(Situation(key.facts(answer), one.state, one.earned)) for key, one in keys
+            credit_by_item = [
+                item.graph.walk_steps(Situation(key.make_facts(answer), carried.state, carried.earned))
+                for key, carried in keys
             ]
         except Undecided:
             return False
-        return all(one.carries and item.earns_all(one) for one in found)
+        return all(carried.carries and item.is_full_credit(carried) for carried in credit_by_item)
 
 
-def _outcome(
-    item: PreparedItem, keys: Sequence[tuple[Facts, Carried]], *, known: bool
+def _find_credit(
+    item: PreparedItem, keys: Sequence[tuple[Facts, CarriedResults]], *, is_decided: bool
 ) -> tuple[Credit, OptionalTerms | None]:
     """Return the credit of an answer, and whether it has some optional terms without others.
 
@@ -426,29 +444,31 @@ def _outcome(
     Raises:
         Undecided: it, or an earlier result that it builds on, needs manual review.
     """
-    (outcome, mixed), *others = (_walked(item, facts, one) for facts, one in keys)
-    for other, other_mixed in others:
+    (outcome, mixed), *alternatives = (_walk_graph(item, facts, carried) for facts, carried in keys)
+    for other, other_mixed in alternatives:
         # The decision on the earlier result would change the points of this item.
         if (other.points, other_mixed) != (outcome.points, mixed):
             raise Undecided("it depends on whether the earlier result is right, which a person decides")
         outcome = other
-    if not known and not item.earns_all(outcome):
+    if not is_decided and not item.is_full_credit(outcome):
         raise Undecided("the earlier result that it may build on is not known; a person decides on that one")
     return outcome, mixed
 
 
-def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit, OptionalTerms | None]:
+def _walk_graph(
+    item: PreparedItem, facts: Facts, carried: CarriedResults
+) -> tuple[Credit, OptionalTerms | None]:
     """Return the best way through the graph, with or without optional terms.
 
     Raises:
         Undecided: it needs manual review.
     """
-    best = item.graph.walk(Situation(facts, carried.state, carried.earned))
+    best = item.graph.walk_steps(Situation(facts, carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(facts.answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
-        without = facts.without(extra.sum)
+        without = facts.subtract_part(extra.sum)
         if (
             item.graph.most_undiagnosed <= best.points < item.item.points
             and without.unforeseen
@@ -457,13 +477,13 @@ def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit,
             continue  # it is worth no more, and not everything
         try:
             held = facts.may_hold(extra.sum)
-            other = item.graph.walk(Situation(without, carried.state, carried.earned, diagnosed=held))
+            other = item.graph.walk_steps(Situation(without, carried.state, carried.earned, diagnosed=held))
         except Undecided as error:
             doubt = doubt or error
             continue
-        if item.earns_all(other) and extra.whole:
+        if item.is_full_credit(other) and extra.whole:
             return other, None
-        if item.earns_all(other):
+        if item.is_full_credit(other):
             mixed = item.optional.option if held else mixed
         elif other.points > best.points:
             best = other
@@ -474,7 +494,7 @@ def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit,
     return best, None
 
 
-def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> Finding:
+def _judge_slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> Finding:
     """Return the finding about a chain with unequal sides: it earns points for its end, or for a slip.
 
     Args:
@@ -482,7 +502,9 @@ def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> 
         alone: the findings about the first and the last side by themselves; None: full points.
         points: for a chain that begins or ends with a right side.
     """
-    undecided = next((one for one in alone if one is not None and one.status is Status.NEEDS_REVIEW), None)
+    undecided = next(
+        (finding for finding in alone if finding is not None and finding.status is Status.NEEDS_REVIEW), None
+    )
     if undecided is not None:
         return undecided
     last = alone[-1]
@@ -490,15 +512,15 @@ def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> 
     return msgspec.structs.replace(broken, points=earned)
 
 
-def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
+def _check_sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
     """Return the finding that two neighbours in a chain of equations are equal under no reading, or None."""
     comparers = item.readings if item.beyond is None else (*item.readings, item.beyond)
     for left, right in pairwise(sides):
         try:
-            if not any(comparer.equal(left, right) for comparer in comparers):
-                return results.failed("formula.sides-differ", left=to_text(left), right=to_text(right))
+            if not any(comparer.is_equal(left, right) for comparer in comparers):
+                return results.make_failure("formula.sides-differ", left=to_text(left), right=to_text(right))
         except Undecided as error:
-            return results.review(f"the sides of an equation: {error}", "formula.undecided")
+            return results.make_review(f"the sides of an equation: {error}", "formula.undecided")
     return None
 
 

@@ -29,7 +29,7 @@ class NamedAnswer(Struct, frozen=True, eq=False):
     right: bool = False
 
 
-class _Known(Struct, frozen=True, eq=False):
+class _KnownAnswers(Struct, frozen=True, eq=False):
     """Exact values of all foreseen answers, under one comparer."""
 
     comparer: Comparer
@@ -44,12 +44,12 @@ class _Known(Struct, frozen=True, eq=False):
 class _LookupTable(Struct, frozen=True, eq=False):
     """The contents of a key."""
 
-    known: tuple[_Known, ...]
+    known: tuple[_KnownAnswers, ...]
     """The readings of the right answers first."""
     readings: int
     """The number of readings of the right answers."""
     named: tuple[NamedAnswer, ...]
-    beyond: _Known | None
+    beyond: _KnownAnswers | None
     diagnosis: Diagnosis | RelationDiagnosis | None
 
 
@@ -75,27 +75,29 @@ class FormulaKey:
             beyond: a comparer under assumptions that are not granted, to notice their early use.
             diagnosis: of another key with the same right answers and readings, to save its tables.
         """
-        known: dict[int, _Known] = {}
+        answers_by_comparer: dict[int, _KnownAnswers] = {}
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
             # One table per comparer, so that an answer is evaluated once under each.
-            known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
+            answers_by_comparer.setdefault(id(comparer), _KnownAnswers(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
-            pairs = [(tree, comparer.fingerprint(tree)) for tree in right]
-            known[id(comparer)].right.extend(pairs)
-            known[id(comparer)].values.update(value for _, value in pairs)
+            pairs = [(tree, comparer.compute_fingerprint(tree)) for tree in right]
+            answers_by_comparer[id(comparer)].right.extend(pairs)
+            answers_by_comparer[id(comparer)].values.update(value for _, value in pairs)
         for index, entry in enumerate(named):
             for comparer in entry.readings:
-                _enter(known[id(comparer)], index, comparer.fingerprint(entry.tree))
-        past: _Known | None = None
+                _enter_answer(
+                    answers_by_comparer[id(comparer)], index, comparer.compute_fingerprint(entry.tree)
+                )
+        past: _KnownAnswers | None = None
         if beyond is not None:
-            pairs = [(tree, beyond.fingerprint(tree)) for tree in right]
-            past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
+            pairs = [(tree, beyond.compute_fingerprint(tree)) for tree in right]
+            past = _KnownAnswers(beyond, pairs, {value for _, value in pairs}, {}, [])
         self._table = _LookupTable(
-            tuple(known.values()),
+            tuple(answers_by_comparer.values()),
             len(dict.fromkeys(readings)),
             tuple(named),
             past,
-            diagnosis or _diagnosis(right, readings),
+            diagnosis or _make_diagnosis(right, readings),
         )
 
     @property
@@ -103,7 +105,7 @@ class FormulaKey:
         """The diagnosis of wrong answers; None for tuples."""
         return self._table.diagnosis
 
-    def facts(self, answer: Tree) -> Facts:
+    def make_facts(self, answer: Tree) -> Facts:
         """Return the facts about an answer."""
         return Facts(self._table, answer)
 
@@ -143,14 +145,14 @@ class Facts:
     @property
     def readings(self) -> tuple[Comparer, ...]:
         """The ways to compare with it: without assumptions first."""
-        return tuple(known.comparer for known in self._table.known[: self._table.readings])
+        return tuple(answers.comparer for answers in self._table.known[: self._table.readings])
 
-    def without(self, part: Node) -> Facts:
+    def subtract_part(self, part: Node) -> Facts:
         """Return the facts about the answer, a formula, minus a part of it."""
         answer = cast("Node", self.answer)
         return Facts(self._table, Add((answer, Neg(part))), (self, part))
 
-    def value(self, comparer: Comparer) -> Hashable | None:
+    def compute_value(self, comparer: Comparer) -> Hashable | None:
         """Return the answer's exact value under a comparer, or None."""
         # None is a valid cached value, so only the exception shows that the entry is missing.
         try:
@@ -158,49 +160,51 @@ class Facts:
         except KeyError:
             pass
         if self._less is None:
-            value = comparer.fingerprint(self.answer)
+            value = comparer.compute_fingerprint(self.answer)
         else:
             whole, part = self._less
-            value = _subtract(cast("Rational | None", whole.value(comparer)), comparer.value(part))
+            value = _subtract_exactly(
+                cast("Rational | None", whole.compute_value(comparer)), comparer.evaluate_at_point(part)
+            )
         self._values[comparer] = value
         return value
 
-    def right(self, *, strictly: bool) -> bool:
+    def is_right(self, *, strictly: bool) -> bool:
         """Return whether it is right: without assumptions, or under any reading.
 
         Raises:
             Undecided: neither could be proven.
         """
-        return any_proven(self._right_under, range(1 if strictly else self._table.readings))
+        return is_any_proven(self._is_right_under, range(1 if strictly else self._table.readings))
 
-    def _right_under(self, place: int) -> bool:
-        outcome = self._outcomes.get(place)
+    def _is_right_under(self, index: int) -> bool:
+        outcome = self._outcomes.get(index)
         if outcome is None:
-            known = self._table.known[place]
-            value = self.value(known.comparer)
+            answers = self._table.known[index]
+            value = self.compute_value(answers.comparer)
             try:
-                outcome = not _differs(value, known) and self._is_right(value, known)
+                outcome = not _is_proven_wrong(value, answers) and self._is_right(value, answers)
             # Cached as well, and raised each time.
             except Undecided as error:
                 outcome = error
-            self._outcomes[place] = outcome
-        return _decided(outcome)
+            self._outcomes[index] = outcome
+        return _unwrap_outcome(outcome)
 
-    def _is_right(self, value: Hashable | None, known: _Known) -> bool:
+    def _is_right(self, value: Hashable | None, answers: _KnownAnswers) -> bool:
         """Return whether the answer equals a right one. Different exact values prove that it does not.
 
         Raises:
             Undecided: it is undecided for one of them, and equals none of the others.
         """
-        others = (
-            tree for tree, expected in known.right if value is None or expected is None or value == expected
+        candidates = (
+            tree for tree, expected in answers.right if value is None or expected is None or value == expected
         )
-        return any_proven(partial(self._accepts, known.comparer), others)
+        return is_any_proven(partial(self._is_accepted, answers.comparer), candidates)
 
-    def _accepts(self, comparer: Comparer, right: Tree) -> bool:
-        if not comparer.equal(self.answer, right):
+    def _is_accepted(self, comparer: Comparer, right: Tree) -> bool:
+        if not comparer.is_equal(self.answer, right):
             return False
-        if self.value(comparer) is not None:  # a quotient of polynomials, whose gaps are isolated
+        if self.compute_value(comparer) is not None:  # a quotient of polynomials, whose gaps are isolated
             return True
         gap = comparer.find_gap(self.answer, right)
         self._gap = self._gap or gap
@@ -214,7 +218,7 @@ class Facts:
         """
         return self._gap
 
-    def named(self, index: int) -> bool:
+    def is_named(self, index: int) -> bool:
         """Return whether it is the named answer with this index.
 
         Raises:
@@ -226,17 +230,19 @@ class Facts:
         if outcome is None:
             entry = self._table.named[index]
             try:
-                outcome = any_proven(lambda one: self._accepts(one, entry.tree), entry.readings)
+                outcome = is_any_proven(
+                    lambda comparer: self._is_accepted(comparer, entry.tree), entry.readings
+                )
             except Undecided as error:
                 outcome = error
             self._named[index] = outcome
-        return _decided(outcome)
+        return _unwrap_outcome(outcome)
 
     @property
     def candidates(self) -> frozenset[int]:
         """The named answers that it may be; that it is none of the others is proven."""
         if self._candidates is None:
-            self._candidates = self._possible()
+            self._candidates = self._find_candidates()
         return self._candidates
 
     def may_be(self, indices: Iterable[int]) -> bool:
@@ -248,25 +254,27 @@ class Facts:
         """Whether exact values prove that it is neither right, nor early, nor a named answer."""
         if self._unforeseen is None:
             beyond = self._table.beyond
-            known = self._table.known if beyond is None else (*self._table.known, beyond)
-            self._unforeseen = all(_is_none(self.value(one.comparer), one) for one in known)
+            tables = self._table.known if beyond is None else (*self._table.known, beyond)
+            self._unforeseen = all(
+                _is_proven_unforeseen(self.compute_value(answers.comparer), answers) for answers in tables
+            )
         return self._unforeseen
 
-    def early(self) -> bool:
+    def is_early(self) -> bool:
         """Return whether it is right under assumptions that the item does not grant."""
         beyond = self._table.beyond
         if beyond is None:
             return False
         try:
-            return self._is_right(self.value(beyond.comparer), beyond)
+            return self._is_right(self.compute_value(beyond.comparer), beyond)
         except Undecided:
             return False
 
-    def difference(self) -> Difference | None:
+    def find_difference(self) -> Difference | None:
         """Return how a wrong answer differs from the right one; None if no explanation applies."""
         if self._difference is None:
             # Wrapped in a tuple, because None is a valid cached result.
-            self._difference = (None if self._gap is not None else self._diagnosed(),)
+            self._difference = (None if self._gap is not None else self._compute_difference(),)
         return self._difference[0]
 
     def may_hold(self, part: Node) -> bool:
@@ -274,33 +282,35 @@ class Facts:
         diagnosis, answer = self._table.diagnosis, self.answer
         if isinstance(answer, Relation | Tuple) or not isinstance(diagnosis, Diagnosis):
             return True
-        return diagnosis.may_hold(answer, part)
+        return diagnosis.may_contain(answer, part)
 
-    def _diagnosed(self) -> Difference | None:
+    def _compute_difference(self) -> Difference | None:
         diagnosis, answer = self._table.diagnosis, self.answer
         if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
-            return diagnosis.difference(answer)
+            return diagnosis.find_difference(answer)
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
             # The fingerprint of a formula is its value.
-            values = cast("list[Rational | None]", [*map(self.value, self.readings)])
+            values = cast("list[Rational | None]", [*map(self.compute_value, self.readings)])
             if 0 in values:  # only optional terms are left: right except for an extra term
                 return None
-            return diagnosis.difference(answer, values)
+            return diagnosis.find_difference(answer, values)
         return None
 
-    def _possible(self) -> frozenset[int]:
+    def _find_candidates(self) -> frozenset[int]:
         """Return the indices of the named answers that may match."""
-        found: set[int] = set()
-        for known in self._table.known:
-            value = self.value(known.comparer)
+        indices: set[int] = set()
+        for answers in self._table.known:
+            value = self.compute_value(answers.comparer)
             # Without an exact value it may be any of them.
             if value is None:
                 return frozenset(range(len(self._table.named)))
-            found.update(known.slow, known.named.get(value, ()))
-        return frozenset(found)
+            indices.update(answers.slow, answers.named.get(value, ()))
+        return frozenset(indices)
 
 
-def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis | RelationDiagnosis | None:
+def _make_diagnosis(
+    right: Sequence[Tree], readings: Sequence[Comparer]
+) -> Diagnosis | RelationDiagnosis | None:
     main = right[0]
     if isinstance(main, Tuple):
         return None
@@ -309,16 +319,16 @@ def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis
     return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
 
 
-def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
+def is_any_proven(holds: Callable[[_T], bool], values: Iterable[_T]) -> bool:
     """Return whether a predicate is true of at least one value.
 
     Raises:
         Undecided: it is undecided for one value, and false for all others.
     """
     doubt: Undecided | None = None
-    for thing in things:
+    for value in values:
         try:
-            if holds(thing):
+            if holds(value):
                 return True
         except Undecided as error:
             doubt = error
@@ -327,40 +337,40 @@ def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
     return False
 
 
-def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - a cached result
+def _unwrap_outcome(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - a cached result
     if isinstance(outcome, Undecided):
         raise outcome
     return outcome
 
 
-def _enter(known: _Known, index: int, value: Hashable | None) -> None:
+def _enter_answer(answers: _KnownAnswers, index: int, value: Hashable | None) -> None:
     if value is None:
-        known.slow.append(index)
+        answers.slow.append(index)
     else:
-        known.named.setdefault(value, []).append(index)
+        answers.named.setdefault(value, []).append(index)
 
 
-def _differs(value: Hashable | None, known: _Known) -> bool:
+def _is_proven_wrong(value: Hashable | None, answers: _KnownAnswers) -> bool:
     """Return whether the exact values prove that an answer is none of the right ones."""
     # A right answer without an exact value could still be equal, so nothing is proven then.
-    return value is not None and value not in known.values and None not in known.values
+    return value is not None and value not in answers.values and None not in answers.values
 
 
-def _is_none(value: Hashable | None, known: _Known) -> bool:
+def _is_proven_unforeseen(value: Hashable | None, answers: _KnownAnswers) -> bool:
     """Return whether an answer is proven to be none of the known answers under a comparer."""
-    return _differs(value, known) and not known.slow and value not in known.named
+    return _is_proven_wrong(value, answers) and not answers.slow and value not in answers.named
 
 
-def _subtract(whole: Rational | None, part: Rational | None) -> Rational | None:
+def _subtract_exactly(whole: Rational | None, part: Rational | None) -> Rational | None:
     """Return the exact value of a difference of formulas, from their values.
 
     None if it is beyond the limits.
     """
     if whole is None or part is None:
         return None
-    rest = whole - part
+    difference = whole - part
     # The same limit on denominators as in `evaluate`.
-    for value in (whole, rest):
+    for value in (whole, difference):
         if isinstance(value, Fraction) and value.denominator.bit_length() > EXACT_BITS:
             return None
-    return rest
+    return difference

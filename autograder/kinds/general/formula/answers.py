@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.judging.results import Finding
-from autograder.checks.planning.targets import nothing_written
+from autograder.checks.planning.targets import is_unwritten
 from autograder.checks.values import shape_differences as shapes
 from autograder.checks.values.literal import NoFormula
 from autograder.checks.values.shape_differences import Roles
@@ -22,7 +22,7 @@ from autograder.formulas.reading import read_formula, read_text
 from autograder.formulas.reading import read_tuple as read_tuple_text
 from autograder.kinds.general.formula.answer_key import Facts
 from autograder.kinds.general.formula.options import Form
-from autograder.records import Message, Opaque, Status, Tensor
+from autograder.records import Message, OpaqueValue, Status, Tensor
 
 MAX_BITS = 4096
 """Integers above this cannot be printed in linear time."""
@@ -41,7 +41,7 @@ class NotAFormula(Exception):
     """The value has a type that is no formula; carries the name of the type."""
 
 
-def text_of(value: Any) -> str:
+def extract_text(value: Any) -> str:
     """Return the text of a value that represents one formula.
 
     Raises:
@@ -50,32 +50,32 @@ def text_of(value: Any) -> str:
     """
     if isinstance(value, tuple | list) and len(value) == 1:  # a comma at the end of the line
         value = value[0]
-    if value is None or (isinstance(value, Opaque) and value.type_name == "ellipsis"):
+    if value is None or (isinstance(value, OpaqueValue) and value.type_name == "ellipsis"):
         raise NoFormula
-    if isinstance(value, Opaque) and value.text:
+    if isinstance(value, OpaqueValue) and value.text:
         return value.text
     if isinstance(value, str):
-        if nothing_written(value):
+        if is_unwritten(value):
             raise NoFormula
         return value
-    number = _one_number(value)
+    number = _unwrap_scalar(value)
     if isinstance(number, int) and not isinstance(number, bool) and number.bit_length() <= MAX_BITS:
         return str(int(number))
     if isinstance(number, float) and math.isfinite(number):
         return repr(float(number))
-    raise NotAFormula(value.type_name if isinstance(value, Opaque) else type(value).__name__)
+    raise NotAFormula(value.type_name if isinstance(value, OpaqueValue) else type(value).__name__)
 
 
-def _one_number(value: Any) -> Any:
+def _unwrap_scalar(value: Any) -> Any:
     """Return the number in an array or tensor without axes; return everything else unchanged."""
     array = value.array if isinstance(value, Tensor) else value
     return array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else value
 
 
-def shown(value: Any) -> str:
+def show_answer(value: Any) -> str:
     """Return the submitted formula as text for the caret; empty if there is none."""
     try:
-        return text_of(value)
+        return extract_text(value)
     except (NotAFormula, NoFormula):
         return ""
 
@@ -89,7 +89,7 @@ def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
         NoFormula: there is nothing.
     """
     if not isinstance(value, tuple | list):
-        return read_tuple_text(text_of(value), vocabulary)
+        return read_tuple_text(extract_text(value), vocabulary)
     if not value:
         raise NoFormula
     if len(value) > MAX_ELEMENTS:
@@ -98,11 +98,11 @@ def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
     for element in value:
         if isinstance(element, tuple | list):
             raise NotAFormula(type(element).__name__)
-        elements.append(_element(text_of(element), vocabulary))
+        elements.append(_read_element(extract_text(element), vocabulary))
     return Tuple(tuple(elements))
 
 
-def _element(text: str, vocabulary: Vocabulary) -> Node:
+def _read_element(text: str, vocabulary: Vocabulary) -> Node:
     """Return one element; an error carries its text, for the caret."""
     try:
         return read_formula(text, vocabulary)[-1]
@@ -110,7 +110,7 @@ def _element(text: str, vocabulary: Vocabulary) -> Node:
         raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
 
 
-def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+def read_answer(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """Return the submitted formula in the form that an item requires.
 
     Returns:
@@ -124,10 +124,10 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """
     if form == "tuple":
         return (read_tuple(value, vocabulary),)
-    return read_text(text_of(value), form, vocabulary)
+    return read_text(extract_text(value), form, vocabulary)
 
 
-def explained(
+def explain_wrong(
     facts: Facts, accept: tuple[Tree, ...], comparer: Comparer, reading: str, points: Decimal
 ) -> tuple[Finding, str]:
     """Return the finding about a wrong answer that no step of the rubric mentions, and its stable code.
@@ -144,7 +144,7 @@ def explained(
         staff = f"read as {reading}; equal, but {part} has no value everywhere where the right answer has one"
         message = Message("formula.undefined", {"part": part})
         return Finding(Status.FAILED, message, staff, points), message.code
-    difference = facts.difference()
+    difference = facts.find_difference()
     if difference is not None:
         message = Message(difference.sentence, difference.params)
         staff = f"read as {reading}; {difference.staff}"
@@ -153,12 +153,12 @@ def explained(
     if isinstance(facts.answer, Relation):
         message = Message("formula.relation-wrong")
     elif isinstance(facts.answer, Tuple):
-        message = _tuple(facts.answer, accept, comparer)
+        message = _explain_tuple(facts.answer, accept, comparer)
     staff = f"read as {reading}; not equal, and no known mistake"
     return Finding(Status.FAILED, message, staff, points), message.code
 
 
-def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Comparer]) -> int:
+def count_right_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Comparer]) -> int:
     """Return the number of entries in the right position, compared with the most similar right tuple.
 
     Raises:
@@ -166,29 +166,32 @@ def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Compar
     """
     # No right tuple may have the length of the answer.
     counts = [0]
-    for one in right:
-        if isinstance(one, Tuple) and len(one.elements) == len(answer.elements):
-            pairs = zip(answer.elements, one.elements, strict=True)
-            counts.append(sum(any(reading.accepts(*pair) for reading in readings) for pair in pairs))
+    for tree in right:
+        if isinstance(tree, Tuple) and len(tree.elements) == len(answer.elements):
+            pairs = zip(answer.elements, tree.elements, strict=True)
+            counts.append(sum(any(reading.is_accepted(*pair) for reading in readings) for pair in pairs))
     return max(counts)
 
 
-def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:
+def _explain_tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:
     """Explain a wrong tuple, compared with the most similar right one."""
     right = [tree.elements for tree in accept if isinstance(tree, Tuple)]
     try:
-        found = [shapes.differ(answer.elements, elements, comparer.equal, Roles()) for elements in right]
+        results = [
+            shapes.find_difference(answer.elements, elements, comparer.is_equal, Roles())
+            for elements in right
+        ]
     except Undecided:
         return Message("formula.tuple-wrong")
-    differences = [one for one in found if one is not None]
-    if any(one.code in shapes.FAMILIES["permuted"] for one in differences):
+    differences = [difference for difference in results if difference is not None]
+    if any(difference.code in shapes.FAMILIES["permuted"] for difference in differences):
         return Message("formula.tuple-order")
-    in_place = [one.axes for one in differences if one.code in ("axis", "axes")]
+    in_place = [difference.axes for difference in differences if difference.code in ("axis", "axes")]
     # Name the entries that differ from the most similar right tuple.
     if in_place:
         wrong = (to_text(answer.elements[axis]) for axis in min(in_place, key=len))
         return Message("formula.tuple-entries", {"entries": ", ".join(wrong)})
-    if any(one.code == "product" for one in differences):
+    if any(difference.code == "product" for difference in differences):
         return Message("formula.tuple-product", {"entry": to_text(answer.elements[0])})
     return Message("formula.tuple-length", {"count": str(len(answer.elements))})
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from autograder.formulas import Undecided
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
-from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
-from autograder.kinds.general.formula.answer_key import Facts, any_proven
+from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, collect_symbols
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, evaluate_exactly
+from autograder.kinds.general.formula.answer_key import Facts, is_any_proven
 from autograder.kinds.general.formula.options import FormRule
 
 Own = Literal["right", "wrong", "missing"]
@@ -40,7 +40,7 @@ class Condition(Protocol):
     def always(self) -> bool:
         """Whether every answer meets it."""
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Return whether the answer meets it.
 
         Raises:
@@ -48,7 +48,7 @@ class Condition(Protocol):
         """
 
 
-class _Words(Struct, frozen=True):
+class _Unproven(Struct, frozen=True):
     """A condition that proves no equality, and that not every answer meets."""
 
     proves: ClassVar[bool] = False
@@ -63,9 +63,9 @@ class Right(Struct, frozen=True):
     proves: ClassVar[bool] = True
     always: ClassVar[bool] = False
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare with every right answer."""
-        return situation.facts.right(strictly=self.strictly)
+        return situation.facts.is_right(strictly=self.strictly)
 
 
 class IsForeseen(Struct, frozen=True):
@@ -75,9 +75,9 @@ class IsForeseen(Struct, frozen=True):
     proves: ClassVar[bool] = True
     always: ClassVar[bool] = False
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare with this formula."""
-        return situation.facts.named(self.index)
+        return situation.facts.is_named(self.index)
 
 
 class Either(Struct, frozen=True, eq=False):
@@ -95,16 +95,16 @@ class Either(Struct, frozen=True, eq=False):
         """True if one of them is always met."""
         return any(part.always for part in self.parts)
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Check them in turn; an undecided one counts only if none of the others is met.
 
         Raises:
             Undecided: neither could be proven.
         """
-        return any_proven(lambda part: part.holds(situation), self.parts)
+        return is_any_proven(lambda part: part.is_met(situation), self.parts)
 
 
-class Copied(_Words, frozen=True):
+class IsCopied(_Unproven, frozen=True):
     """The answer is an unchanged copy of an earlier one."""
 
     indices: tuple[tuple[str, int], ...]
@@ -112,28 +112,28 @@ class Copied(_Words, frozen=True):
     earned: bool = False
     """Whether the earlier result must have earned points."""
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare without any relation."""
-        same = [name for name, index in self.indices if situation.facts.named(index)]
+        same = [name for name, index in self.indices if situation.facts.is_named(index)]
         return any(name in situation.earned or not self.earned for name in same)
 
 
-class Not(_Words, frozen=True):
+class Not(_Unproven, frozen=True):
     """Another condition is not met."""
 
     part: Condition
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Negate the other condition."""
-        return not self.part.holds(situation)
+        return not self.part.is_met(situation)
 
 
-class Early(_Words, frozen=True):
+class IsEarly(_Unproven, frozen=True):
     """The answer is right, but only under relations that the item does not grant."""
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare under every relation of the assignment."""
-        return situation.facts.early()
+        return situation.facts.is_early()
 
 
 class Otherwise(Struct, frozen=True):
@@ -142,32 +142,32 @@ class Otherwise(Struct, frozen=True):
     proves: ClassVar[bool] = False
     always: ClassVar[bool] = True
 
-    def holds(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
+    def is_met(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
         """Return True."""
         return True
 
 
-class OwnIs(_Words, frozen=True):
+class OwnIs(_Unproven, frozen=True):
     """The student's earlier result was right or wrong, or there is none that can be carried forward."""
 
     state: Own = "missing"
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare the state of the earlier result."""
         return situation.own == self.state
 
 
-class Diagnosed(_Words, frozen=True):
+class HasDiagnosis(_Unproven, frozen=True):
     """The answer differs from the right one in a way that has a name."""
 
     code: str = ""
     """Empty: any."""
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Diagnose the answer; a right one has no diagnosis."""
-        if not situation.diagnosed or situation.facts.right(strictly=False):
+        if not situation.diagnosed or situation.facts.is_right(strictly=False):
             return False
-        difference = situation.facts.difference()
+        difference = situation.facts.find_difference()
         return difference is not None and self.code in ("", difference.code)
 
 
@@ -176,7 +176,7 @@ _LARGEST = 1000
 """Bound of the numerator and denominator of the factor by which a coefficient may be off."""
 
 
-class OneNumber(_Words, frozen=True):
+class OneNumber(_Unproven, frozen=True):
     """The answer has the right terms, but one wrong coefficient: an arithmetic slip.
 
     Only after results that are not wrong, and only if the sum of all coefficients is between half and twice
@@ -186,7 +186,7 @@ class OneNumber(_Words, frozen=True):
     built_on: frozenset[str] = frozenset()
     """Earlier results that must have earned points."""
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Compare the sums of all coefficients; then test whether the difference is a multiple of a term."""
         facts = situation.facts
         answer, right = facts.answer, facts.main
@@ -195,30 +195,30 @@ class OneNumber(_Words, frozen=True):
         if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
             return False
         # With 1 for every symbol a formula evaluates to the sum of its coefficients.
-        ones = dict.fromkeys(symbols(answer) | symbols(right), Fraction(1))
+        ones = dict.fromkeys(collect_symbols(answer) | collect_symbols(right), Fraction(1))
         try:
-            share = Fraction(exact(answer, ones)) / Fraction(exact(right, ones))
+            share = Fraction(evaluate_exactly(answer, ones)) / Fraction(evaluate_exactly(right, ones))
         except (TooLarge, Irrational, Undefined):
             return False
         return _ONCE < share < _TWICE and any(
-            _differs_by_a_multiple(answer, right, comparer) for comparer in facts.readings
+            _is_off_by_multiple(answer, right, comparer) for comparer in facts.readings
         )
 
 
-def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
+def _is_off_by_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
     """Return whether the difference is a number times one of the right terms."""
     gap = Add((answer, Neg(right)))
-    value = comparer.value(gap)
+    value = comparer.evaluate_at_point(gap)
     for term in right.terms if isinstance(right, Add) else (right,):
-        at = comparer.value(term)
-        if value is None or not at:
+        term_value = comparer.evaluate_at_point(term)
+        if value is None or not term_value:
             continue
-        times = Fraction(value) / Fraction(at)
+        times = Fraction(value) / Fraction(term_value)
         # At one point every difference is a multiple of a term; only a simple factor is worth a proof.
         if max(abs(times.numerator), times.denominator) > _LARGEST:
             continue
         try:
-            if comparer.equal(gap, Mul((Num(times), term))):
+            if comparer.is_equal(gap, Mul((Num(times), term))):
                 return True
         except Undecided:
             continue
@@ -232,9 +232,9 @@ class HasForm(Struct, frozen=True):
     proves: ClassVar[bool] = False
     always: ClassVar[bool] = False
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Check the answer as it was written."""
-        return self.rule.broken(situation.facts.answer) is None
+        return self.rule.find_broken(situation.facts.answer) is None
 
 
 class Every(Struct, frozen=True, eq=False):
@@ -252,28 +252,28 @@ class Every(Struct, frozen=True, eq=False):
         """True only if each of them is always met."""
         return all(part.always for part in self.parts)
 
-    def holds(self, situation: Situation) -> bool:
+    def is_met(self, situation: Situation) -> bool:
         """Check them in turn, and stop at the first that is not met."""
-        return all(part.holds(situation) for part in self.parts)
+        return all(part.is_met(situation) for part in self.parts)
 
 
-def named(condition: Condition) -> frozenset[int] | None:
+def find_required(condition: Condition) -> frozenset[int] | None:
     """Return the foreseen formulas, one of which an answer must equal to meet a condition, or None."""
     if isinstance(condition, IsForeseen):
         return frozenset((condition.index,))
     if not isinstance(condition, Either | Every):
         return None
-    parts = [named(part) for part in condition.parts]
-    stated = [part for part in parts if part is not None]
+    parts = [find_required(part) for part in condition.parts]
+    indices = [part for part in parts if part is not None]
     if isinstance(condition, Every):
-        return min(stated, key=len, default=None)
-    return frozenset().union(*stated) if len(stated) == len(parts) else None
+        return min(indices, key=len, default=None)
+    return frozenset().union(*indices) if len(indices) == len(parts) else None
 
 
-def recognises(condition: Condition) -> bool:
+def needs_known_answer(condition: Condition) -> bool:
     """Return whether no answer that is proven neither right nor foreseen can meet a condition."""
     if isinstance(condition, Either):
-        return all(map(recognises, condition.parts))
+        return all(map(needs_known_answer, condition.parts))
     if isinstance(condition, Every):
-        return recognises(condition.parts[0])  # the others might leave it open
-    return isinstance(condition, Right | IsForeseen | Early)
+        return needs_known_answer(condition.parts[0])  # the others might leave it open
+    return isinstance(condition, Right | IsForeseen | IsEarly)

@@ -9,7 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from autograder.formulas import Undecided
-from autograder.kinds.general.formula.conditions import Condition, Diagnosed, Situation, named, recognises
+from autograder.kinds.general.formula.conditions import (
+    Condition,
+    HasDiagnosis,
+    Situation,
+    find_required,
+    needs_known_answer,
+)
 from autograder.records import Message
 
 END = -1
@@ -104,36 +110,36 @@ class CreditGraph(Struct, frozen=True, eq=False):
 
     def __post_init__(self) -> None:
         """Analyse the conditions once: most steps are about formulas that an answer is proven not to be."""
-        of_each = tuple(named(step.condition) for step in self.steps)
-        loose = [not recognises(step.condition) for step in self.steps]
+        of_each = tuple(find_required(step.condition) for step in self.steps)
+        loose = [not needs_known_answer(step.condition) for step in self.steps]
         undiagnosed = [
-            one and not isinstance(step.condition, Diagnosed)
-            for one, step in zip(loose, self.steps, strict=True)
+            required and not isinstance(step.condition, HasDiagnosis)
+            for required, step in zip(loose, self.steps, strict=True)
         ]
         # The struct is frozen; its derived fields are set once, here.
         for name, value in (
             ("named", of_each),
-            ("unnamed", _next([one is None for one in of_each])),
-            ("loose", _next(loose)),
-            ("most", self._most(loose)),
-            ("most_undiagnosed", self._most(undiagnosed)),
+            ("unnamed", _find_next([required is None for required in of_each])),
+            ("loose", _find_next(loose)),
+            ("most", self._find_most(loose)),
+            ("most_undiagnosed", self._find_most(undiagnosed)),
         ):
             msgspec.structs.force_setattr(self, name, value)
 
-    def _most(self, taken: Sequence[bool]) -> Decimal:
+    def _find_most(self, taken: Sequence[bool]) -> Decimal:
         """Return the points of the best path on which only these steps are taken."""
         best = [NO_POINTS] * (len(self.steps) + 1)
         # From the end, because a step only leads on to later ones.
-        for place in reversed(range(len(self.steps))):
-            step = self.steps[place]
-            best[place] = best[place + 1]
-            if taken[place]:
+        for index in reversed(range(len(self.steps))):
+            step = self.steps[index]
+            best[index] = best[index + 1]
+            if taken[index]:
                 onward = NO_POINTS if step.onward == END else best[step.onward]
                 worth = Decimal("Infinity") if step.full else step.points + onward
-                best[place] = worth if step.condition.always else max(worth, best[place])
+                best[index] = worth if step.condition.always else max(worth, best[index])
         return best[0]
 
-    def walk(self, situation: Situation) -> Credit:
+    def walk_steps(self, situation: Situation) -> Credit:
         """Take steps for one answer.
 
         A condition that could not be proven either way makes the outcome doubtful, unless a later step is
@@ -143,39 +149,39 @@ class CreditGraph(Struct, frozen=True, eq=False):
             Undecided: it needs manual review.
         """
         taken: list[CreditStep] = []
-        place, facts = 0, situation.facts
+        index, facts = 0, situation.facts
         doubt: Undecided | None = None
-        while 0 <= place < len(self.steps):
-            named = self.named[place]
+        while 0 <= index < len(self.steps):
+            named = self.named[index]
             # Skip steps that the answer is proven not to take, without evaluating their conditions.
             if named is not None and not facts.may_be(named):
-                place = place + 1 if facts.candidates else self.unnamed[place]
+                index = index + 1 if facts.candidates else self.unnamed[index]
                 continue
-            step = self.steps[place]
+            step = self.steps[index]
             try:
-                holds = step.condition.holds(situation)
+                holds = step.condition.is_met(situation)
             except Undecided as error:
                 doubt, holds = doubt or error, False
             if not holds:
-                place += 1
+                index += 1
                 # No step about a known answer can be met, so skip to the next loose one.
-                if place < len(self.steps) and facts.unforeseen:
-                    place = self.loose[place]
+                if index < len(self.steps) and facts.unforeseen:
+                    index = self.loose[index]
                 continue
             # The undecided step might have been taken instead, unless this one proves what the answer is.
             if doubt is not None and not step.condition.proves:
                 raise doubt
             doubt = None
             taken.append(step)
-            place = step.onward
+            index = step.onward
         if doubt is not None:
             raise doubt
         return Credit(tuple(taken), sum((step.points for step in taken), NO_POINTS))
 
 
-def _next(wanted: Sequence[bool]) -> tuple[int, ...]:
+def _find_next(wanted: Sequence[bool]) -> tuple[int, ...]:
     """Return, for each index, the first wanted one from there on; the number of all if there is none."""
-    found = [len(wanted)]
-    for place in reversed(range(len(wanted))):
-        found.append(place if wanted[place] else found[-1])
-    return tuple(reversed(found[1:]))
+    nearest = [len(wanted)]
+    for index in reversed(range(len(wanted))):
+        nearest.append(index if wanted[index] else nearest[-1])
+    return tuple(reversed(nearest[1:]))

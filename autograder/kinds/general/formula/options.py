@@ -12,11 +12,11 @@ from msgspec import Struct, field
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points
-from autograder.errors import RubricError, inside
+from autograder.errors import RubricError, extend_place
 from autograder.formulas import Undecided, Vocabulary
-from autograder.formulas.forms.flaws import FORMS, flaw, occurring
+from autograder.formulas.forms.flaws import FORMS, collect_names, find_flaw
 from autograder.formulas.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
-from autograder.formulas.notation.landau import body_of
+from autograder.formulas.notation.landau import get_body
 from autograder.records import Message, Status
 from autograder.rubric import Item
 
@@ -50,15 +50,15 @@ def check_form_options(
     if options.credit == "each" and form not in ("list", "set", "tuple"):
         raise RubricError(f"belongs to lists, sets and tuples, not to {form!r}", where, "credit")
     for name in options.must:
-        _known(name, FORMS, inside(where, ": must", "must"))
+        _check_known(name, FORMS, extend_place(where, ": must", "must"))
     if {"sum", "product"} <= set(options.must):
         raise RubricError("'sum' and 'product' exclude each other", where, "must")
     names = (*vocabulary.names, *FUNCTIONS, *CONSTANTS)
     for key, listed in (("with", options.present), ("without", options.without)):
         for name in listed:
-            _known(name, names, inside(where, f": {key}", key))
-    both = {plain(name, vocabulary) for name in options.present} & {
-        plain(name, vocabulary) for name in options.without
+            _check_known(name, names, extend_place(where, f": {key}", key))
+    both = {to_declared(name, vocabulary) for name in options.present} & {
+        to_declared(name, vocabulary) for name in options.without
     }
     if both:
         raise RubricError(f"with and without: both name {', '.join(sorted(both))}", where)
@@ -72,13 +72,13 @@ def _check_points(options: FormOptions, item: Item, where: str) -> None:
     check_points(options.form_points, max(item.points, CENT), where, "form_points")
 
 
-def plain(name: str, vocabulary: Vocabulary) -> str:
+def to_declared(name: str, vocabulary: Vocabulary) -> str:
     """Return a symbol's declared name for any of its spellings; the name of a function is unchanged."""
     return vocabulary.names.get(name, name)
 
 
-def _known(name: str, known: Iterable[str], where: str) -> None:
-    listed = list(known)
+def _check_known(name: str, names: Iterable[str], where: str) -> None:
+    listed = list(names)
     if name not in listed:
         close = difflib.get_close_matches(name, listed, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(listed))}"
@@ -173,50 +173,52 @@ class FormRule(Struct, frozen=True):
     absent: tuple[str, ...]
     points: Decimal
 
-    def finding(self, answer: Tree, reading: str) -> Finding | None:
+    def judge_form(self, answer: Tree, reading: str) -> Finding | None:
         """Return why a right answer does not earn all points; None if it does."""
         try:
-            message = self.broken(answer)
+            message = self.find_broken(answer)
         except Undecided as error:
-            return results.review(f"read as {reading}; right, but its form: {error}", "formula.undecided")
+            return results.make_review(
+                f"read as {reading}; right, but its form: {error}", "formula.undecided"
+            )
         if message is None:
             return None
         return Finding(Status.FAILED, message, f"read as {reading}; right, {message.code}", self.points)
 
-    def broken(self, answer: Tree) -> Message | None:
+    def find_broken(self, answer: Tree) -> Message | None:
         """Return the message about the first part in another form; None if there is none.
 
         Raises:
             Undecided: a formula is too large to be factored.
         """
-        written = occurring(answer)
+        written = collect_names(answer)
         for name in self.absent:
             if name in written:
                 return Message("form.without", {"name": name})
         for name in self.present:
             if name not in written:
                 return Message("form.with", {"name": name})
-        for part in _formulas(answer):
+        for part in _list_formulas(answer):
             for form in self.must:
-                found = flaw(part, form)
-                if found is not None:
-                    return Message(f"form.{found.code}", dict(found.params))
+                fault = find_flaw(part, form)
+                if fault is not None:
+                    return Message(f"form.{fault.code}", dict(fault.params))
         return None
 
 
-def form_rule(options: FormOptions, vocabulary: Vocabulary) -> FormRule | None:
+def make_form_rule(options: FormOptions, vocabulary: Vocabulary) -> FormRule | None:
     """Return the rule in an item's options; None if they have none."""
     if not (options.must or options.present or options.without):
         return None
     return FormRule(
         options.must,
-        tuple(plain(name, vocabulary) for name in options.present),
-        tuple(plain(name, vocabulary) for name in options.without),
+        tuple(to_declared(name, vocabulary) for name in options.present),
+        tuple(to_declared(name, vocabulary) for name in options.without),
         options.form_points,
     )
 
 
-def _formulas(answer: Tree) -> Iterator[Node]:
+def _list_formulas(answer: Tree) -> Iterator[Node]:
     """Yield the formulas that an answer consists of."""
     match answer:
         case Relation(left, right):
@@ -225,4 +227,4 @@ def _formulas(answer: Tree) -> Iterator[Node]:
         case Tuple(elements):
             yield from elements
         case _:
-            yield body_of(answer)
+            yield get_body(answer)

@@ -12,21 +12,30 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.options import CENT, check_points, check_text
-from autograder.errors import RubricError, inside
+from autograder.errors import RubricError, extend_place
 from autograder.formulas import Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import CODES
-from autograder.formulas.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
+from autograder.formulas.nodes import (
+    Add,
+    Node,
+    Relation,
+    Sym,
+    Tree,
+    Tuple,
+    collect_symbols,
+    substitute_symbol,
+)
 from autograder.formulas.notation.parse import parse, parse_canonical
 from autograder.kinds.general.formula import options as spelling
 from autograder.kinds.general.formula.conditions import (
     Condition,
-    Copied,
-    Diagnosed,
-    Early,
     Either,
     Every,
+    HasDiagnosis,
     HasForm,
+    IsCopied,
+    IsEarly,
     IsForeseen,
     Not,
     OneNumber,
@@ -37,7 +46,7 @@ from autograder.kinds.general.formula.conditions import (
 )
 from autograder.kinds.general.formula.graph import NO_POINTS, CreditGraph, CreditStep
 from autograder.kinds.general.formula.options import FormRule, FormulaItem, OptionalTerms
-from autograder.messages.formulas import reason
+from autograder.messages.formulas import format_reason
 from autograder.records import ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 
@@ -89,7 +98,7 @@ class EarlierResult(Struct, frozen=True):
     earned: bool = False
 
 
-class Carried(Struct, frozen=True):
+class CarriedResults(Struct, frozen=True):
     """The values of earlier results while one answer is judged.
 
     Attributes:
@@ -110,28 +119,30 @@ class Carried(Struct, frozen=True):
 
     def put_into(self, tree: Tree, names: Collection[str]) -> Tree | None:
         """Return the tree with its names replaced; None if one of these has no value."""
-        known = dict(self.values)
-        if not set(names) <= known.keys():
+        values = dict(self.values)
+        if not set(names) <= values.keys():
             return None
         for name in names:
-            tree = with_value(tree, name, known[name])
+            tree = with_value(tree, name, values[name])
         return tree
 
 
 def with_value(tree: Tree, name: str, value: Node) -> Tree:
     """Return a tree with a formula substituted for a symbol."""
     if isinstance(tree, Relation):
-        return Relation(substitute(tree.left, name, value), substitute(tree.right, name, value), tree.sign)
+        return Relation(
+            substitute_symbol(tree.left, name, value), substitute_symbol(tree.right, name, value), tree.sign
+        )
     if isinstance(tree, Tuple):
-        return Tuple(tuple(substitute(element, name, value) for element in tree.elements))
-    return substitute(tree, name, value)
+        return Tuple(tuple(substitute_symbol(element, name, value) for element in tree.elements))
+    return substitute_symbol(tree, name, value)
 
 
 _UNREAD = ("unreadable.", "formula.not-a-formula")
 """Prefixes of the codes of answers that could not be read."""
 
 
-def earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> EarlierResult:
+def read_earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> EarlierResult:
     """Read an earlier result.
 
     Args:
@@ -151,11 +162,15 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     except Unreadable:
         return EarlierResult(there=True)
     if source.symbol:
-        return _solved(result, formula, source.symbol, names)
+        return _solve_relation(result, formula, source.symbol, names)
     if source.element >= 0:
         elements = formula.elements if isinstance(formula, Tuple) else ()
         formula = elements[source.element] if source.element < len(elements) else Tuple(())
-    if isinstance(formula, Relation | Tuple) or not symbols(formula) or not symbols(formula) <= set(names):
+    if (
+        isinstance(formula, Relation | Tuple)
+        or not collect_symbols(formula)
+        or not collect_symbols(formula) <= set(names)
+    ):
         return EarlierResult(there=True)
     if result.status is Status.NEEDS_REVIEW:
         return EarlierResult(formula, ("right", "wrong"), there=True, earned=True)
@@ -164,25 +179,29 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     return EarlierResult(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
 
 
-def _solved(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> EarlierResult:
+def _solve_relation(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> EarlierResult:
     """Return the value of a symbol according to a wrong relation, if the symbol is alone on one side."""
     if result.status is not Status.FAILED:
         return EarlierResult(known=result.status is not Status.NEEDS_REVIEW)
     if not isinstance(relation, Relation) or relation.sign != "=":
         return EarlierResult()
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
-        if side == Sym(symbol) and symbol not in symbols(other) and set() < symbols(other) <= set(names):
+        if (
+            side == Sym(symbol)
+            and symbol not in collect_symbols(other)
+            and set() < collect_symbols(other) <= set(names)
+        ):
             return EarlierResult(other, ("wrong",), there=True)
     return EarlierResult()
 
 
-def ways_carried(
+def list_carried(
     results: Mapping[str, EarlierResult],
     sources: Mapping[str, Source],
     *,
     main_form: bool,
     whole: bool = False,
-) -> Iterator[Carried]:
+) -> Iterator[CarriedResults]:
     """Yield the values of earlier results: once, or twice if one of them awaits manual review.
 
     Args:
@@ -193,41 +212,41 @@ def ways_carried(
         whole: only steps that refer to all of the student's own results count.
     """
     if not results:
-        yield Carried(whole=whole)
+        yield CarriedResults(whole=whole)
         return
-    for undecided in range(max(len(one.states) for one in results.values())):
+    for undecided in range(max(len(earlier.states) for earlier in results.values())):
         values: dict[str, Node] = {}
-        own, wrong, states = set(), set(), set()
-        for name, one in results.items():
-            state = one.states[min(undecided, len(one.states) - 1)]
+        own_names, wrong, states = set(), set(), set()
+        for name, earlier in results.items():
+            state = earlier.states[min(undecided, len(earlier.states) - 1)]
             right = sources[name].right
-            states.add("wrong" if one.there and one.formula is None else state)
-            if one.formula is not None and not (main_form and state == "right" and right is not None):
-                values[name] = one.formula
-                own.add(name)
-            elif right is not None and (state == "right" or not one.there):
+            states.add("wrong" if earlier.there and earlier.formula is None else state)
+            if earlier.formula is not None and not (main_form and state == "right" and right is not None):
+                values[name] = earlier.formula
+                own_names.add(name)
+            elif right is not None and (state == "right" or not earlier.there):
                 values[name] = right
-            if one.there and state != "right":
+            if earlier.there and state != "right":
                 wrong.add(name)
-        yield Carried(
+        yield CarriedResults(
             # Sorted, because it is part of the key of a cache.
             tuple(sorted(values.items(), key=lambda entry: entry[0])),
-            frozenset(own),
+            frozenset(own_names),
             frozenset(wrong),
-            frozenset(name for name, one in results.items() if one.earned),
-            _together(states, results),
+            frozenset(name for name, earlier in results.items() if earlier.earned),
+            _combine_states(states, results),
             whole,
         )
 
 
-def _together(states: Collection[str], results: Mapping[str, EarlierResult]) -> Own:
+def _combine_states(states: Collection[str], results: Mapping[str, EarlierResult]) -> Own:
     """Return "wrong" if one of them is, or "missing" if none can be read."""
-    if all(one.formula is None for one in results.values()):
+    if all(earlier.formula is None for earlier in results.values()):
         return "missing"
     return "wrong" if "wrong" in states else "right"
 
 
-def carried_from(
+def find_source(
     spelled: str,
     vocabulary: Vocabulary,
     question: Question,
@@ -250,20 +269,23 @@ def carried_from(
     Raises:
         RubricError: there is no such earlier formula, or a symbol has another meaning in its question.
     """
-    found = _PLACE.fullmatch(spelled)
-    name, element = (found["name"], found["element"]) if found else (spelled, None)
+    match = _PLACE.fullmatch(spelled)
+    name, element = (match["name"], match["element"]) if match else (spelled, None)
     form = "formula" if element is None else "tuple" if element.isdigit() else "relation"
-    known = _before(question, rubric)
-    if name not in known or known[name][1].options.get("form", "formula") != form:
-        listed = ", ".join(one + _OF[item.options.get("form", "formula")] for one, (_, item) in known.items())
+    earlier = _list_earlier(question, rubric)
+    if name not in earlier or earlier[name][1].options.get("form", "formula") != form:
+        listed = ", ".join(
+            earlier_name + _OF[item.options.get("form", "formula")]
+            for earlier_name, (_, item) in earlier.items()
+        )
         raise RubricError(
             f'expected "question.item" of a formula in an earlier question, got {spelled!r}; '
             f"there are: {listed or 'none'}",
             where,
             "from",
         )
-    asked, item = known[name]
-    declared = rubric.symbols(asked)
+    source_question, item = earlier[name]
+    declared = rubric.list_symbols(source_question)
     for symbol in declared:
         if vocabulary.names.get(symbol, symbol) != symbol:
             meant = vocabulary.names[symbol]
@@ -271,36 +293,40 @@ def carried_from(
     if form == "relation":
         if element not in declared:
             raise RubricError(f"{spelled!r}: {element!r} is no symbol there", where)
-        return Source(name, rubric.vocabulary(asked), symbol=str(element))
-    source = Source(name, rubric.vocabulary(asked), int(element or 0) - 1)
-    stated = item.options.get("accept", ())
-    right = read_key(stated[0], form, source.vocabulary, where) if stated else None
+        return Source(name, rubric.make_vocabulary(source_question), symbol=str(element))
+    source = Source(name, rubric.make_vocabulary(source_question), int(element or 0) - 1)
+    accepted = item.options.get("accept", ())
+    right = read_key(accepted[0], form, source.vocabulary, where) if accepted else None
     if element is not None and isinstance(right, Tuple):
         if not 0 <= source.element < len(right.elements):
             raise RubricError(f"{spelled!r}: the right answer has no such element; they count from 1", where)
         right = right.elements[source.element]
-    if right is None or isinstance(right, Relation | Tuple) or not symbols(right) <= set(vocabulary.domains):
+    if (
+        right is None
+        or isinstance(right, Relation | Tuple)
+        or not collect_symbols(right) <= set(vocabulary.domains)
+    ):
         return source
     return Source(name, source.vocabulary, source.element, right)
 
 
-def _before(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Item]]:
+def _list_earlier(question: Question, rubric: Rubric) -> dict[str, tuple[Question, Item]]:
     """Return the formulas and tuples before the last item of a question."""
-    asked = rubric.questions[: [one.id for one in rubric.questions].index(question.id)]
-    found = {
-        f"{one.id}.{item.id}": (one, item)
-        for one in (*asked, question)
-        for item in one.items
-        if one.kind == question.kind and not item.manual and item.options.get("form", "formula") in _FORMS
+    before = rubric.questions[: [other.id for other in rubric.questions].index(question.id)]
+    items = {
+        f"{other.id}.{item.id}": (other, item)
+        for other in (*before, question)
+        for item in other.items
+        if other.kind == question.kind and not item.manual and item.options.get("form", "formula") in _FORMS
     }
     # The last item of the question has no later one that could build on it.
-    own = [name for name, (one, _) in found.items() if one.id == question.id]
-    for name in own[-1:]:
-        del found[name]
-    return found
+    own_names = [name for name, (other, _) in items.items() if other.id == question.id]
+    for name in own_names[-1:]:
+        del items[name]
+    return items
 
 
-class Formula(Protocol):
+class AddFormula(Protocol):
     """Adds a formula that a step refers to."""
 
     def __call__(
@@ -322,7 +348,7 @@ compared under every relation. ``mistake``: it means nothing if an earlier resul
 refers to that result."""
 
 
-class Making(Struct, frozen=True, eq=False):
+class GraphSpec(Struct, frozen=True, eq=False):
     """The inputs of a credit graph.
 
     Attributes:
@@ -341,12 +367,12 @@ class Making(Struct, frozen=True, eq=False):
     follow: tuple[str, ...]
     follow_points: Decimal | None
     sources: tuple[str, ...]
-    formula: Formula
+    formula: AddFormula
     where: str
     rule: FormRule | None = None
 
 
-def credit_graph(making: Making) -> CreditGraph:
+def make_credit_graph(making: GraphSpec) -> CreditGraph:
     """Return the steps in order: right without assumptions, remarks, right, following, mistakes, early.
 
     The first step that matches decides.
@@ -359,23 +385,23 @@ def credit_graph(making: Making) -> CreditGraph:
     possible = max(item.points, NO_POINTS)
     steps = [CreditStep("right", Right(strictly=True), possible, silent=True, full=True)]
     for remark in options.remark:
-        at = checked_option(remark, item, where)
+        at = check_option(remark, item, where)
         index, _ = formula(remark.when, remark.assume, at)
         steps.append(CreditStep(remark.code, IsForeseen(index), possible, remark.text, full=True))
     steps.append(CreditStep("right-assuming", Right(), possible, silent=True, full=True))
-    steps += _following(making, possible)
-    early, built_on = _early(making)
+    steps += _make_following(making, possible)
+    early, built_on = _make_early(making)
     for mistake in options.mistake:
-        at = checked_option(mistake, item, where)
-        found = [formula(text, mistake.assume, at, "mistake") for text in formulas_of(mistake)]
-        condition = _either([IsForeseen(index) for index, _ in found])
-        spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
+        at = check_option(mistake, item, where)
+        formulas = [formula(text, mistake.assume, at, "mistake") for text in list_formulas(mistake)]
+        condition = _make_either([IsForeseen(index) for index, _ in formulas])
+        spoken = sorted(frozenset[str]().union(*(names for _, names in formulas)))
         if spoken and mistake.points < early.points and early not in steps:
             steps.append(early)  # else a wrong earlier result could make this answer worth less
         if spoken and mistake.points and options.form == "formula":
             # Copying an earlier result that earned nothing earns nothing here either.
             same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
-            worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
+            worthless = Every((condition, IsCopied(same), Not(IsCopied(same, earned=True))))
             steps.append(CreditStep(mistake.code, worthless, text=mistake.text))
         steps.append(CreditStep(mistake.code, condition, mistake.points, mistake.text))
     if early not in steps:
@@ -388,42 +414,46 @@ def credit_graph(making: Making) -> CreditGraph:
     for code, points in options.diagnosis_points.items():
         check_points(points, max(item.points, CENT), where, "diagnosis_points", code)
         if code not in CODES:
-            known = f"known are: {', '.join(sorted(CODES))}"
-            raise RubricError(f"unknown code {code!r}; {known}", where, "diagnosis_points", code)
-        steps.append(CreditStep(code, Diagnosed(code=code), points, silent=True))
-    return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
+            valid_codes = f"known are: {', '.join(sorted(CODES))}"
+            raise RubricError(f"unknown code {code!r}; {valid_codes}", where, "diagnosis_points", code)
+        steps.append(CreditStep(code, HasDiagnosis(code=code), points, silent=True))
+    return CreditGraph(tuple(steps if rule is None else _require_form(steps, rule, possible)))
 
 
-def _early(making: Making) -> tuple[CreditStep, frozenset[str]]:
+def _make_early(making: GraphSpec) -> tuple[CreditStep, frozenset[str]]:
     """Return the step for an answer that is right too early, and the earlier results of the first formula."""
     points = making.options.early_points
     if points:
         check_points(points, max(making.item.points, CENT), making.where, "early_points")
     early = [making.formula(text, None, making.where, "own-early") for text in making.follow]
-    condition = _either([Early(), *(IsForeseen(index) for index, _ in early)])
+    condition = _make_either([IsEarly(), *(IsForeseen(index) for index, _ in early)])
     step = CreditStep("formula.early", condition, points, message="formula.early")
     return step, early[0][1] if early else frozenset()
 
 
-def formulas_of(option: spelling.FormulaMistake | spelling.Remark) -> tuple[str, ...]:
+def list_formulas(option: spelling.FormulaMistake | spelling.Remark) -> tuple[str, ...]:
     """Return the formulas of a mistake or a remark."""
     return (option.when,) if isinstance(option.when, str) else option.when
 
 
-def _then_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
+def _require_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
     """Yield the steps so that full credit first requires the form; the form is worth the remaining points.
 
     A formula that follows from a wrong earlier result may have no such form, so it is not required.
     """
     form = len(steps) + 1
     for step in steps:
-        asked = step.full and step.id != CARRIED
-        yield msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if asked else step
+        must_have_form = step.full and step.id != CARRIED
+        yield (
+            msgspec.structs.replace(step, points=rule.points, full=False, onward=form)
+            if must_have_form
+            else step
+        )
     yield CreditStep("wrong", Otherwise(), silent=True)
     yield CreditStep("form", HasForm(rule=rule), possible - rule.points, silent=True, full=True)
 
 
-def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
+def _make_following(making: GraphSpec, possible: Decimal) -> Iterator[CreditStep]:
     """Yield the steps for formulas that follow from earlier results: full credit if those were right."""
     if not making.follow:
         return
@@ -431,37 +461,39 @@ def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
     if making.follow_points is not None:
         check_points(making.follow_points, Decimal("Infinity"), f"{making.where}: follow_points")
         points = min(making.follow_points, possible)
-    found: list[tuple[Condition, frozenset[str]]] = []
+    conditions: list[tuple[Condition, frozenset[str]]] = []
     for text in making.follow:
         index, names = making.formula(text, None, where, "own")
         if not names:
             listed = ", ".join(map(repr, making.sources))
             raise RubricError(f"{text!r}: {listed} must stand for the earlier result", where)
-        found.append((IsForeseen(index), names))
-    fits = _either([one for one, _ in found])
+        conditions.append((IsForeseen(index), names))
+    fits = _make_either([condition for condition, _ in conditions])
     if making.options.form == "formula" and making.options.assume:
-        spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
+        spoken = sorted(frozenset[str]().union(*(names for _, names in conditions)))
         same = {name: making.formula(name, (), where, "own")[0] for name in spoken}
         if making.rule is not None and points == possible:  # it may be in the form that is asked for
-            copied = Every((fits, Copied(tuple(same.items()), earned=True)))
+            copied = Every((fits, IsCopied(tuple(same.items()), earned=True)))
             yield CreditStep("copied", copied, points, message=CARRIED, full=True, carries=True)
         # A formula can only be a copy of results that it refers to; another may have this value by chance.
-        fits = _either([Every((one, Not(_copied(same, names)))) for one, names in found])
+        fits = _make_either(
+            [Every((condition, Not(_make_copied(same, names)))) for condition, names in conditions]
+        )
     if points < possible:
         yield CreditStep(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
     yield CreditStep(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
 
 
-def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
+def _make_copied(same: Mapping[str, int], names: Collection[str]) -> IsCopied:
     """Return the condition that the answer is an unchanged copy of one of these earlier results."""
-    return Copied(tuple((name, same[name]) for name in sorted(names)))
+    return IsCopied(tuple((name, same[name]) for name in sorted(names)))
 
 
-def _either(conditions: Sequence[Condition]) -> Condition:
+def _make_either(conditions: Sequence[Condition]) -> Condition:
     return conditions[0] if len(conditions) == 1 else Either(tuple(conditions))
 
 
-def checked_option(
+def check_option(
     option: spelling.FormulaMistake | spelling.Remark | spelling.OptionalTerms, item: Item, where: str
 ) -> str:
     """Check the texts and points of a mistake or remark, and return how errors name it.
@@ -471,7 +503,7 @@ def checked_option(
     """
     key = "remark" if isinstance(option, spelling.Remark) else "mistake"
     keys = () if isinstance(option, spelling.OptionalTerms) else (key, option.code)
-    at = inside(where, f", {option.code!r}", *keys)
+    at = extend_place(where, f", {option.code!r}", *keys)
     check_text(option.text, at)
     if not isinstance(option, spelling.Remark):
         check_points(option.points, max(item.points, CENT), at, "points")
@@ -490,7 +522,7 @@ class Extra(Struct, frozen=True, eq=False):
     """Whether it contains all of them."""
 
 
-class Optional(Struct, frozen=True, eq=False):
+class OptionalSums(Struct, frozen=True, eq=False):
     """The optional terms of one item."""
 
     option: OptionalTerms
@@ -498,9 +530,9 @@ class Optional(Struct, frozen=True, eq=False):
     """Every sum of at least one of them, that of all first; equal sums once."""
 
 
-def optional_terms(
+def read_optional_terms(
     options: FormulaItem, item: Item, vocabulary: Vocabulary, comparer: Comparer, where: str
-) -> Optional | None:
+) -> OptionalSums | None:
     """Return the optional terms in an item's options, or None.
 
     Raises:
@@ -509,25 +541,25 @@ def optional_terms(
     option = options.optional
     if option is None:
         return None
-    at = inside(where, ": optional", "optional")
+    at = extend_place(where, ": optional", "optional")
     if options.form != "formula" or options.must:
         raise RubricError('belongs to form = "formula", without must', at)
     if not 1 <= len(option.terms) <= MOST_TERMS:
         raise RubricError(f"from 1 to {MOST_TERMS}, got {len(option.terms)}", at, "terms")
-    checked_option(option, item, at)
-    terms = [_term(text, vocabulary, at) for text in option.terms]
+    check_option(option, item, at)
+    terms = [_read_term(text, vocabulary, at) for text in option.terms]
     chosen = [some for count in range(len(terms), 0, -1) for some in combinations(terms, count)]
     # Reversed twice: among equal sums the last one wins, and that must be the one with the most terms.
     sums = {
-        comparer.value(total) or total: Extra(total, whole=len(some) == len(terms))
+        comparer.evaluate_at_point(total) or total: Extra(total, whole=len(some) == len(terms))
         for some in reversed(chosen)
         for total in [some[0] if len(some) == 1 else Add(some)]
     }
-    return Optional(option, tuple(reversed(sums.values())))
+    return OptionalSums(option, tuple(reversed(sums.values())))
 
 
-def _term(text: str, vocabulary: Vocabulary, at: str) -> Node:
+def _read_term(text: str, vocabulary: Vocabulary, at: str) -> Node:
     try:
         return parse(text, vocabulary)
     except Unreadable as error:
-        raise RubricError(f"the formula {text!r} is not readable: {reason(error)}", at) from error
+        raise RubricError(f"the formula {text!r} is not readable: {format_reason(error)}", at) from error

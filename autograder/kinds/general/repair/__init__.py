@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from autograder.checking.repairing import list_subsets
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.kind import Kind
-from autograder.checks.options import place
-from autograder.checks.values.quoting import quote
+from autograder.checks.options import locate_question
+from autograder.checks.values.quoting import quote_text
 from autograder.errors import RubricError
 from autograder.kinds.general.code import CodeCheck
 from autograder.records import Answer, CellTest, ItemResult, Status
@@ -32,13 +32,13 @@ class RepairCheck(CodeCheck):
         if not self.planted:
             raise RubricError(
                 "the file of checks plants no fault: write @fault(…) above a check, or kind = 'code'",
-                place(self.question),
+                locate_question(self.question),
                 "checks",
             )
 
-    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+    def make_cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """Return the checks, and the probes for other defects."""
-        tests = dict(super().cell_tests(draw))
+        tests = dict(super().make_cell_tests(draw))
         for probe in self.file.probes:
             tests[f"probe {probe.id}"] = self.make_test(f"probe {probe.id}", probe, "", draw)
         return tests
@@ -54,24 +54,24 @@ class RepairCheck(CodeCheck):
         for probe in self.file.probes:
             outcome = evidence.tests.get(f"probe {probe.id}")
             if outcome is not None and outcome.error and not outcome.refused:
-                defects.append(f"{probe.id}: {quote(outcome.message, _LONGEST_REMARK)}")
+                defects.append(f"{probe.id}: {quote_text(outcome.message, _LONGEST_REMARK)}")
         if not defects:
             return results
         remark = f"all faults are repaired, and yet it differs from the solution: {'; '.join(defects)}"
         first = automatic[0].item
-        return tuple(replace(one, remark=remark) if one.item == first else one for one in results)
+        return tuple(replace(judged, remark=remark) if judged.item == first else judged for judged in results)
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return the trials of every check, and all sets of faults: each loses exactly the remaining ones."""
         if key.cell_type != "code":
             return ()
         subsets = list_subsets(self.planted)
         return (
-            *super().trials(key),
+            *super().make_trials(key),
             *(
                 Trial(
                     f"left: {', '.join(left)}",
-                    f"{self.file.listing(left)}\n# repaired as far as it is\n",
+                    f"{self.file.make_listing(left)}\n# repaired as far as it is\n",
                     self.with_needing(left),
                     family="sets of faults",
                 )

@@ -14,21 +14,21 @@ from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging.results import (
     NO_POINTS,
     Finding,
-    failed,
-    no_answer,
-    result,
-    unread,
+    make_failure,
+    make_no_answer,
+    make_result,
+    make_unread,
 )
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, place, share
-from autograder.checks.planning.planting import PlantedTable, table_trials
+from autograder.checks.options import AnswerItem, locate_question, split_points
+from autograder.checks.planning.planting import PlantedTable, make_table_trials
 from autograder.checks.planning.targets import Targets, ValueTarget
-from autograder.checks.values.tables import Columns, Matched, Names, UnreadableTable, read_table
+from autograder.checks.values.tables import Columns, MatchedRows, Names, UnreadableTable, read_table
 from autograder.errors import RubricError
 from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.following import FollowedShapes
 from autograder.kinds.general.table.options import TableItem, TableQuestion, check_rows, read_columns
-from autograder.messages import languages, render
+from autograder.messages import list_languages, render_message
 from autograder.records import Answer, Call, ItemResult, Message, Status
 from autograder.rubric import Item
 
@@ -49,7 +49,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         question, options = self.question, self.options
         if question.reference and options.config is None:
             raise RubricError(
-                "what is the reference called with? Empty: config = {}", place(question), "config"
+                "what is the reference called with? Empty: config = {}", locate_question(question), "config"
             )
         columns = read_columns(options, question)
         check_rows(options, columns, question)
@@ -59,30 +59,30 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             column.id: CellColumn(column, options, question, self.rubric) for column in columns[1:]
         }
         names = {row.id: row.aliases for row in options.row}
-        self._names = Names(names, place(question), options.beside)
+        self._names = Names(names, locate_question(question), options.beside)
         self._columns = Columns({column.id: column.aliases for column in columns})
         reads = dict.fromkeys(self.items, AnswerItem())
         self._targets = Targets(question, reads, named=False, config=options.config)
-        self.cells = {item.id: self._cells(item) for item, _ in self.automatic}
+        self.cells = {item.id: self._list_cells(item) for item, _ in self.automatic}
         self._followed = FollowedShapes(question, options, self.columns) if options.following else None
         self._names_asked = any(self.key in item.columns for item in self.items.values())
         if options.order == "given" and not self._names_asked:
             raise RubricError(
-                f"it is judged in the column {self.key!r}; no item has it", place(question), "order"
+                f"it is judged in the column {self.key!r}; no item has it", locate_question(question), "order"
             )
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         """Return the call that reads the variable, if it is not a literal in the source."""
         del draw
-        return self._targets.plan(answer)
+        return self._targets.plan_calls(answer)
 
-    def reference_plan(self) -> tuple[Call, ...]:
+    def plan_reference_calls(self) -> tuple[Call, ...]:
         """Return one call of the reference with the ``config``."""
-        return self._targets.reference_plan()
+        return self._targets.plan_reference_calls()
 
-    def trials(self, key: Answer) -> Sequence[Trial]:
+    def make_trials(self, key: Answer) -> Sequence[Trial]:
         """Return one trial per cell and row, and other notations, if the key's table is a literal list."""
-        asked = PlantedTable(
+        planted = PlantedTable(
             self.question.answer,
             (self.key, *self.columns),
             self.cells,
@@ -92,55 +92,57 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             frozenset(item for item, options in self.items.items() if options.own_points is not None),
         )
         wrong = {column.id: column.wrong_entry for column in self.columns.values()}
-        return tuple(table_trials(key, asked, self._names.find, wrong))
+        return tuple(make_table_trials(key, planted, self._names.find_id, wrong))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item.
 
         The table is read once, and the reference is called only if a shape is wrong.
         """
-        read = functools.cache(lambda: self.read(evidence))
+        read = functools.cache(lambda: self.read_rows(evidence))
 
         @functools.cache
-        def follow() -> Any:
+        def follow_shapes() -> Any:
             table, followed = read(), self._followed
             return None if isinstance(table, Finding) or not followed else followed.follow(table, evidence)
 
-        return self.each(evidence, lambda item, _: self._judge(item, read(), evidence, follow))
+        return self.judge_items(
+            evidence, lambda item, _: self._judge_cells(item, read(), evidence, follow_shapes)
+        )
 
-    def verdict(self, item: Item, options: TableItem, evidence: Evidence) -> Verdict:
+    def judge_item(self, item: Item, options: TableItem, evidence: Evidence) -> Verdict:
         """Raise NotImplementedError, because items are judged together; see `judge`."""
         raise NotImplementedError
 
-    def read(self, evidence: Evidence) -> Matched | Finding:
+    def read_rows(self, evidence: Evidence) -> MatchedRows | Finding:
         """Return the student's rows by the rubric's ids, or why there are none."""
         name = self.question.answer
-        found = self._targets.value(name, None, evidence)
-        if found.finding is not None:
-            return found.finding
-        what = name or self.question.answer_cell
-        rows = read_table(found.value, self._columns)
+        observed = self._targets.find_value(name, None, evidence)
+        if observed.finding is not None:
+            return observed.finding
+        answer_name = name or self.question.answer_cell
+        rows = read_table(observed.value, self._columns)
         if isinstance(rows, UnreadableTable):
-            message = Message(rows.code, {"what": what, **rows.params})
-            return unread(message, f"{what}: {rows.code} {rows.params}")
+            message = Message(rows.code, {"what": answer_name, **rows.params})
+            return make_unread(message, f"{answer_name}: {rows.code} {rows.params}")
         if not any(row.name or row.cells for row in rows):
-            return no_answer("no-answer", f"{what} is empty")
-        return self._names.match(rows)
+            return make_no_answer("no-answer", f"{answer_name} is empty")
+        return self._names.match_rows(rows)
 
-    def _cells(self, item: Item) -> tuple[Cell, ...]:
+    def _list_cells(self, item: Item) -> tuple[Cell, ...]:
         """Return the cells of an item.
 
         Raises:
             RubricError: there are none, or the points cannot be divided among them.
         """
-        options, where = self.items[item.id], place(self.question, item)
-        for kind, names, known in (
+        options, where = self.items[item.id], locate_question(self.question, item)
+        for kind, names, valid in (
             ("column", options.columns, (self.key, *self.columns)),
             ("row", options.rows, tuple(self.rows)),
         ):
             for name in names:
-                if name not in known:
-                    raise RubricError(f"{kind}s: no {kind} {name!r}; known are: {', '.join(known)}", where)
+                if name not in valid:
+                    raise RubricError(f"{kind}s: no {kind} {name!r}; known are: {', '.join(valid)}", where)
         cells = tuple(
             (row, column)
             for row in options.rows or self.rows
@@ -152,107 +154,117 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
                 "nothing says what is right there: state cells or a reference", where, "columns"
             )
         if options.credit == "each":
-            share(item.points, len(cells), where)
+            split_points(item.points, len(cells), where)
         if options.own_points is not None and not (
             options.credit == "all" and NO_POINTS <= options.own_points < item.points
         ):
             raise RubricError('less than the points, and with credit = "all"', where, "own_points")
         return cells
 
-    def _judge(
-        self, item: Item, table: Matched | Finding, evidence: Evidence, follow: Callable[[], Any]
+    def _judge_cells(
+        self, item: Item, table: MatchedRows | Finding, evidence: Evidence, follow: Callable[[], Any]
     ) -> ItemResult:
         if isinstance(table, Finding):
-            return result(self.question, item, table)
-        options, what = self.items[item.id], self.question.answer or self.question.answer_cell
+            return make_result(self.question, item, table)
+        options, answer_name = self.items[item.id], self.question.answer or self.question.answer_cell
         findings = [
-            self._finding(row, column, table, evidence, follow) for row, column in self.cells[item.id]
+            self._judge_cell(row, column, table, evidence, follow) for row, column in self.cells[item.id]
         ]
         extra = len(table.extra) if options.extra == "refuse" else 0
         if extra:
             names = ", ".join(table.extra[:5])
-            findings.append(failed("table.extra", f"{what}: extra rows: {names}", what=what, rows=names))
-        return self._totalled(item, findings, extra)
+            findings.append(
+                make_failure(
+                    "table.extra", f"{answer_name}: extra rows: {names}", what=answer_name, rows=names
+                )
+            )
+        return self._sum_cells(item, findings, extra)
 
-    def _totalled(self, item: Item, findings: Sequence[Finding | None], extra: int) -> ItemResult:
+    def _sum_cells(self, item: Item, findings: Sequence[Finding | None], extra: int) -> ItemResult:
         """Add up the points for right cells; undecided cells need manual review."""
         options, total = self.items[item.id], len(self.cells[item.id])
-        of = {status: [one for one in findings if one and one.status is status] for status in Status}
-        wrong = of[Status.FAILED] + of[Status.NO_ANSWER]
-        own, ours = of[Status.PASSED], of[Status.NEEDS_REVIEW]
+        by_status = {
+            status: [fault for fault in findings if fault and fault.status is status] for status in Status
+        }
+        wrong = by_status[Status.FAILED] + by_status[Status.NO_ANSWER]
+        own_sums, ours = by_status[Status.PASSED], by_status[Status.NEEDS_REVIEW]
         if ours and (options.credit == "each" or not wrong):
-            return result(self.question, item, ours[0])
+            return make_result(self.question, item, ours[0])
         if wrong:
             # The one finding about extra rows is no wrong cell; each extra row then deducts a part.
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
-            finding = together(wrong, right, total, points)
+            finding = merge_findings(wrong, right, total, points)
             # If every cell is needed, a single readable wrong cell decides the item.
             decides = any if options.credit == "each" else all
-            is_open = decides(one.is_unread for one in wrong)
-            return result(self.question, item, replace(finding, is_unread=is_open))
-        if own and options.own_points is not None:
-            return result(
-                self.question, item, replace(own[0], status=Status.FAILED, points=options.own_points)
+            is_open = decides(fault.is_unread for fault in wrong)
+            return make_result(self.question, item, replace(finding, is_unread=is_open))
+        if own_sums and options.own_points is not None:
+            return make_result(
+                self.question, item, replace(own_sums[0], status=Status.FAILED, points=options.own_points)
             )
-        passed = result(self.question, item, None)
+        passed = make_result(self.question, item, None)
         return (
-            replace(passed, student=own[0].message, staff=own[0].staff, code=own[0].code) if own else passed
+            replace(passed, student=own_sums[0].message, staff=own_sums[0].staff, code=own_sums[0].code)
+            if own_sums
+            else passed
         )
 
-    def _finding(
-        self, row: str, column: str, table: Matched, evidence: Evidence, follow: Callable[[], Any]
+    def _judge_cell(
+        self, row: str, column: str, table: MatchedRows, evidence: Evidence, follow: Callable[[], Any]
     ) -> Finding | None:
         """Return the finding about one cell, or None; PASSED for a right sum of the student's own rows.
 
         Names of rows are only revealed if the question does not ask for them.
         """
-        what = self.question.answer or self.question.answer_cell
-        written = table.one(row)
+        answer_name = self.question.answer or self.question.answer_cell
+        written = table.get_first(row)
         if written is None and self._names_asked:
-            staff = f"{what}: no row {row}"
-            return failed("table.fewer", staff, what=what, count=str(len(table.rows)))
+            staff = f"{answer_name}: no row {row}"
+            return make_failure("table.fewer", staff, what=answer_name, count=str(len(table.rows)))
         if written is None:
-            return failed("table.row", f"{what}: no row {row}", what=what, row=row)
-        name = f"{what} [{written.name}]"
+            return make_failure("table.row", f"{answer_name}: no row {row}", what=answer_name, row=row)
+        name = f"{answer_name} [{written.name}]"
         if column == self.key:
             moved = self.options.order == "given" and row in table.moved
-            return failed("table.order", f"{name}: moved", what=name) if moved else None
-        cell = f"{what} [{written.name}, {column}]"
+            return make_failure("table.order", f"{name}: moved", what=name) if moved else None
+        cell = f"{answer_name} [{written.name}, {column}]"
         if written.entries:
-            return failed(
+            return make_failure(
                 "table.width", f"{name}: {written.entries} entries", what=name, count=str(written.entries)
             )
         if len(table.rows[row]) > 1:
-            return failed("table.twice", f"{name}: stands twice", what=name)
+            return make_failure("table.twice", f"{name}: stands twice", what=name)
         if column not in written.cells:
-            return failed("table.cell", f"{cell}: missing", what=cell)
+            return make_failure("table.cell", f"{cell}: missing", what=cell)
         value = written.cells[column]
-        finding = self.columns[column].finding(row, value, ValueTarget(cell), evidence)
+        finding = self.columns[column].judge_value(row, value, ValueTarget(cell), evidence)
         if finding is None or finding.status is not Status.FAILED:
             return finding
         if self._followed is not None:
             return self._followed.explain(row, table, finding, evidence, follow())
-        if not self._own_sum((row, value), column, table, evidence):
+        if not self._is_own_sum((row, value), column, table, evidence):
             return finding
         return Finding(Status.PASSED, Message("table.own-sum", {"what": cell}), f"own sum; {finding.staff}")
 
-    def _own_sum(self, total: tuple[str, Any], column: str, table: Matched, evidence: Evidence) -> bool:
+    def _is_own_sum(
+        self, total: tuple[str, Any], column: str, table: MatchedRows, evidence: Evidence
+    ) -> bool:
         """Return whether a wrong sum is right for the student's own rows."""
         factors = self.rows[total[0]].factors
         parts: dict[str, tuple[int, Any]] = {}
         for part, factor in factors.items():
-            own = table.one(part)
-            if own is None or column not in own.cells or len(table.rows[part]) > 1:
+            part_row = table.get_first(part)
+            if part_row is None or column not in part_row.cells or len(table.rows[part]) > 1:
                 return False
-            parts[part] = (factor, own.cells[column])
-        return bool(parts) and self.columns[column].fits_sum(total, parts, column, evidence)
+            parts[part] = (factor, part_row.cells[column])
+        return bool(parts) and self.columns[column].is_own_sum(total, parts, column, evidence)
 
 
 MOST_TOLD = 3
 
 
-def together(found: Sequence[Finding], right: int, total: int, points: Decimal) -> Finding:
+def merge_findings(findings: Sequence[Finding], right: int, total: int, points: Decimal) -> Finding:
     """Return one finding for all wrong cells of an item.
 
     Args:
@@ -261,19 +273,21 @@ def together(found: Sequence[Finding], right: int, total: int, points: Decimal) 
         total: the number of all cells.
         points: for the right ones.
     """
-    different = list({(one.message.code, *one.message.params.items()): one for one in found}.values())
-    staff = "; ".join(one.staff for one in different[: 2 * MOST_TOLD])
+    different = list(
+        {(finding.message.code, *finding.message.params.items()): finding for finding in findings}.values()
+    )
+    staff = "; ".join(finding.staff for finding in different[: 2 * MOST_TOLD])
     if total == 1 and len(different) == 1:
         return Finding(Status.FAILED, different[0].message, staff, points)
-    told = [failed("table.some", "", count=str(right), total=str(total)), *different[:MOST_TOLD]]
+    shown = [make_failure("table.some", "", count=str(right), total=str(total)), *different[:MOST_TOLD]]
     # The text is rendered already, so braces in it are no placeholders.
     text = {
-        language: " ".join(render(one.message, language) for one in told)
+        language: " ".join(render_message(finding.message, language) for finding in shown)
         .replace("{", "{{")
         .replace("}", "}}")
-        for language in languages()
+        for language in list_languages()
     }
-    codes = {one.message.code for one in different}
+    codes = {finding.message.code for finding in different}
     code = codes.pop() if len(codes) == 1 else "table.some"
     return Finding(Status.FAILED, Message(code, text=text), f"{right} of {total} right; {staff}", points)
 

@@ -11,11 +11,11 @@ from msgspec.structs import fields, replace
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import KnownValues, read_reply
-from autograder.checks.judging.results import Finding, failed, reference_value, review
-from autograder.checks.options import place
+from autograder.checks.judging.results import Finding, make_failure, make_review, read_reference
+from autograder.checks.options import locate_question
 from autograder.checks.planning.targets import ValueTarget
 from autograder.errors import RubricError
-from autograder.kinds import check_of
+from autograder.kinds import get_check_type
 from autograder.kinds.general.table.options import NOT_IN_A_TABLE, Column, TableQuestion, TableRow
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import check_known_keys as refuse_unknown
@@ -46,49 +46,55 @@ class CellColumn:
             RubricError: a cell has no right value, or one that is not of the column's kind.
         """
         self.id, self.kind = column.id, column.kind
-        check = check_of(column.kind)
+        check = get_check_type(column.kind)
         """The check of the column's kind; None for choices."""
         config, is_compared = table.config, issubclass(check, ComparedCheck)
         options = fields(check.question_type)
         names = {field.encode_name for field in (*fields(Column), *options)} - {"options", *NOT_IN_A_TABLE}
         refuse_unknown(
-            column.options, names, place(question).at(f", column {column.id!r}", "column", column.id)
+            column.options,
+            names,
+            locate_question(question).extend(f", column {column.id!r}", "column", column.id),
         )
-        asked = [row for row in table.row if column.id not in row.skip]
+        rows = [row for row in table.row if column.id not in row.skip]
         if not is_compared or config is None:
-            asked = [row for row in asked if column.id in row.cells]
-        self.rows = tuple(row.id for row in asked)
-        own = replace(
+            rows = [row for row in rows if column.id in row.cells]
+        self.rows = tuple(row.id for row in rows)
+        column_question = replace(
             question,
             id=f"{question.id}.{column.id}",
             kind=column.kind,
             answer=question.answer or "table",
-            items=tuple(_item(row, column, question) for row in asked),
+            items=tuple(_make_item(row, column, question) for row in rows),
             options={**column.options, **({"config": config} if is_compared and config is not None else {})},
         )
         self.wrong_entry = _WRONG[column.kind]
         """An entry that is wrong in every row."""
-        self.items = {item.id: item for item in own.items}
+        self.items = {item.id: item for item in column_question.items}
         """The cells as items of the column's question, by row."""
-        made = check(own, rubric)
-        self.check: Compared | None = made if is_compared else None
+        instance = check(column_question, rubric)
+        self.check: Compared | None = instance if is_compared else None
         """Of the column's kind; None for choices."""
-        self._choice = None if is_compared else made
+        self._choice = None if is_compared else instance
 
-    def finding(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
+    def judge_value(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
         """Return the finding about the value of one cell; None if it is right."""
         item = self.items[row]
         if self._choice is not None:
             finding: Finding | None = self._choice.chosen_finding(item, value, target)
             if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
-            return failed("table.choice", str(target.what), what=target.what)
+            return make_failure("table.choice", str(target.what), what=target.what)
         assert self.check is not None  # noqa: S101 - one of the two was made
-        known = self._known(self.check, item, evidence)
-        return self.check.judged(value, known, item, target).finding
+        values = self._find_known(self.check, item, evidence)
+        return self.check.judge_value(value, values, item, target).finding
 
-    def fits_sum(
-        self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: Phrase, evidence: Evidence
+    def is_own_sum(
+        self,
+        total: tuple[str, Any],
+        parts: Mapping[str, tuple[int, Any]],
+        cell_name: Phrase,
+        evidence: Evidence,
     ) -> bool:
         """Return whether a value is the sum of the student's own, with at least one right and not zero.
 
@@ -98,39 +104,40 @@ class CellColumn:
             cell_name: the name of the cell in findings.
             evidence: for the right values.
         """
-        check, target = self.check, ValueTarget(str(what))
+        check, target = self.check, ValueTarget(str(cell_name))
         if check is None:
             return False
-        read = {row: check.read(value, self.items[row], target) for row, (_, value) in parts.items()}
-        given, finding = check.read(total[1], self.items[total[0]], target)
+        read = {row: check.read_value(value, self.items[row], target) for row, (_, value) in parts.items()}
+        actual, finding = check.read_value(total[1], self.items[total[0]], target)
         if finding is not None or any(finding is not None for _, finding in read.values()):
             return False
-        summed = check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
-        if summed is None or check.differs(given, summed, self.items[total[0]], target) is not None:
+        summed = check.combine_values([(parts[row][0], value) for row, (value, _) in read.items()])
+        if summed is None or check.find_difference(actual, summed, self.items[total[0]], target) is not None:
             return False
         # A right zero takes no work, so that a sum with it alone earns nothing.
         achieved = [
             row
             for row, (value, _) in read.items()
-            if check.differs(value, check.combined([(0, value)]), self.items[row], target) is not None
+            if check.find_difference(value, check.combine_values([(0, value)]), self.items[row], target)
+            is not None
         ]
-        return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
+        return any(self.judge_value(row, parts[row][1], target, evidence) is None for row in achieved)
 
-    def _known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
+    def _find_known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
         """Return the right values of one cell: those of the rubric, otherwise those of the reference."""
-        stated = check.stated(item)
+        accepted = check.list_accepted(item)
         answer, fault = (None, None)
         if check.options.config is not None:
-            answer, fault = reference_value(evidence.expected)
-        found = read_reply(answer, (item.id, self.id))
+            answer, fault = read_reference(evidence.expected)
+        reply = read_reply(answer, (item.id, self.id))
         if check.has_value(item):
-            return KnownValues(stated, found.wrong)
-        if fault is None and found.right is None:
-            fault = review(f"the reference says nothing about {item.id}, {self.id}")
-        return KnownValues((found.right, *stated), found.wrong, fault)
+            return KnownValues(accepted, reply.wrong)
+        if fault is None and reply.right is None:
+            fault = make_review(f"the reference says nothing about {item.id}, {self.id}")
+        return KnownValues((reply.right, *accepted), reply.wrong, fault)
 
 
-def _item(row: TableRow, column: Column, question: Question) -> Item:
+def _make_item(row: TableRow, column: Column, question: Question) -> Item:
     """Return the cell as an item of its column; worth 1, because the table gives the points."""
     cell = row.cells.get(column.id, {})
     if not isinstance(cell, Mapping):
@@ -138,6 +145,8 @@ def _item(row: TableRow, column: Column, question: Question) -> Item:
         cell = {name: [cell] if name == "right" and isinstance(cell, str) else cell}
     for mistake in cell.get("mistake", ()):
         if isinstance(mistake, Mapping) and mistake.get("points"):
-            where = place(question).at(f", row {row.id!r}, column {column.id!r}", "row", row.id, column.id)
+            where = locate_question(question).extend(
+                f", row {row.id!r}, column {column.id!r}", "row", row.id, column.id
+            )
             raise RubricError("points: a cell is right or wrong; leave them out", where, "mistake")
     return Item(row.id, Decimal(1), {}, options=cell)

@@ -12,13 +12,13 @@ from math import prod
 from typing import Any
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.results import Finding, failed, reference_value, review
-from autograder.checks.options import place, plain
+from autograder.checks.judging.results import Finding, make_failure, make_review, read_reference
+from autograder.checks.options import locate_question, to_plain
 from autograder.checks.planning.targets import ValueTarget
-from autograder.checks.values.tables import Matched
+from autograder.checks.values.tables import MatchedRows
 from autograder.errors import RubricError
 from autograder.formulas.nodes import Node
-from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, evaluate_exactly
 from autograder.kinds.general.table.columns import CellColumn
 from autograder.kinds.general.table.options import TableQuestion
 from autograder.records import Call, Message, Status
@@ -47,27 +47,27 @@ class FollowedShapes:
         if len(columns) != 1 or column.kind != _SHAPE or column.check is None:
             raise RubricError(
                 'with following, a table has a second column with kind = "shape" and no other',
-                place(question),
+                locate_question(question),
                 "column",
             )
         if options.config is None:
-            raise RubricError("config, reference: which listing is run?", place(question))
+            raise RubricError("config, reference: which listing is run?", locate_question(question))
         self._question, self._options = question, options
         self._column, self._shapes = column, column.check
 
-    def follow(self, table: Matched, evidence: Evidence) -> Any:
+    def follow(self, table: MatchedRows, evidence: Evidence) -> Any:
         """Return the shapes in the listing that follow from the student's own shapes."""
         if evidence.ask_reference is None:
             return None
-        own = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
+        own_shapes = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
         observed = evidence.ask_reference(
-            Call(self._question.answer, args=(plain(self._options.config), own))
+            Call(self._question.answer, args=(to_plain(self._options.config), own_shapes))
         )
-        told = observed.value if observed.ok else None
-        return told.get("follows") if isinstance(told, Mapping) else None
+        reply = observed.value if observed.ok else None
+        return reply.get("follows") if isinstance(reply, Mapping) else None
 
     def explain(
-        self, row: str, table: Matched, finding: Finding, evidence: Evidence, follows: Any
+        self, row: str, table: MatchedRows, finding: Finding, evidence: Evidence, follows: Any
     ) -> Finding:
         """Return the finding about a wrong shape, given the student's own shapes of earlier lines.
 
@@ -84,44 +84,48 @@ class FollowedShapes:
         only_told = self._options.following == "told"
         if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
             unknown = f"{finding.staff}; the reference did not say what follows from the own shapes"
-            return finding if only_told else review(unknown)
+            return finding if only_told else make_review(unknown)
         if row not in follows:
             return finding
         params = {"what": finding.message.params.get("what", row)}
         if follows[row] is None:
-            return failed("table.impossible", f"{finding.staff}; impossible with the own shapes", **params)
+            return make_failure(
+                "table.impossible", f"{finding.staff}; impossible with the own shapes", **params
+            )
         # The wrong shape does not follow from the student's own shapes.
         if tuple(follows[row]) != self._read_own(table, evidence).get(row):
             return finding
         staff = f"{finding.staff}; follows from the own shapes"
         if only_told:
-            return failed("table.follows", staff, **params)
+            return make_failure("table.follows", staff, **params)
         return Finding(Status.PASSED, Message("table.follows", params), staff)
 
-    def _read_own(self, table: Matched, evidence: Evidence) -> dict[str, tuple[int, ...]]:
+    def _read_own(self, table: MatchedRows, evidence: Evidence) -> dict[str, tuple[int, ...]]:
         """Return the student's shapes in the sizes of the listing, without those that are invalid."""
-        told, _ = reference_value(evidence.expected)
-        sizes = told.get("sizes") if isinstance(told, Mapping) else None
+        reply, _ = read_reference(evidence.expected)
+        sizes = reply.get("sizes") if isinstance(reply, Mapping) else None
         # The reply comes from a sandbox: keep only names with plain integers, no booleans.
-        known = sizes if isinstance(sizes, Mapping) else {}
-        at = {name: size for name, size in known.items() if isinstance(name, str) and type(size) is int}
-        own = {}
+        named_sizes = sizes if isinstance(sizes, Mapping) else {}
+        size_by_name = {
+            name: size for name, size in named_sizes.items() if isinstance(name, str) and type(size) is int
+        }
+        own_shapes = {}
         for row in self._column.rows:
-            written = table.one(row)
+            written = table.get_first(row)
             value = written.cells.get(self._column.id) if written is not None else None
-            axes, finding = self._shapes.read(value, self._column.items[row], ValueTarget(row))
-            worked = None if finding is not None else _work_out(axes, at)
+            axes, finding = self._shapes.read_value(value, self._column.items[row], ValueTarget(row))
+            worked = None if finding is not None else _evaluate_axes(axes, size_by_name)
             if worked is not None:
-                own[row] = worked
-        return own
+                own_shapes[row] = worked
+        return own_shapes
 
 
-def _work_out(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+def _evaluate_axes(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
     """Return a shape in numbers; None if a size is unknown, not an integer, or too large."""
     worked = []
     for axis in axes:
         try:
-            size = exact(axis, sizes)
+            size = evaluate_exactly(axis, sizes)
         except (KeyError, TooLarge, Irrational, Undefined):
             return None
         if not isinstance(size, int) or not 0 <= size <= _MOST_ENTRIES:

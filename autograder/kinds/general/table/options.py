@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.options import place
+from autograder.checks.options import locate_question
 from autograder.errors import RubricError
 from autograder.rubric import Question
-from autograder.tables import convert
+from autograder.tables import convert_table
 
 KEY = "key"
 """The kind of the first column, which names the rows."""
@@ -87,20 +87,24 @@ def read_columns(options: TableQuestion, question: Question) -> tuple[Column, ..
         RubricError: there is only the first, one has no kind, or two have the same name.
     """
     columns = []
-    own = {field.encode_name for field in msgspec.structs.fields(Column)} - {"options"}
+    column_keys = {field.encode_name for field in msgspec.structs.fields(Column)} - {"options"}
     for number, table in enumerate(options.column, start=1):
-        where = place(question).at(f", column {table.get('id', number)!r}", "column", number - 1)
-        rest = {key: value for key, value in table.items() if key not in own}
+        where = locate_question(question).extend(
+            f", column {table.get('id', number)!r}", "column", number - 1
+        )
+        kind_options = {key: value for key, value in table.items() if key not in column_keys}
         for key in NOT_IN_A_TABLE:
-            if key in rest:
+            if key in kind_options:
                 raise RubricError("cells are written down; nothing is called for them", where, key)
-        stated = {key: value for key, value in table.items() if key in own}
-        columns.append(convert({**stated, "options": rest}, Column, where))
+        column_fields = {key: value for key, value in table.items() if key in column_keys}
+        columns.append(convert_table({**column_fields, "options": kind_options}, Column, where))
     names = [column.id for column in columns]
     if len(columns) < 2 or [column.kind == KEY for column in columns] != [True] + [False] * (len(names) - 1):
-        raise RubricError(f"the first one has kind {KEY!r}, further ones follow", place(question), "column")
+        raise RubricError(
+            f"the first one has kind {KEY!r}, further ones follow", locate_question(question), "column"
+        )
     if len(set(names)) != len(names):
-        raise RubricError("two have one id", place(question), "column")
+        raise RubricError("two have one id", locate_question(question), "column")
     return tuple(columns)
 
 
@@ -112,13 +116,15 @@ def check_rows(options: TableQuestion, columns: tuple[Column, ...], question: Qu
     """
     rows = [row.id for row in options.row]
     if not rows or len(set(rows)) != len(rows):
-        raise RubricError("at least one is needed, each with an id of its own", place(question), "row")
-    known = [column.id for column in columns[1:]]
+        raise RubricError(
+            "at least one is needed, each with an id of its own", locate_question(question), "row"
+        )
+    column_ids = [column.id for column in columns[1:]]
     for row in options.row:
-        where = place(question).at(f", row {row.id!r}", "row", row.id)
+        where = locate_question(question).extend(f", row {row.id!r}", "row", row.id)
         for name in (*row.cells, *row.skip):
-            if name not in known:
-                raise RubricError(f"no column {name!r}; known are: {', '.join(known)}", where)
+            if name not in column_ids:
+                raise RubricError(f"no column {name!r}; known are: {', '.join(column_ids)}", where)
         for name in row.factors:
             if name not in rows or name == row.id:
                 raise RubricError(f"no other row {name!r}; known are: {', '.join(rows)}", where, "sum")

@@ -16,12 +16,19 @@ from msgspec.structs import replace
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
-from autograder.checks.judging.judgeable import changed_forms
+from autograder.checks.judging.judgeable import make_changed_forms
 from autograder.checks.judging.outcomes import describe_outcome, judge_run
-from autograder.checks.judging.results import Finding, failed, is_blank, no_answer, result, review
+from autograder.checks.judging.results import (
+    Finding,
+    is_blank,
+    make_failure,
+    make_no_answer,
+    make_result,
+    make_review,
+)
 from autograder.checks.kind import Kind
-from autograder.checks.options import CENT, place
-from autograder.checks.values.quoting import quote
+from autograder.checks.options import CENT, locate_question
+from autograder.checks.values.quoting import quote_text
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
 from autograder.rubric import Item
@@ -72,7 +79,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
     def prepare(self) -> None:
         """Refuse a test without code, and one that deducts points."""
         for item, options in self.automatic:
-            where = place(self.question, item)
+            where = locate_question(self.question, item)
             if not options.code.strip():
                 raise RubricError("the test is empty; expected its code", where, "code")
             if item.points < 0:
@@ -83,22 +90,22 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         """See `Check.after`."""
         return self.options.after
 
-    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+    def make_cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """Return the test of each item that is graded automatically."""
         del draw
         inside = self.options.judged == "inside"
         return {
             item.id: CellTest(
                 f"{self.question.id}.{item.id}",
-                one.code,
-                doctest=one.doctest,
-                seconds=one.seconds,
+                options.code,
+                doctest=options.doctest,
+                seconds=options.seconds,
                 shared=self.options.style == "nbgrader",
                 students=(*filter(None, (self.question.answer,)), *self.options.notebook_names),
                 inside=inside,
-                changed=changed_forms(one.code, is_doctest=one.doctest) if inside else (),
+                changed=make_changed_forms(options.code, is_doctest=options.doctest) if inside else (),
             )
-            for item, one in self.automatic
+            for item, options in self.automatic
         }
 
     def is_unanswered(self, answer: Answer) -> bool:
@@ -109,62 +116,62 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per test; with ``all_or_nothing``, all pass or none does."""
         results = super().judge(evidence)
-        if not self.options.all_or_nothing or all(one.status is Status.PASSED for one in results):
+        if not self.options.all_or_nothing or all(judged.status is Status.PASSED for judged in results):
             return results
-        waits = any(one.status is Status.NEEDS_REVIEW for one in results)
-        lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
-        finding = failed("tests.together", "another test of the question did not pass")
+        waits = any(judged.status is Status.NEEDS_REVIEW for judged in results)
+        lost = any(judged.status in (Status.FAILED, Status.NO_ANSWER) for judged in results)
+        finding = make_failure("tests.together", "another test of the question did not pass")
         # A lost test decides that no points are given; otherwise they are open until the review.
         if waits and not lost:
-            finding = review("another test of the question waits for a person", "tests.review")
+            finding = make_review("another test of the question waits for a person", "tests.review")
         return tuple(
-            result(self.question, self.question.item(one.item), finding)
-            if one.status is Status.PASSED
-            else one
-            for one in results
+            make_result(self.question, self.question.get_item(judged.item), finding)
+            if judged.status is Status.PASSED
+            else judged
+            for judged in results
         )
 
-    def verdict(self, item: Item, options: NotebookTestsItem, evidence: Evidence) -> Verdict:
+    def judge_item(self, item: Item, options: NotebookTestsItem, evidence: Evidence) -> Verdict:
         """Return the judgement of a test."""
         outcome = evidence.tests.get(item.id)
         if outcome is None:
-            return no_answer() if is_blank(evidence.answer) else review("the test was not run")
+            return make_no_answer() if is_blank(evidence.answer) else make_review("the test was not run")
         staff = describe_outcome(outcome)
         blank = is_blank(evidence.answer)
         if blank and not outcome.passed and not outcome.refused:
-            return no_answer(staff=staff)
+            return make_no_answer(staff=staff)
         limits = self.rubric.assignment.limits
         finding = judge_run(outcome, limits=limits, seconds=options.seconds, review_code="tests.review")
         if finding is not None:
             return finding
         if not outcome.passed:
-            return self._not_passed(options, outcome, staff)
+            return self._make_failure(options, outcome, staff)
         # A test that passes without an answer says nothing about the student.
         if blank:
-            return review(f"nothing was written, and the test passes: {staff}", "tests.review")
-        finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
+            return make_review(f"nothing was written, and the test passes: {staff}", "tests.review")
+        finding = _read_partial(item, outcome, staff) if self.options.style == "nbgrader" else None
         if finding is not None:
             return finding
-        passed = result(self.question, item, None)
+        passed = make_result(self.question, item, None)
         said = Message("tests.passed", text=options.success) if options.success else passed.student
         return replace(passed, student=said, staff=staff or passed.staff)
 
-    def _not_passed(self, options: NotebookTestsItem, outcome: CellOutcome, staff: str) -> Finding:
+    def _make_failure(self, options: NotebookTestsItem, outcome: CellOutcome, staff: str) -> Finding:
         """Return the finding about a test that did not pass."""
         if options.failure:
             return Finding(Status.FAILED, Message("tests.failed", text=options.failure), staff)
         if options.visible:
-            told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
-            return failed("tests.raised", staff, text=told)
-        return failed("tests.failed", staff)
+            text = quote_text(": ".join(part for part in (outcome.error, outcome.message) if part))
+            return make_failure("tests.raised", staff, text=text)
+        return make_failure("tests.failed", staff)
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return a cell that defines nothing, which must lose every test."""
         lost = tuple(item.id for item, _ in self.automatic)
         return (Trial("nothing is defined", "pass", lost),) if key.cell_type == "code" and lost else ()
 
 
-def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
+def _read_partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
     """Return partial credit as in nbgrader: a number from 0 up to the points. None: full points.
 
     A last comparison that is true deducts nothing. nbgrader gives full points for one that is false, for a
@@ -176,12 +183,12 @@ def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
         return None
     odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
     if isinstance(value, bool | str) or not math.isfinite(value) or not 0 <= value <= item.points:
-        return review(odd.rstrip(": "), "tests.review")
+        return make_review(odd.rstrip(": "), "tests.review")
     points = Decimal(repr(value)).quantize(CENT)
     if points >= item.points:
         return None
     if not points:
-        return failed("tests.failed", f"its partial credit is 0: {staff}")
+        return make_failure("tests.failed", f"its partial credit is 0: {staff}")
     return Finding(Status.FAILED, Message("tests.partial"), f"partial credit {points}: {staff}", points)
 
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 from autograder.checks.base import Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging.manual import ManualItem
-from autograder.checks.judging.results import Finding, review
+from autograder.checks.judging.results import Finding, make_review
 from autograder.checks.kind import Kind
-from autograder.checks.options import place
+from autograder.checks.options import locate_question
 from autograder.errors import RubricError
 from autograder.records import Answer
 from autograder.rubric import Item
@@ -31,14 +31,16 @@ class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
     def prepare(self) -> None:
         """Refuse items without manual grading."""
         for item, _ in self.automatic:
-            raise RubricError("a written answer needs manual = true", place(self.question, item), "manual")
+            raise RubricError(
+                "a written answer needs manual = true", locate_question(self.question, item), "manual"
+            )
 
-    def verdict(self, item: Item, options: ManualItem, evidence: Evidence) -> Finding:
+    def judge_item(self, item: Item, options: ManualItem, evidence: Evidence) -> Finding:
         """Return a request for review; `prepare` refuses items that would get here."""
         del options, evidence
-        return review(f"{item.id}: nobody decides")
+        return make_review(f"{item.id}: nobody decides")
 
-    def trials(self, key: Answer) -> tuple[Trial, ...]:
+    def make_trials(self, key: Answer) -> tuple[Trial, ...]:
         """Return empty answers, which need no manual review, and a single word, which does."""
         read = tuple(item.id for item in self.question.items if not item.cell)
         if not read:

@@ -19,33 +19,35 @@ __all__ = ["Counts", "Driver", "Group", "Version1", "Version2", "find_driver"]
 
 def find_driver(root: Path = Path("/")) -> Driver | None:
     """Return the best driver that works on this machine; None if no hierarchy is writable."""
-    mounts = _hierarchies(root)
-    own = _own_groups(root)
-    return version2.find(mounts.get(""), own.get("", "")) or version1.find(mounts, own)
+    mounts = _find_hierarchies(root)
+    own_groups = _read_own_groups(root)
+    return version2.find_driver(mounts.get(""), own_groups.get("", "")) or version1.find_driver(
+        mounts, own_groups
+    )
 
 
-def _hierarchies(root: Path) -> dict[str, Path]:
+def _find_hierarchies(root: Path) -> dict[str, Path]:
     """Return controller → mount point of version 1; ``""`` → mount point of version 2."""
-    found: dict[str, Path] = {}
+    mount_points: dict[str, Path] = {}
     with contextlib.suppress(OSError):
         for line in (root / "proc/self/mountinfo").read_text().splitlines():
             before, _, after = line.partition(" - ")
             kind, _, options = after.split(" ", 2)
             point = root / before.split()[4].lstrip("/")
             if kind == "cgroup2":
-                found.setdefault("", point)
+                mount_points.setdefault("", point)
             elif kind == "cgroup":
                 names = options.split()[-1].split(",")
                 wanted = (*CONTROLLERS, FAIRNESS, ACCOUNTING)
-                found.update({name: point for name in wanted if name in names})
-    return found
+                mount_points.update({name: point for name in wanted if name in names})
+    return mount_points
 
 
-def _own_groups(root: Path) -> dict[str, str]:
+def _read_own_groups(root: Path) -> dict[str, str]:
     """Return controller (``""`` for version 2) → the path of this process's own group."""
-    own: dict[str, str] = {}
+    groups: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
-            own.update({name: path.lstrip("/") for name in names.split(",")})
-    return own
+            groups.update({name: path.lstrip("/") for name in names.split(",")})
+    return groups

@@ -34,23 +34,23 @@ class Counts(Struct, frozen=True):
 class Group(Protocol):
     """The control group of one box."""
 
-    def add(self, pid: int) -> None:
+    def add_process(self, pid: int) -> None:
         """Move a process in; its children follow.
 
         Raises:
             OSError: the kernel refused.
         """
 
-    def counts(self) -> Counts:
+    def read_counts(self) -> Counts:
         """Return the counters so far."""
 
-    def processor_seconds(self) -> float | None:
+    def read_processor_seconds(self) -> float | None:
         """Return the processor time of all processes that were ever in it; None if it is not accounted."""
 
-    def system_seconds(self) -> float:
+    def read_system_seconds(self) -> float:
         """Return the part of it spent in the kernel; 0 if it is not reported."""
 
-    def peak_bytes(self) -> int:
+    def read_peak_bytes(self) -> int:
         """Return the peak memory of the group."""
 
     def remove(self) -> None:
@@ -62,7 +62,7 @@ class Driver(Protocol):
 
     name: str
 
-    def group(self, *, memory_bytes: int, processes: int) -> Group:
+    def create_group(self, *, memory_bytes: int, processes: int) -> Group:
         """Create a fresh group with these bounds.
 
         Raises:
@@ -73,9 +73,9 @@ class Driver(Protocol):
         """Remove the folder that holds the groups."""
 
 
-def make(parent: Path) -> Path:
+def make_folder(parent: Path) -> Path:
     """Create a folder with a name that identifies the process that made it."""
-    folder = parent / orphans.group_name()
+    folder = parent / orphans.build_group_name()
     folder.mkdir()
     return folder
 
@@ -88,7 +88,7 @@ class KeptFile:
         self._path = path
         self._descriptor = -1
 
-    def text(self) -> str:
+    def read_text(self) -> str:
         """Return its present content.
 
         Raises:
@@ -106,27 +106,27 @@ class KeptFile:
             self._descriptor = -1
 
 
-def counter(source: str | KeptFile, name: str) -> int | None:
+def read_counter(source: str | KeptFile, name: str) -> int | None:
     """Read one line of a file of counters (``name value``); None if the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
-        for line in _text(source).splitlines():
+        for line in _read_text(source).splitlines():
             key, _, value = line.partition(" ")
             if key == name:
                 return int(value)
     return None
 
 
-def number(source: str | KeptFile) -> int | None:
+def read_number(source: str | KeptFile) -> int | None:
     """Read a file that holds one number; None if the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
-        return int(_text(source))
+        return int(_read_text(source))
     return None
 
 
-def _text(source: str | KeptFile) -> str:
+def _read_text(source: str | KeptFile) -> str:
     """Read a short file. Counters are read often: `Path` would double the cost."""
     if isinstance(source, KeptFile):
-        return source.text()
+        return source.read_text()
     descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _MOST).decode()

@@ -14,7 +14,7 @@ _NANO = 1e-9
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
-def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
+def find_driver(mounts: dict[str, Path], own_groups: dict[str, str]) -> Driver | None:
     """Return a driver if both required hierarchies are writable.
 
     Args:
@@ -24,16 +24,18 @@ def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
     if not set(CONTROLLERS) <= set(mounts):
         return None
     folders: dict[str, Path] = {}
-    places: dict[Path, str] = {}
+    names_by_mount: dict[Path, str] = {}
     for name in (name for name in (*CONTROLLERS, FAIRNESS, ACCOUNTING) if name in mounts):
-        if mounts[name] in places:  # mounted together, as cpu and cpuacct often are: one folder serves both
-            folders[name] = folders[places[mounts[name]]]
+        if (
+            mounts[name] in names_by_mount
+        ):  # mounted together, as cpu and cpuacct often are: one folder serves both
+            folders[name] = folders[names_by_mount[mounts[name]]]
             continue
         # Our own group first, then the top of the hierarchy.
-        for parent in dict.fromkeys((mounts[name] / own.get(name, ""), mounts[name])):
+        for parent in dict.fromkeys((mounts[name] / own_groups.get(name, ""), mounts[name])):
             with contextlib.suppress(OSError):
-                folders[name] = base.make(parent)
-                places[mounts[name]] = name
+                folders[name] = base.make_folder(parent)
+                names_by_mount[mounts[name]] = name
                 break
     if not set(CONTROLLERS) <= set(folders):
         for folder in set(folders.values()):
@@ -51,7 +53,7 @@ class Version1:
         self._folders = folders
         self._numbers = itertools.count()
 
-    def group(self, *, memory_bytes: int, processes: int) -> Group:
+    def create_group(self, *, memory_bytes: int, processes: int) -> Group:
         """Create a fresh group; see `Driver.create_group`."""
         name = f"box-{next(self._numbers)}"
         folders = {controller: folder / name for controller, folder in self._folders.items()}
@@ -83,30 +85,30 @@ class Version1Group:
         self._used = base.KeptFile(accounting / "cpuacct.usage") if accounting else None
         self._split = str(accounting / "cpuacct.stat") if accounting else None
 
-    def add(self, pid: int) -> None:
+    def add_process(self, pid: int) -> None:
         """See `Group.add_process`."""
         for folder in self._folders:
             (folder / "cgroup.procs").write_text(str(pid))
 
-    def counts(self) -> Counts:
+    def read_counts(self) -> Counts:
         """See `Group.read_counts`."""
         return Counts(
-            refused_processes=base.counter(self._refused, "max") or 0,
-            killed_for_memory=base.counter(self._killed, "oom_kill") or 0,
+            refused_processes=base.read_counter(self._refused, "max") or 0,
+            killed_for_memory=base.read_counter(self._killed, "oom_kill") or 0,
         )
 
-    def processor_seconds(self) -> float | None:
+    def read_processor_seconds(self) -> float | None:
         """See `Group.read_processor_seconds`."""
-        used = base.number(self._used) if self._used else None
+        used = base.read_number(self._used) if self._used else None
         return None if used is None else used * _NANO
 
-    def system_seconds(self) -> float:
+    def read_system_seconds(self) -> float:
         """See `Group.read_system_seconds`; the kernel counts ticks."""
-        return (base.counter(self._split, "system") or 0) * _TICK if self._split else 0.0
+        return (base.read_counter(self._split, "system") or 0) * _TICK if self._split else 0.0
 
-    def peak_bytes(self) -> int:
+    def read_peak_bytes(self) -> int:
         """See `Group.read_peak_bytes`."""
-        return base.number(self._peak) or 0
+        return base.read_number(self._peak) or 0
 
     def remove(self) -> None:
         """See `Group.remove`."""

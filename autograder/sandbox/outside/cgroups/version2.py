@@ -23,7 +23,7 @@ from autograder.sandbox.outside.cgroups.base import CONTROLLERS, FAIRNESS, Count
 _MICRO = 1e-6
 
 
-def find(mount: Path | None, own: str) -> Driver | None:
+def find_driver(mount: Path | None, own_path: str) -> Driver | None:
     """Return a driver below the nearest group that lets us bound and move processes; None if there is none.
 
     Args:
@@ -32,17 +32,17 @@ def find(mount: Path | None, own: str) -> Driver | None:
     """
     if mount is None:
         return None
-    for parent in _parents(mount, own):
+    for parent in _list_parents(mount, own_path):
         with contextlib.suppress(OSError):
-            return _driver(parent)
+            return _create_driver(parent)
     with contextlib.suppress(OSError):
-        return _beside(mount / own)
+        return _create_driver_inside(mount / own_path)
     return None
 
 
-def _parents(mount: Path, own: str) -> Iterator[Path]:
+def _list_parents(mount: Path, own_path: str) -> Iterator[Path]:
     """Iterate over our own group and those above it, as far as they are mounted."""
-    group = mount / own
+    group = mount / own_path
     if ".." in group.parts or not group.is_dir():  # a group outside of the mounted part
         group = mount
     yield group
@@ -51,17 +51,17 @@ def _parents(mount: Path, own: str) -> Iterator[Path]:
         yield group
 
 
-def _driver(parent: Path) -> Driver:
+def _create_driver(parent: Path) -> Driver:
     """Create a driver below one group.
 
     Raises:
         OSError: we may not use the group.
     """
-    there = _controllers(parent)
-    _pass_on(parent, there)
-    folder = base.make(parent)
+    there = _read_controllers(parent)
+    _enable_controllers(parent, there)
+    folder = base.make_folder(parent)
     try:
-        _pass_on(folder, there)
+        _enable_controllers(folder, there)
         _try_to_move(folder)
     except OSError:
         base.remove_tree(folder)
@@ -69,7 +69,7 @@ def _driver(parent: Path) -> Driver:
     return Version2(folder)
 
 
-def _controllers(folder: Path) -> list[str]:
+def _read_controllers(folder: Path) -> list[str]:
     """Return the controllers of a group.
 
     Raises:
@@ -81,7 +81,7 @@ def _controllers(folder: Path) -> list[str]:
     return there
 
 
-def _pass_on(folder: Path, there: list[str]) -> None:
+def _enable_controllers(folder: Path, there: list[str]) -> None:
     """Let the groups below be bounded; the kernel refuses this for a group that holds processes."""
     control = folder / "cgroup.subtree_control"
     passed = control.read_text().split() if control.exists() else []
@@ -106,23 +106,23 @@ def _try_to_move(folder: Path) -> None:
             base.remove(group)
 
 
-def _beside(own: Path) -> Driver | None:
+def _create_driver_inside(own_group: Path) -> Driver | None:
     """Create a driver in our own group, which we leave for a leaf of it; only if we are alone in it.
 
     Raises:
         OSError: we may not use the group; we are back in it.
     """
-    _controllers(own)
+    _read_controllers(own_group)
     me = str(os.getpid())
-    if (own / "cgroup.procs").read_text().split() != [me]:
+    if (own_group / "cgroup.procs").read_text().split() != [me]:
         return None
-    leaf = base.make(own)
+    leaf = base.make_folder(own_group)
     try:
         (leaf / "cgroup.procs").write_text(me)
-        return _driver(own)
+        return _create_driver(own_group)
     except OSError:
         with contextlib.suppress(OSError):
-            (own / "cgroup.procs").write_text(me)
+            (own_group / "cgroup.procs").write_text(me)
         base.remove(leaf)
         raise
 
@@ -136,7 +136,7 @@ class Version2:
         self._folder = folder
         self._numbers = itertools.count()
 
-    def group(self, *, memory_bytes: int, processes: int) -> Group:
+    def create_group(self, *, memory_bytes: int, processes: int) -> Group:
         """Create a fresh group; see `Driver.create_group`."""
         folder = self._folder / f"box-{next(self._numbers)}"
         folder.mkdir()
@@ -160,29 +160,29 @@ class Version2Group:
         self._folder = folder
         self._used = base.KeptFile(folder / "cpu.stat")
 
-    def add(self, pid: int) -> None:
+    def add_process(self, pid: int) -> None:
         """See `Group.add_process`."""
         (self._folder / "cgroup.procs").write_text(str(pid))
 
-    def counts(self) -> Counts:
+    def read_counts(self) -> Counts:
         """See `Group.read_counts`."""
         return Counts(
-            refused_processes=base.counter(f"{self._folder}/pids.events", "max") or 0,
-            killed_for_memory=base.counter(f"{self._folder}/memory.events", "oom_kill") or 0,
+            refused_processes=base.read_counter(f"{self._folder}/pids.events", "max") or 0,
+            killed_for_memory=base.read_counter(f"{self._folder}/memory.events", "oom_kill") or 0,
         )
 
-    def processor_seconds(self) -> float | None:
+    def read_processor_seconds(self) -> float | None:
         """See `Group.read_processor_seconds`; the kernel counts this whether or not ``cpu`` is enabled."""
-        used = base.counter(self._used, "usage_usec")
+        used = base.read_counter(self._used, "usage_usec")
         return None if used is None else used * _MICRO
 
-    def system_seconds(self) -> float:
+    def read_system_seconds(self) -> float:
         """See `Group.read_system_seconds`."""
-        return (base.counter(self._used, "system_usec") or 0) * _MICRO
+        return (base.read_counter(self._used, "system_usec") or 0) * _MICRO
 
-    def peak_bytes(self) -> int:
+    def read_peak_bytes(self) -> int:
         """See `Group.read_peak_bytes`."""
-        return base.number(f"{self._folder}/memory.peak") or 0
+        return base.read_number(f"{self._folder}/memory.peak") or 0
 
     def remove(self) -> None:
         """See `Group.remove`."""
