@@ -72,7 +72,7 @@ def stop(path, mode):
     print("writing", flush=True)
     time.sleep(60)
 Path.chmod = stop
-atomic.write(Path(sys.argv[1]), b"half")
+atomic.write_bytes(Path(sys.argv[1]), b"half")
 """
 
 

@@ -36,7 +36,7 @@ DIAGNOSIS = "diagnosis:"
 """Prefix of a mistake's ``when`` that refers to an explanation of the kind instead of a wrong answer."""
 
 
-class Comparison(Struct, frozen=True):
+class ValueComparison(Struct, frozen=True):
     """The result of comparing one value; ``finding`` is None if it is right."""
 
     finding: Finding | None
@@ -278,11 +278,11 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             make_result(self.question, item, compared.finding), reading=compared.reading
         )
 
-    def _compare_item(self, item: Item, options: I, evidence: Evidence) -> Comparison:
+    def _compare_item(self, item: Item, options: I, evidence: Evidence) -> ValueComparison:
         name = self.targets.get_name(item)
         observed = self.targets.find_value(name, options.key, evidence)
         if observed.finding is not None:
-            return Comparison(observed.finding)
+            return ValueComparison(observed.finding)
         said, read = self.targets.read_oracle(options.key, evidence), self._read[item.id]
         values = KnownValues((), said.wrong, read=tuple(read[0]))
         if not self.has_value(item):
@@ -290,28 +290,30 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             values = msgspec.structs.replace(values, rights=(expected.value,), fault=expected.finding)
         return self.judge_value(observed.value, values, item, ValueTarget(name))
 
-    def judge_value(self, value: Any, values: KnownValues, item: Item, target: ValueTarget) -> Comparison:
+    def judge_value(
+        self, value: Any, values: KnownValues, item: Item, target: ValueTarget
+    ) -> ValueComparison:
         """Compare one value of an answer with every right and wrong value that is known."""
         actual, finding = self.read_value(value, item, target)
         if finding is not None:
-            return Comparison(finding)
+            return ValueComparison(finding)
         reading = self.describe_reading(actual)
         if values.fault is not None:
-            return Comparison(values.fault, reading)
+            return ValueComparison(values.fault, reading)
         judged = [self.read_right(right, item, target) for right in values.rights]
         rights = [*(right for right, _ in judged), *values.read]
         if not rights or any(finding is not None for _, finding in judged):
             fault = make_review(f"{target.what}: the expected value is not one of kind {self.kind}")
-            return Comparison(fault, reading)
+            return ValueComparison(fault, reading)
         differences: list[Finding] = []
         for right in rights:
             difference = self.find_difference(actual, right, item, target)
             if difference is None:
-                return Comparison(None, reading)
+                return ValueComparison(None, reading)
             differences.append(difference)
         open_ones = [candidate for candidate in differences if candidate.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return Comparison(open_ones[0], reading)
+            return ValueComparison(open_ones[0], reading)
         # Prefer a specific difference over a vague one, and an unreadable answer over both: it needs manual
         # review instead of earning nothing.
         telling = next(
@@ -319,7 +321,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         )
         telling = next((candidate for candidate in differences if candidate.is_unread), telling)
         telling = self._explain_difference(actual, values.wrongs, telling, item, target) or telling
-        return Comparison(self._find_named_mistake(actual, telling, item, target) or telling, reading)
+        return ValueComparison(self._find_named_mistake(actual, telling, item, target) or telling, reading)
 
     def _explain_difference(
         self,

@@ -165,9 +165,9 @@ _STAND_INS: Mapping[str, Any] = {
     "flint": types.SimpleNamespace(fmpz=_Whole),
     "autograder.records": types.SimpleNamespace(Message=_Message),
     "autograder.messages.catalogue": types.SimpleNamespace(
-        sentence=_format_sentence, sentences=_load_sentences
+        format_sentence=_format_sentence, load_sentences=_load_sentences
     ),
-    "autograder.wording": types.SimpleNamespace(decimal_comma=_has_decimal_comma),
+    "autograder.wording": types.SimpleNamespace(has_decimal_comma=_has_decimal_comma),
 }
 _LOADED: dict[str, Any] = {}
 _TEXTS: dict[str, str] = {}

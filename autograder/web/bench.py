@@ -71,7 +71,7 @@ def _read_target(
     attempt = get_object_or_404(
         attempts, pk=identifier, offer__course=visit.course, offer__assignment=assignment
     )
-    rubric = settings.RUNNING.loaded.of(attempt.version).rubric
+    rubric = settings.RUNNING.loaded.load_assignment(attempt.version).rubric
     names = [entry.name for entry in rubric.assignment.notebooks]
     notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]
     if notebook not in names:

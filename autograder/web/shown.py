@@ -68,7 +68,7 @@ class PartView(Struct, frozen=True):
     received: str = ""
 
 
-class LineView(Struct, frozen=True):
+class ReportLineView(Struct, frozen=True):
     """A remark on an answer or a file."""
 
     state: str
@@ -82,7 +82,7 @@ class AnswerRemarks(Struct, frozen=True):
 
     question: str
     title: str
-    lines: Sequence[LineView]
+    lines: Sequence[ReportLineView]
 
 
 class CheckedFile(Struct, frozen=True):
@@ -90,14 +90,14 @@ class CheckedFile(Struct, frozen=True):
 
     name: str
     answers: Sequence[AnswerRemarks] = ()
-    cells: Sequence[LineView] = ()
+    cells: Sequence[ReportLineView] = ()
     reason: str = ""
     """The reason why it cannot be read."""
 
 
 def get_assignment(offer: Offer) -> Assignment:
     """Return the assignment in the version that is offered."""
-    return settings.RUNNING.loaded.of(offer.version)
+    return settings.RUNNING.loaded.load_assignment(offer.version)
 
 
 def list_wanted_files(assignment: Assignment, *, alone: bool | None = None) -> list[str]:
@@ -312,7 +312,7 @@ def check_attempt(attempt: Attempt, language: str) -> list[CheckedFile]:
     released = versions.load_released_files(attempt.version, attempt.student, [FILE_NAME])
     # Taken from the student's own release, because variants differ.
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
-    files, assignment = attempts.load_files(attempt), settings.RUNNING.loaded.of(attempt.version)
+    files, assignment = attempts.load_files(attempt), settings.RUNNING.loaded.load_assignment(attempt.version)
     asked_for = list(list_expected_files(assignment.rubric))
     checked_files = [
         _check_file(name, files, specification, language)
@@ -335,7 +335,7 @@ def check_attempt(attempt: Attempt, language: str) -> list[CheckedFile]:
         if name not in files and name not in explained
     }
     for name, code in unexplained.items():
-        line = LineView(MISSING, MARKS[MISSING], messages.format_sentence(code, language), "")
+        line = ReportLineView(MISSING, MARKS[MISSING], messages.format_sentence(code, language), "")
         checked_files.append(CheckedFile(name, cells=[line]))
     return checked_files
 
@@ -373,8 +373,8 @@ def _describe_report(name: str, report: saved_notebook.NotebookReport) -> Checke
     )
 
 
-def _describe_line(line: ReportLine) -> LineView:
-    return LineView(line.state, MARKS[line.state], line.text, line.mathml)
+def _describe_line(line: ReportLine) -> ReportLineView:
+    return ReportLineView(line.state, MARKS[line.state], line.text, line.mathml)
 
 
 def get_releases(offer: Offer, student: str) -> Mapping[str, Release]:

@@ -176,7 +176,7 @@ def in_a_child(action: Callable[[], object]) -> int:
 STEPS = {
     "making the folder": ("pathlib:Path", "mkdir"),
     "drawing": ("autograder.course:secrets", "token_bytes"),
-    "locking": ("autograder.atomic", "_locked_partial"),
+    "locking": ("autograder.atomic", "_create_locked_partial"),
     "opening": ("os", "fdopen"),
     "giving rights": ("pathlib:Path", "chmod"),
     "putting in place": ("pathlib:Path", "replace"),

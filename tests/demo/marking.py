@@ -66,7 +66,7 @@ def marks(
     check = get_check_type(question.kind)(question, rubric)
     draw = Draw.from_secret(SECRET, rubric, question)
     answer = Answer(question.answer_cell, "code", source, changed=True)
-    asked = check.plan(answer, draw)
+    asked = check.plan_calls(answer, draw)
     evidence = Evidence(
         answer,
         LocalBox(given, source).ask(asked) if asked else (),
@@ -115,7 +115,7 @@ def _expected(assignment: str, question_id: str) -> tuple[Observation, ...]:
     rubric = shipped(assignment)
     question = rubric.get_question(question_id)
     check = get_check_type(question.kind)(question, rubric)
-    asked = check.reference_plan()
+    asked = check.plan_reference_calls()
     if not asked:
         return ()
     module, name = question.reference.split(":")

@@ -172,14 +172,14 @@ def test_a_name_hidden_in_a_string_is_found_too() -> None:
 WATCHED = """
 import json, sys
 sys.path.insert(0, {root!r})
-from autograder.checks.values.literal import answer_literal
+from autograder.checks.values.literal import find_answer_literal
 from tests.formulas.fuzz import Judge
 judge = Judge()
 texts = json.loads(sys.stdin.read())
 for text in ("8*d_model^2", "sqrt(d", "dmodel", "½ 𝑑", "max(n, 1)", "ceil(n/2)", "log(n)"):
     judge(text)
 judge.check_written()
-answer_literal("x = 1", "x")
+find_answer_literal("x = 1", "x")
 seen = []
 def watch(event, arguments):
     if event in ("exec", "compile", "import", "open", "os.system", "subprocess.Popen", "os.exec", "os.fork"):
@@ -191,8 +191,8 @@ judge.check_written()
 running = list(seen)
 seen.clear()
 for text in texts:
-    answer_literal(text, "x")
-    answer_literal("x = " + repr(text), "x")
+    find_answer_literal(text, "x")
+    find_answer_literal("x = " + repr(text), "x")
 print(json.dumps([running, sorted(set(seen))]))
 """
 

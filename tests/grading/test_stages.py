@@ -258,7 +258,7 @@ def pages(course: str) -> dict[str, str]:
     return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
 
 
-@pytest.mark.parametrize("name", ["render", "_write"])
+@pytest.mark.parametrize("name", ["render_page", "_write_page"])
 def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A page that cannot be made or written is told and not linked; the next run makes it."""
     original = getattr(publish, name)
@@ -310,7 +310,7 @@ def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
     def interrupt(*_: Any) -> None:
         raise error
 
-    grader: Any = SimpleNamespace(sittings=SimpleNamespace(of=interrupt))
+    grader: Any = SimpleNamespace(sittings=SimpleNamespace(get_for_student=interrupt))
     with pytest.raises(error):
         pipeline.Grader.grade(grader, SubmittedFiles("ada", {NAME: CONTROL}))
 
@@ -325,11 +325,11 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
 
     given = SimpleNamespace(
         students=["ada", "bob"],
-        of=lambda student: variant_of(student) and None,
+        get_release=lambda student: variant_of(student) and None,
     )
     rubric = SimpleNamespace(assignment=SimpleNamespace(redraw="never"))
     common: Any = SimpleNamespace(
-        manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
+        manifest=given, get_variant=variant_of, apply_variant=lambda variant: variant, rubric=rubric
     )
     monkeypatch.setattr(student_assignments, "compute_expected_values", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, failed, observed_value
+from autograder.checks.judging.results import Finding, make_failure, read_observed
 from autograder.checks.kind import Kind
 from autograder.records import Answer, Call
 from autograder.rubric import Item
@@ -45,15 +45,15 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
     question_type = RiddleQuestion
     item_type = RiddleItem
 
-    def asked(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
         return (Call(self.question.answer, read=True),)
 
-    def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
+    def judge_item(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
         name = self.question.answer
-        value, finding = observed_value(evidence.observed, 0, name)
+        value, finding = read_observed(evidence.observed, 0, name)
         if finding is not None or str(value).casefold() == options.word.casefold():
             return finding
-        return failed("riddle.wrong", word=str(value))
+        return make_failure("riddle.wrong", word=str(value))
 
 
 KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
@@ -143,7 +143,9 @@ def told(place: Path, code: str) -> object:
 
 def test_it_is_found_beside_ours(place: Path) -> None:
     """It has its name, and nothing of ours is lost."""
-    names = told(place, "from autograder.kinds import registered\nprint(json.dumps([*registered()]))")
+    names = told(
+        place, "from autograder.kinds import list_registered\nprint(json.dumps([*list_registered()]))"
+    )
     assert isinstance(names, list)
     assert "riddle" in names
     assert {"formula", "choice", "table"} < set(names)
@@ -156,18 +158,18 @@ def test_it_judges_and_its_sentences_are_told(place: Path) -> None:
         """
 from autograder.checks.base import Draw, Evidence
 from autograder.kinds import make_check
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.records import Answer, Observation
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
-rubric = parse(RUBRIC.encode())
+rubric = parse_rubric(RUBRIC.encode())
 check = make_check(rubric.questions[0], rubric)
 found = []
 for word, changed in (("Echo", True), ("wind", True), ("", False)):
     answer = Answer("q", "code", f"word = {word!r}", changed)
     seen = (Observation(ok=True, value=word),)
     (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
-    sentence = render(result.student, "de") if result.status.name == "FAILED" else ""
+    sentence = render_message(result.student, "de") if result.status.name == "FAILED" else ""
     found.append([result.status.name, str(result.points), sentence])
 print(json.dumps(found))
 """,
@@ -182,9 +184,9 @@ def test_an_error_in_its_options_is_named(place: Path) -> None:
         """
 from autograder.errors import RubricError
 from autograder.kinds import make_check
-from autograder.rubric import parse
+from autograder.rubric import parse_rubric
 
-rubric = parse(RUBRIC.replace("word = ", "wort = ").encode())
+rubric = parse_rubric(RUBRIC.replace("word = ", "wort = ").encode())
 try:
     make_check(rubric.questions[0], rubric)
 except RubricError as error:
@@ -199,14 +201,14 @@ def test_editors_templates_and_the_reference_know_it(place: Path) -> None:
     found = told(
         place,
         """
-from autograder.authoring.pages import pages
-from autograder.authoring.schema import schema
-from autograder.authoring.templates import load
+from autograder.authoring.pages import render_pages
+from autograder.authoring.schema import build_schema
+from autograder.authoring.templates import load_template
 
-made = pages("")
+made = render_pages("")
 print(json.dumps([
-    "question-riddle" in schema()["$defs"],
-    load("puzzle", "module").kind,
+    "question-riddle" in build_schema()["$defs"],
+    load_template("puzzle", "module").kind,
     made["kinds/riddle.md"],
     "[`riddle`](kinds/riddle.md) | one word" in made["rubric.md"],
 ]))
@@ -244,18 +246,18 @@ def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
         f"""
 import pathlib
 from autograder import assignment, generate
-from autograder.authoring import start
+from autograder.authoring import start_assignment
 from autograder.course import Course
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.messages import render
+from autograder.messages import render_message
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 
 folder = pathlib.Path({str(tmp_path)!r})
-start(folder, "one", ["riddle"])
+start_assignment(folder, "one", ["riddle"])
 course = Course.at(folder)
-generate.generate(course, "one")
-loaded = assignment.load(course, "one")
+generate.generate_release(course, "one")
+loaded = assignment.load_assignment(course, "one")
 release = json.loads(loaded.release_bytes["one"])
 
 def sit(word):
@@ -263,7 +265,7 @@ def sit(word):
         if cell["metadata"].get("nbgrader", {{}}).get("solution"):
             cell["source"] = f"word = {{word!r}}"
     results = grader.grade(SubmittedFiles("ada", {{"one": json.dumps(release).encode()}})).score.items
-    return [[one.status.name, str(one.points), render(one.student, "de")] for one in results]
+    return [[one.status.name, str(one.points), render_message(one.student, "de")] for one in results]
 
 with Pool() as pool:
     verified = verify(loaded, pool)

@@ -155,7 +155,12 @@ def test_every_code_of_the_program_is_in_the_catalogue() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) and node.args else None
             name = getattr(called, "id", getattr(called, "attr", ""))
-            if name in {"sentence", "template", "told", "counted"} and isinstance(node, ast.Call):
+            if name in {
+                "format_sentence",
+                "get_template",
+                "build_localised_text",
+                "format_counted",
+            } and isinstance(node, ast.Call):
                 code = node.args[0]
                 whole = [code.body, code.orelse] if isinstance(code, ast.IfExp) else [code]
                 codes += [one.value for one in whole if isinstance(one, ast.Constant)]

@@ -83,8 +83,8 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "files=(*self._silent(), *self._given(notebook))",
-                "files=(*self._silent(), *self._given(notebook)), "
+                "files=(*self._list_silent_checks(), *self._list_given_files(notebook))",
+                "files=(*self._list_silent_checks(), *self._list_given_files(notebook)), "
                 'packages=(("reference", self.course.reference),)',
             ),
         ),
@@ -96,8 +96,8 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "files=(*self._silent(), *",
-                'files=(*self._silent(), ("key.txt", self.course.sources / self.name / '
+                "files=(*self._list_silent_checks(), *",
+                'files=(*self._list_silent_checks(), ("key.txt", self.course.sources / self.name / '
                 'f"{notebook.name}.ipynb"), *',
             ),
         ),
@@ -226,7 +226,7 @@ def _unbounded(name: str, file: str, before: str, after: str, *noticed_by: str) 
 
 
 LIMITS = (
-    _unbounded("processes", _OUTSIDE, "processes=limits.processes)", "processes=4096)"),
+    _unbounded("processes", _OUTSIDE, "processes=limits.processes\n", "processes=4096\n"),
     _unbounded(
         "memory", _OUTSIDE, "memory_bytes=limits.memory_mb << 20", "memory_bytes=limits.memory_mb << 30"
     ),
@@ -384,7 +384,7 @@ SCORING = (
     Weakening(
         "scoring",
         "more points than there are",
-        (Edit(_SCORING, "if not low <= found.points <= high:", "if False:"),),
+        (Edit(_SCORING, "if not low <= result.points <= high:", "if False:"),),
         ("scoring",),
     ),
     Weakening(
@@ -393,8 +393,8 @@ SCORING = (
         (
             Edit(
                 _SCORING,
-                "taken = max(item.points, -left)",
-                "taken = item.points",
+                "deduction = max(item.points, -remaining)",
+                "deduction = item.points",
             ),
         ),
         ("scoring",),
@@ -402,7 +402,7 @@ SCORING = (
     Weakening(
         "scoring",
         "passed for part of the points",
-        (Edit(_SCORING, "if found.status is Status.PASSED and found.points != high:", "if False:"),),
+        (Edit(_SCORING, "if result.status is Status.PASSED and result.points != high:", "if False:"),),
         ("scoring",),
     ),
     Weakening(
@@ -429,7 +429,7 @@ SCORING = (
         (
             Edit(
                 "autograder/rubric/scales.py",
-                'counts = self.bonus == "always" or self.rounded(alone) >= self.passing',
+                'counts = self.bonus == "always" or self.round_points(alone) >= self.passing',
                 "counts = True",
             ),
         ),
@@ -486,7 +486,7 @@ ESCAPING = (
         (
             Edit(
                 "autograder/feedback/sanitise.py",
-                '_STACKED.sub(r"\\1", _CONTROL.sub(_name, text))',
+                '_STACKED.sub(r"\\1", _CONTROL.sub(_name_character, text))',
                 "text",
             ),
         ),
@@ -510,8 +510,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/feedback/sanitise.py",
-                "shown = printable_text(text, most).translate(_LOOKALIKES)",
-                "shown = printable_text(text, most)",
+                "shown = to_printable_text(text, most).translate(_LOOKALIKES)",
+                "shown = to_printable_text(text, most)",
             ),
         ),
         ("gradebook", "injections"),
@@ -555,8 +555,8 @@ STORE = (
         (
             Edit(
                 _MARKS,
-                "new = {place: str(api.new_uuid()) for place in wanted if place not in present}",
-                "new = {place: str(api.new_uuid()) for place in wanted}",
+                "new = {pair: str(api.new_uuid()) for pair in wanted if pair not in present}",
+                "new = {pair: str(api.new_uuid()) for pair in wanted}",
             ),
         ),
         ("gradebook",),
@@ -584,7 +584,7 @@ STORE = (
         (
             Edit(
                 "autograder/atomic.py",
-                "    sweep(path.parent)\n    partial, descriptor",
+                "    sweep_partials(path.parent)\n    partial, descriptor",
                 "    path.write_bytes(content)\n    path.chmod(mode)\n    return\n    partial, descriptor",
             ),
         ),

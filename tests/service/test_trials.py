@@ -74,11 +74,11 @@ def work(offer: Offer, worker: Any) -> Callable[[], None]:
         from autograder.service.trials import trying
 
         for one in offer.attempts.filter(state="waiting"):
-            worker.grade(one.pk)
+            worker.grade_attempt(one.pk)
         trying.sweep_trials()
         for trial in trying.list_active_trials().filter(offer=offer):
             for row in trial.results.filter(result=None):
-                worker.try_trial(row.pk)
+                worker.grade_trial(row.pk)
 
     return once
 

@@ -161,4 +161,4 @@ def test_without_the_table_nothing_is_a_placeholder() -> None:
     )
     rubric = read(text.replace('"⟦4*d_model**2⟧"', "5"))
     assert (None, Variant()) == (rubric.draws, rubric.variant)
-    assert {"en": "With ⟦activation⟧"} == rubric.question("count").items[0].text
+    assert {"en": "With ⟦activation⟧"} == rubric.get_question("count").items[0].text

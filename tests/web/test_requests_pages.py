@@ -242,7 +242,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
         def __init__(self) -> None:
             self.rubric = rubric
 
-        def rubric_of(self, _: str) -> Any:
+        def get_rubric(self, _: str) -> Any:
             return rubric
 
     monkeypatch.setattr(shown, "get_assignment", lambda _: Hiding())

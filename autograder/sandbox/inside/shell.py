@@ -167,7 +167,7 @@ class CapturedHook(DisplayHook):  # type: ignore[misc]
     def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
         """Keep the representations; their metadata is not used."""
         del md_dict
-        self.shell.outputs.rich("result", format_dict)
+        self.shell.outputs.add_output("result", format_dict)
 
 
 class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
@@ -175,7 +175,7 @@ class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
 
     def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
         """Keep the representations."""
-        self.shell.outputs.rich("display", data)
+        self.shell.outputs.add_output("display", data)
 
     def clear_output(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002 - IPython's signature
         """Clear the outputs, as progress bars do before they draw again."""
@@ -307,7 +307,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         with contextlib.suppress(Exception):  # if a cell broke the shell, IPython reports it
             if self._is_usual() and raw_cell and not raw_cell.isspace():
                 cell = self.transform_cell(raw_cell)
-                tree = self.input_transformer_manager.parsed(cell)
+                tree = self.input_transformer_manager.take_tree(cell)
                 if tree is not None and not any(word in cell for word in _OF_COROUTINES):
                     return cell, tree
                 self._transformed = raw_cell, cell

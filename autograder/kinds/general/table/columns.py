@@ -81,7 +81,7 @@ class CellColumn:
         """Return the finding about the value of one cell; None if it is right."""
         item = self.items[row]
         if self._choice is not None:
-            finding: Finding | None = self._choice.chosen_finding(item, value, target)
+            finding: Finding | None = self._choice.find_fault(item, value, target)
             if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
             return make_failure("table.choice", str(target.what), what=target.what)
