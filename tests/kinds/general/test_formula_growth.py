@@ -81,7 +81,7 @@ def test_other_orders_are_explained(text: str, code: str) -> None:
 def test_a_missing_term_is_found_by_its_symbol() -> None:
     """``O(n^2 d)`` lacks what grows faster with d."""
     result = result_of(LENIENT, "O(n^2 d)")
-    assert "with d " in render(result.student, "en")
+    assert "slowly in d." in render(result.student, "en")
     assert "O(n^2*d)" == result.reading
 
 
