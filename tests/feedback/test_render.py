@@ -304,7 +304,7 @@ def test_troubled_cells_are_unfolded() -> None:
     assert [("cell-1-1", False), ("cell-1-4", False), ("cell-1-6", True)] == [
         (attributes["id"], "open" in attributes) for attributes in cells
     ]
-    assert "This cell was stopped; the rest was run without it. A cell may compute for 30 s" in found.text
+    assert "This cell was stopped, so its results are missing. A cell may compute for 30 s" in found.text
     assert "Some output was longer than the limit" in found.text
 
 
