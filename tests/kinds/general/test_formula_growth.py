@@ -64,6 +64,8 @@ def test_one_order_in_many_notations(text: str) -> None:
         ("O((n d)^1.5)", "asymptotic.too-small"),
         ("Ω(n d (n + d))", "asymptotic.sign"),
         ("o(n d (n + d))", "asymptotic.sign"),
+        ("Θ(n^3 d^2)", "asymptotic.too-large-in"),
+        ("Ω(n^3 d^2)", "asymptotic.too-large-in"),
         ("Θ(n^2 d)", "asymptotic.too-small-in"),
         ("n O(n d + d^2)", "unreadable.landau-outside"),
         ("O(n d^2) + Θ(n^2 d)", "unreadable.landau-mixed"),

@@ -284,9 +284,11 @@ def _wrong(comparison: GrowthComparison, answer: Node, asked: str, reading: str)
     staff = f"read as {reading}; what {asked} is asked of grows {growing}"
     if not comparison.at_most and not comparison.at_least:
         return results.failed("asymptotic.different", staff)
-    true = (asked in ("O", "o") and comparison.at_most) or (asked in ("Ω", "ω") and comparison.at_least)
+    written = sign_of(answer)  # a looser Θ, o or ω is false
+    is_upper = asked in ("O", "o") and written in ("", "O") and comparison.at_most
+    is_lower = asked in ("Ω", "ω") and written in ("", "Ω") and comparison.at_least
     names = slower if comparison.at_most else faster
-    code = "not-tight" if true else "too-large" if comparison.at_most else "too-small"
+    code = "not-tight" if is_upper or is_lower else "too-large" if comparison.at_most else "too-small"
     if len(names) == 1 and names[0] in symbols(answer):  # no other symbol is given away
         return results.failed(f"asymptotic.{code}-in", staff, symbol=names[0])
     return results.failed(f"asymptotic.{code}", staff)
