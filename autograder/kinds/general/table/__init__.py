@@ -182,7 +182,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if wrong:
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
-            finding = together(wrong, right, total, points)
+            finding = together(wrong, right - len(ours), total, points)
             decides = any if options.credit == "each" else all
             is_open = decides(one.is_unread for one in wrong)
             return result(self.question, item, replace(finding, is_unread=is_open))
