@@ -170,7 +170,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                 return failed(file_codes[outcome.error], staff, name=outcome.missing)
             return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
-            return no_answer("not-implemented", staff, name=self.question.answer or check.id)
+            return no_answer("not-implemented", staff, name=self._what or check.id)
         if outcome.raised and _NO_DEVICE.search(outcome.message):
             return review(staff, "code.device")
         if outcome.raised:
