@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.installed import name_package
 from autograder.kinds import list_foreign_entries
 
-GRADING_VERSION = 5
+GRADING_VERSION = 6
 """The version of grading. Stored results of another version are computed again.
 
 Raise it by one with every change after which a verdict, the points or a student sentence of a result can

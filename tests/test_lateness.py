@@ -170,7 +170,7 @@ def test_a_moment_lies_in_the_day_it_is_counted_in(
 
 def test_students_are_told_of_days_that_last_24_hours() -> None:
     """If days cost anything; otherwise it would be a sentence without use."""
-    said = "A day is 24 hours long"
+    said = "A day has 24 hours"
     for terms, is_told in (
         (Terms("penalty", penalty=Penalty(per_day=D(10)), days="24-hours"), True),
         (Terms("refuse", slip=SlipDays(5, 2), days="24-hours"), True),
@@ -199,9 +199,9 @@ def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
     terms = Terms("penalty", timedelta(minutes=10), penalty, SlipDays(5, 2))
     told = " ".join(terms.describe_terms("en"))
     for part in (
-        f"costs {amount} for each day",
-        "never costs more than 50",
-        "less than 20",
+        f"Late penalty: {amount} for each day",
+        "at most 50",
+        "below 20",
         "72 h",
         "10 min",
     ):
@@ -220,5 +220,5 @@ def test_where_nothing_is_particular_nothing_is_told() -> None:
 def test_steps_are_told() -> None:
     """In order, the first one from the end on."""
     (told,) = Terms("penalty", penalty=STEPS).describe_terms("en")
-    assert "5 percent of the possible points from the end on; 20 percent" in told
-    assert "33.3 percent of the possible points more than 72 h after the end" in told
+    assert "5 percent of the possible points from the deadline on; 20 percent" in told
+    assert "33.3 percent of the possible points if more than 72 h late" in told

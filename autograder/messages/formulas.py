@@ -17,17 +17,17 @@ _AT = "Your formula could not be read at {mark} in “{excerpt}”: "
 
 _UNREADABLE: dict[str, str] = {
     "empty": "there is no formula.",
-    "too-long": "a formula may have at most {limit} characters.",
-    "too-many-parts": "it has more than {limit} parts. Write it more briefly.",
+    "too-long": "it is too long (limit: {limit} characters).",
+    "too-many-parts": "it has too many parts (limit: {limit}). Write it more briefly.",
     "too-deep": "more than {limit} brackets or powers are nested in one another.",
     "number-too-long": "a number may have at most {limit} digits.",
     "number-too-large": "this number is too large.",
     "exponent-too-large": "a constant exponent may be at most {limit}.",
     "unknown-character": "the character “{character}” has no meaning in a formula.",
-    "invisible-character": "here stands a character that cannot be seen, {number} ({name}). Delete it.",
+    "invisible-character": "there is an invisible character here, {number} ({name}). Delete it.",
     "unknown-letter": (
-        "the letter “{character}” is {number} ({name}), which has no meaning in a formula. Was another "
-        "alphabet's letter copied?"
+        "the letter “{character}” is {number} ({name}), which has no meaning in a formula. Was it copied "
+        "from another alphabet?"
     ),
     "capital-e": "is “E” Euler's number? Then write e; otherwise use the symbols that the question names.",
     "unknown-command": "the command {name} is not known.",
@@ -41,8 +41,7 @@ _UNREADABLE: dict[str, str] = {
         "is “{name}” the product {product} or the symbol {symbol}? Write the one that you mean."
     ),
     "two-numbers": (
-        "two numbers stand side by side. Write the sign that belongs between them, or one number without "
-        "blanks."
+        "two numbers are next to each other. Write the operator between them, or one number without spaces."
     ),
     "number-after-name": "is this number a factor or an exponent? Write * or ^ before it.",
     "ambiguous-division": "does this factor belong below the fraction line? Write * or brackets.",
@@ -67,25 +66,23 @@ _UNREADABLE: dict[str, str] = {
     ),
     "ambiguous-mark": "does “{number}” mean {grouped} or {decimals}? Write the one that you mean.",
     "comma": "a comma does not belong here. Decimals are written with a point.",
-    "argument-count": "{name} does not take this number of values: {count}.",
-    "ends-early": "the formula ends where something is still missing.",
+    "argument-count": "{name} has the wrong number of arguments: {count}.",
+    "ends-early": "the formula ends too early: something is missing.",
     "unexpected": "“{sign}” does not belong here.",
     "not-equal": (
-        "does “{sign}” mean “is not equal to”? That is no formula. A factorial before an equals sign is "
-        "written with a blank between them."
+        "does “{sign}” mean “is not equal to”? That is not a formula. Write a space between a factorial and "
+        "an equals sign."
     ),
     "unclosed": "this bracket is never closed; “{bracket}” is missing.",
     "unopened": "“{bracket}” closes a bracket that was never opened.",
     "unexpected-relation": "an equals sign does not belong here.",
-    "relation-expected": "an equation with exactly one equals sign is asked for.",
-    "landau-brackets": "write what grows in brackets: {sign}(…).",
+    "relation-expected": "one equation or inequality with exactly one relation sign is expected.",
+    "landau-brackets": "write the growing expression in brackets: {sign}(…).",
     "landau-outside": (
-        "nothing but a sum of such terms may stand beside {sign}(…). Write all into the brackets."
+        "only further terms of the same kind may be added to {sign}(…). Write everything into the brackets."
     ),
-    "landau-mixed": "two different signs of growth stand in one answer. Decide for one.",
-    "several-formulas": (
-        "the answer contains several formulas between dollar signs; exactly one is asked for."
-    ),
+    "landau-mixed": "the answer mixes two different growth signs. Use one of them.",
+    "several-formulas": "the answer contains several formulas between dollar signs; exactly one is expected.",
 }
 
 _FORMULAS: dict[str, str] = {
@@ -105,7 +102,7 @@ _FORMULAS: dict[str, str] = {
 
     ),
     "reciprocal.part": "The fraction {part} is upside down.",
-    "power-too-large": "A symbol is multiplied too often.",
+    "power-too-large": "The power of a symbol is too large.",
     "power-too-large.symbol": "The power of {symbol} is too large.",
     "power-too-small.symbol": "The power of {symbol} is too small.",
     "power-of-part.part": "The exponent of {part} is not right.",
@@ -115,37 +112,35 @@ _FORMULAS: dict[str, str] = {
         "A factor is missing. Does your formula depend on everything that it should depend on?"
 
     ),
-    "factor-forgotten.besides": "More than one thing is not right; among others, a factor is missing.",
+    "factor-forgotten.besides": "Several things are not right; one of them is a missing factor.",
     "factor-forgotten.part": "{part} still has to be multiplied by something.",
     "divisor-forgotten": "Your formula still has to be divided by something.",
     "divisor-forgotten.part": "{part} still has to be divided by something.",
-    "extra-factor": "Your formula has a factor too many.",
-    "extra-factor.symbol": "{symbol} should not stand there as a factor.",
-    "extra-factor.part": "{part} should not stand there as a factor.",
-    "extra-divisor.part": "You divide by {part}, where nothing is to be divided by.",
-    "divided.symbol": "{symbol} stands on the wrong side of the fraction line.",
-    "divided.part": "{part} stands on the wrong side of the fraction line.",
-    "several-factors": "More than one of the factors is not right.",
+    "extra-factor": "Your formula has one factor too many.",
+    "extra-factor.symbol": "{symbol} should not be a factor there.",
+    "extra-factor.part": "{part} should not be a factor there.",
+    "extra-divisor.part": "You divide by {part}, but this division does not belong there.",
+    "divided.symbol": "Check whether to multiply or to divide by {symbol}.",
+    "divided.part": "Check whether to multiply or to divide by {part}.",
+    "several-factors": "Check every factor and its exponent: at least one is not right.",
     "missing-term": "A term of the sum is missing.",
-    "missing-terms": "What you have is right, but several terms of the sum are missing.",
+    "missing-terms": "All your terms are right, but several terms of the sum are missing.",
     "term-forgotten.part": "Something still has to be added to {part}, or subtracted from it.",
-    "extra-term": "Multiplied out, your formula has a term that does not belong to it.",
+    "extra-term": "When multiplied out, your formula has a term that does not belong to it.",
     "extra-term.term": "Look at the term {term} again: does it belong there?",
-    "coefficient": "In one of the parts that have to be added up, the number in front is not right.",
-    "wrong-term": "One of the parts that have to be added up is not right.",
+    "coefficient": "The coefficient of one of the terms is not right.",
+    "wrong-term": "One of the terms is not right.",
     "wrong-term.term": (
-
-        "Look at the term {term} again: with another one in its place, the sum would be right."
-
+        "Look at the term {term} again: with a different term in its place, the sum would be right."
     ),
     "number.number": "The number {number} is not right.",
     "number-forgotten.part": "{part} still has to be multiplied by a number, or divided by one.",
     "sign-of-part.part": "The sign before {part} is not right.",
     "swapped-symbols.first": "It looks as if {first} and {second} were swapped.",
-    "symbol-replaced.symbol": "{symbol} stands where something else belongs.",
-    "part-replaced.part": "{part} stands where something else belongs.",
-    "sum-for-product": "You added what has to be multiplied.",
-    "product-for-sum": "You multiplied what has to be added.",
+    "symbol-replaced.symbol": "{symbol} is where something else belongs.",
+    "part-replaced.part": "{part} is where something else belongs.",
+    "sum-for-product": "You added where you should multiply.",
+    "product-for-sum": "You multiplied where you should add.",
     "brackets": (
 
         "A factor or divisor belongs to everything that is added, not to one term only. Are brackets missing?"
@@ -153,25 +148,20 @@ _FORMULAS: dict[str, str] = {
     ),
     "brackets-too-wide": "A factor or divisor belongs to one term only, not to everything in the brackets.",
     "belongs-inside.part": (
-
-        "{part} stands outside, but belongs inside of the function, the power or the fraction beside it."
-
+        "{part} is outside, but belongs inside the function, the power or the fraction beside it."
     ),
-    "product-for-power": "You multiplied by what belongs into the exponent.",
-    "sum-for-power": "You added what belongs into the exponent.",
-    "product-for-quotient": "You multiplied by what has to be divided by.",
+    "product-for-power": "You multiplied by something that belongs in the exponent.",
+    "sum-for-power": "You added something that belongs in the exponent.",
+    "product-for-quotient": "You multiplied by something that you should divide by.",
     "base-and-exponent": "Base and exponent of a power are swapped.",
     "function-forgotten": (
-
-        "Your formula is right but for a function that still has to be applied to all of it."
-
+        "Your formula is right except for a function that still has to be applied to all of it."
     ),
     "function-forgotten.all": (
-
-        "A function is missing: your formula uses something as it stands that has to be put into it."
-
+        "A function is missing: your formula uses something directly that should be the argument of the "
+        "function."
     ),
-    "function-forgotten.part": "{part} cannot be used as it stands: a function or a power is missing there.",
+    "function-forgotten.part": "{part} cannot be used directly: a function or a power is missing there.",
     "function-too-much.name": "Look at {name} again: does the question call for it?",
     "function-replaced.name": "Look at {name} again: another function belongs there.",
     "log-base": "The base of the logarithm is not right.",
@@ -183,20 +173,20 @@ _FORMULAS: dict[str, str] = {
     "off-by-one": "The result is off by one.",
     "off-by-one.symbol": "{symbol} is off by one somewhere.",
     "off-by-one.part": "{part} is off by one.",
-    "symbol-one": "Your formula is right where a symbol that it lacks is 1, but not in general.",
-    "symbol-zero": "Your formula is right where a symbol that it lacks is 0, but not in general.",
-    "symbol-missing": "Your formula does not depend on everything that it should depend on.",
+    "symbol-one": "Your formula is right if a symbol that it lacks is 1, but not in general.",
+    "symbol-zero": "Your formula is right if a symbol that it lacks is 0, but not in general.",
+    "symbol-missing": "Check whether your formula depends on everything that it should depend on.",
     "symbol-foreign.symbol": "Your formula depends on {symbol}. Should it?",
 }  # fmt: skip
 
 _IN_THIS_TERM = "In the term {term} "
 _IN_TERMS: dict[str, str] = {
-    "coefficient": "the number in front is not right.",
+    "coefficient": "the coefficient is not right.",
     "sign-in-term": "the sign is not right.",
     "power-in-term": "a factor is missing.",
     "power-in-term.symbol": "the power of {symbol} is not right.",
     "extra-factor-in-term.symbol": "there is a factor too many: does {symbol} belong there?",
-    "symbol-replaced.symbol": "the symbol {symbol} stands where something else belongs.",
+    "symbol-replaced.symbol": "the symbol {symbol} is where something else belongs.",
 }  # fmt: skip
 
 
@@ -207,7 +197,7 @@ def _place_in_term(key: str) -> tuple[str, str]:
     return within, _IN_THIS_TERM + _IN_TERMS[key]
 
 
-_SOMEWHERE = " That is about one of the places where it stands."
+_SOMEWHERE = " This refers to one of its occurrences."
 _OFTEN = (
     "symbol-replaced.symbol", "part-replaced.part", "number.number", "power-too-large.symbol",
     "power-too-small.symbol", "sign-of-part.part", "extra-factor.part", "factor-forgotten.part",

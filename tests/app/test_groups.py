@@ -79,9 +79,9 @@ def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
     written = write_feedback(course, NAME, store=opening(store))
     assert [] == [page.problem for page in written.pages if page.problem]
     page = (course.locate_feedback("cleo", NAME) / f"{NAME}.html").read_text()
-    assert "red (ada, bob, cleo), handed in by ada" in page
-    assert "Taken off for handing in late: 1.8 (6 − 1.8 = 4.2)." in page.replace("\N{NO-BREAK SPACE}", " ")
-    assert "That costs 20 percent of the possible points." in page
+    assert "red (ada, bob, cleo), submitted by ada" in page
+    assert "Late penalty: 1.8 (6 − 1.8 = 4.2)." in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Late penalty: 20 percent of the possible points." in page
     summary = (course.root / "staff" / f"{NAME}.html").read_text()
     assert "group red (ada, bob, cleo)" in summary
     assert "late: −1.8" in summary

@@ -303,7 +303,7 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
     written = classes.write_feedback(course, NAME)
     assert not written.attention
     new = page(course, "bob")
-    assert "This mark was changed: 3.5 points before, 3.75 points since 20" in new
+    assert "(points before: 3.5; now: 3.75)" in new
     assert "Reason: 13 was right as well." in new
     assert others == page(course, "ada")
     shown = read_published(course, NAME)
@@ -331,7 +331,7 @@ def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(cou
     assert any("ada was shown 7 of 13" in one and "has 6.5 now" in one for one in left.remarks)
     assert completed == page(course, "ada")
     assert not classes.write_feedback(course, NAME, reason="Read <b>again</b>.").attention
-    assert "7 points before, 6.5 points since" in page(course, "ada")
+    assert "(points before: 7; now: 6.5)" in page(course, "ada")
     assert "Read &lt;b&gt;again&lt;/b&gt;." in page(course, "ada")
 
 

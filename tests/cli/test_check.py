@@ -43,8 +43,8 @@ def test_a_complete_notebook_ends_well(folder: Path) -> None:
     assert (0, "") == (done.returncode, done.stderr)
     assert "✓ mlp: mlp_parameters is read as 8*d_model^2\n" in done.stdout
     assert done.stdout.endswith(
-        "✓ All given cells are as they were handed out.\n6 of 6 questions are answered.\n"
-        "This looks at the form only; nothing here is your mark. Answers are graded after you hand in.\n"
+        "✓ All given cells are unchanged.\nQuestions answered: 6 of 6.\n"
+        "This check looks at the form only and gives no marks. Answers are graded after you submit them.\n"
     )
 
 
@@ -73,7 +73,7 @@ def test_json_says_the_same(folder: Path) -> None:
     assert "mlp_parameters wird gelesen als " == mlp["lines"][0]["text"]
     assert "8*d_model^2" == mlp["lines"][0]["reading"]
     assert mlp["lines"][0]["mathml"].startswith("<math")
-    assert "nichts davon ist Ihre Note" in said["note"]
+    assert "es gibt keine Punkte" in said["note"]
 
 
 def test_the_time_left_is_told_and_a_forged_one_is_no_crash(folder: Path, tmp_path: Path) -> None:

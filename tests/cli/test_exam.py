@@ -61,13 +61,13 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
     [
         (
             "en",
-            "4 min 7 s after the end, which was 2026-02-12 11:30 (Europe/Berlin)",
+            "4 min 7 s after the deadline (2026-02-12 11:30 (Europe/Berlin))",
             ("Sequence-to-sequence models and attention", "Sum"),
             ("2026-02-12 11:34:07 (Europe/Berlin)", "2026-02-12 11:42 (Europe/Berlin)"),
         ),
         (
             "de",
-            "4 min 7 s nach dem Ende; das war 12.02.2026, 11:30 Uhr (Europe/Berlin)",
+            "4 min 7 s nach der Abgabefrist (12.02.2026, 11:30 Uhr (Europe/Berlin))",
             ("Sequence-to-Sequence-Modelle und Attention", "Summe"),
             ("12.02.2026, 11:34:07 Uhr (Europe/Berlin)", "12.02.2026, 11:42 Uhr (Europe/Berlin)"),
         ),
@@ -110,14 +110,14 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
         return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
 
     assert "provisional: a person decides about the time" == row()["state"]
-    assert "what the time of handing in means" in page(course, LATE_ONE)
+    assert "how the time of submission counts" in page(course, LATE_ONE)
     decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
     (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
     figures(course)
     assert "provisional" == row()["state"]  # answers still wait for a person
     assert "by exams.toml it counts" in row()["time"]
     written = page(course, LATE_ONE)
-    assert "what the time of handing in means" not in written
+    assert "how the time of submission counts" not in written
     assert "It counts all the same" in written
 
 
@@ -131,7 +131,7 @@ def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Pat
     assert isinstance(before, dict)
     assert {**before, LATE_ONE: 0.0} == refused["points"]
     written = page(course, LATE_ONE)
-    assert "late submissions are not" in written
+    assert "It is not graded because it is late" in written
     assert "nothing in it was graded" in written
     (course / "exams.toml").write_text(
         f"{schedule}\n[{ASSIGNMENT}.students.{LATE_ONE}]\nextra_minutes = 10\n".replace(
@@ -141,7 +141,7 @@ def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Pat
     again = figures(course)
     assert before == again["points"]
     assert "handed in late" not in again
-    assert "after the end" not in page(course, LATE_ONE)
+    assert "after the deadline" not in page(course, LATE_ONE)
 
 
 DOUBTED = {
@@ -168,7 +168,7 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
     page(course, OTHER)
     for student in DOUBTED:
         written = (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
-        assert "That costs nothing by itself" in written
+        assert "That alone costs no points" in written
         assert "<script>" not in written
     staff = (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
     assert 1 == staff.count("<script>")  # the page's own, which sorts

@@ -58,7 +58,7 @@ def test_the_last_attempt_that_can_be_read_counts(course: Course, damaged: bytes
     found = handins(course, "one")["ada"]
     assert good == found.folder
     (message,) = found.list_messages("de")
-    assert "Der Versuch von 04.05.2026, 11:00 Uhr (Europe/Berlin) ist nicht lesbar" in render_message(
+    assert "Der Versuch vom 04.05.2026, 11:00 Uhr (Europe/Berlin) ist nicht lesbar" in render_message(
         message, "de"
     )
     assert ["attempt-unreadable"] == [note.code for note in found.list_notes()]

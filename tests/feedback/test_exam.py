@@ -114,10 +114,10 @@ def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
     late = Timing(WINDOW, timedelta(seconds=247))
     page = render_page(GRADED, RUBRIC, submitted_at=moment, timing=late)
     assert "<b>2026-02-12 11:34:07 (Europe/Berlin)</b>" in page
-    assert "Handed in 4 min 7 s after the end" in page
+    assert "Submitted 4 min 7 s after the deadline" in page
     assert "2026-02-12 10:34 UTC" in render_page(GRADED, RUBRIC, submitted_at=moment)
     unknown = render_page(GRADED, RUBRIC, timing=Timing(WINDOW, doubt="There is no timestamp.txt."))
-    assert "could not be told when this was handed in" in unknown
+    assert "The time of submission is not known" in unknown
     assert "timestamp.txt" not in unknown
 
 

@@ -62,7 +62,7 @@ def test_an_open_point_that_changes_nothing_is_said_so() -> None:
 def test_a_persons_mark_and_comment_are_shown() -> None:
     """The line carries the mark in the place of the open points, and the comment stands below."""
     page = text(middling(), DECIDED)
-    assert "Your reason, in a sentence ✎ marked by a person 0.5 of 1" in page
+    assert "Your reason, in a sentence ✎ graded manually 0.5 of 1" in page
     assert "Comment A reason, but not why two." in page
     assert "A person reads your reason." not in page
     assert "−0.5 Your reason, in a sentence" in page
@@ -72,8 +72,8 @@ def test_a_mark_for_several_lines_is_one_sum() -> None:
     """Where one cell carries several lines, no line gets points of its own."""
     page = text(middling(), {REPAIR: PersonMark(Decimal("6.5"))})
     assert "6.5 of 8" in page
-    assert "✎ marked by a person 6.5 of 8" in page
-    assert "−1.5 Repair the decoder : marked by a person" in page
+    assert "✎ graded manually 6.5 of 8" in page
+    assert "−1.5 Repair the decoder : graded manually" in page
 
 
 def test_full_marks_by_a_person_silence_the_automatic_words() -> None:
@@ -88,11 +88,11 @@ def test_bonus_points_and_rules_are_told() -> None:
     assert "Bonus points: 3, included in the sum (for bonus questions)." in page
     failed = text(middling(), {REPAIR: PersonMark(Decimal(4))}, exam=BONUS)
     assert (
-        "Bonus points: 3 (for bonus questions), not in the sum as long as it is not enough to pass without "
-        "them." in failed
+        "Bonus points: 3 (for bonus questions), not included in the sum unless the points without them are "
+        "enough to pass." in failed
     )
     assert "Passed from 5.5 of 11 points. Points are not rounded" in page
-    assert "Bonus points count only where the points without them are enough to pass." in page
+    assert "Bonus points count only if the points without them are enough to pass." in page
     assert "mha · bonus" in page
 
 
@@ -107,29 +107,29 @@ def test_what_people_added_and_took_away_is_told() -> None:
     """Beside the sum as an equation, and beside the question with the comment that says why."""
     stands = compute_standing(middling().score, EXAM, EXTRAS, bonus=Decimal(1))
     page = Page(render_page(middling(), EXAM, stands=stands)).text
-    assert "Taken away by a person: 2 (9.5 − 2 = 7.5)." in page
-    sources = "1.5 from those who marked by hand, 1 from the course"
+    assert "Manual deduction: 2 (9.5 − 2 = 7.5)." in page
+    sources = "1.5 from manual grading, 1 from the course"
     assert f"Bonus points: 2.5, included in the sum ({sources})." in page
-    assert "Bonus points that a person gave for this: 1.5" in page
-    assert "Points that a person took away for this: 2 Comment Copied from the lecture." in page
+    assert "Bonus points from manual grading: 1.5" in page
+    assert "Deduction from manual grading: 2 Comment Copied from the lecture." in page
     german = Page(render_page(middling(), EXAM, stands=stands, language="de")).text
-    assert "Von einem Menschen abgezogen: 2 (9,5 − 2 = 7,5)." in german
+    assert "Abzug von Hand: 2 (9,5 − 2 = 7,5)." in german
 
 
 def test_a_sum_that_is_bounded_says_so() -> None:
     """Never below zero, however much was taken away; above what is possible there is no better grade."""
     marks = {WHY: PersonMark(Decimal(1), Decimal(-40))}
     page = text(middling(), marks)
-    assert "Taken away by a person: 40, but no more than the 9.5 that were earned" in page
+    assert "Manual deduction: 40, limited to the 9.5 earned" in page
     stands = compute_standing(middling().score, EXAM, {}, bonus=Decimal(30))
     page = Page(render_page(middling(), EXAM, stands=stands)).text
-    assert "The sum is more than the 17 points that are possible. There is no better grade than 1.0." in page
+    assert "The sum exceeds the 17 possible points. There is no better grade than 1.0." in page
 
 
 def test_without_additions_nothing_is_explained() -> None:
     """Most sums are those of the questions."""
     page = text(middling())
-    assert [] == [word for word in ("Taken away", "Bonus points", "more than the") if word in page]
+    assert [] == [word for word in ("deduction", "Bonus points", "exceeds") if word in page]
 
 
 def test_a_hostile_comment_stays_text() -> None:
@@ -154,7 +154,7 @@ def test_the_summary_shows_the_spread_of_grades() -> None:
     assert "Passed: 2 of 3 (67 %) Provisional: 1" in page
     assert "1.3 15.3 1" in page
     assert "ada 16 1 1.3 to 1.0 provisional" in page
-    assert "grace 9 4.0 ✓ 6 passed ✕ 5 not passed ○ 1 no answer ✎ 1 marked by a person" in page
+    assert "grace 9 4.0 ✓ 6 passed ✕ 5 not passed ○ 1 no answer ✎ 1 graded manually" in page
     assert "Mean: 8.33 of 17" in page
 
 

@@ -51,7 +51,7 @@ def test_a_line_that_a_person_marked_has_its_own_points() -> None:
     assert ["passed", "marked"] == [item.status for item in view.items]
     assert ("−1.75", "", ()) == (view.lost, view.items[0].lost, view.marked)
     text = Page(render_page(middling(), RUBRIC, stands=compute_standing(score, RUBRIC, marks))).text
-    assert "✎ marked by a person 1.25 of 3" in text
+    assert "✎ graded manually 1.25 of 3" in text
 
 
 def test_what_does_not_add_up_is_a_mark_for_the_whole_cell() -> None:
@@ -82,7 +82,7 @@ def test_the_summary_counts_marked_lines_alone() -> None:
     text = Page(
         render_summary([graded], RUBRIC, {"grace": compute_standing(graded.score, RUBRIC, marks)})
     ).text
-    assert "✎ 1 marked by a person" in text
+    assert "✎ 1 graded manually" in text
 
 
 CENTS = st.integers(0, 8)

@@ -177,7 +177,7 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
         wrong.get(one.item, one) if one.question == "task5-a" else one for one in good().score.items
     )
     repair = view(replace(good(), score=replace(good().score, items=items))).questions[2]
-    told = "is None. Did you forget a return, or to assign a value?"
+    told = "is None. Is a return statement or an assignment missing?"
     (lost,) = repair.losses
     assert (4, "−4", f"attend [plain] {told}") == (lost.shared, lost.lost, lost.brief)
     assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.told.message

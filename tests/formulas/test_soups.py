@@ -145,7 +145,7 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
         ("8*d\x07", "U+0007 (control character)"),
         ("8*d\u0304", "U+0304 (COMBINING MACRON)"),
         ("8*\u0441", "U+0441 (CYRILLIC SMALL LETTER ES)"),
-        ("exp(-0,5n, 2)", "exp does not take this number of values: 2"),
+        ("exp(-0,5n, 2)", "exp has the wrong number of arguments: 2"),
         ("max(-0,5n, 2)", "Write 0.5 for one number, or “0, 5” for two."),
         ("max(1,024)", "Write 1024 or 1.0240 for one number, or “1, 024” for two."),
         ("3·⁵", "“⁵” does not belong here"),

@@ -216,7 +216,7 @@ def test_comments_say_item_by_item_what_came_of_it(book: Gradebook, path: Path) 
     expected = "- The number of parameters of the MLP: 0.5 of 1 (not right). That is one of the two matrices."
     assert expected == found["task3-b-answer"]
     assert (
-        "- Your reason, in a sentence: 0 of 1 (a person still looks at this). A person reads your reason."
+        "- Your reason, in a sentence: 0 of 1 (needs manual review). A person reads your reason."
         == (found["task3-b-why"])
     )
     assert 8 == (found["task5-a-answer"] or "").count("\n") + 1
@@ -228,7 +228,7 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
     assert {
         "task3-b-answer": "- Die Parameterzahl des MLP: 0,5 von 1 (nicht richtig). "
         "Das ist eine der beiden Matrizen.",
-        "task3-b-why": "- Ihre Begründung in einem Satz: 0 von 1 (ein Mensch sieht sich das noch an). "
+        "task3-b-why": "- Ihre Begründung in einem Satz: 0 von 1 (wird von Hand bewertet). "
         "Ihre Begründung liest ein Mensch.",
     }.items() <= comments(path).items()
     german = msgspec.structs.replace(RUBRIC.assignment, languages=("de", "en"))

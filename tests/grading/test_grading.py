@@ -165,7 +165,7 @@ def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None
         ("%time pass\nwrods = 4", "“words” is not defined after your notebook ran."),
         ("wrods = 4  #" + 70_000 * "x", "“words” is not defined after your notebook ran."),
         ("words = (", "Line 1: '(' was never closed."),
-        ("words = 4\0", "The answer cell is not valid Python"),
+        ("words = 4\0", "Your answer is not valid Python"),
     ],
     ids=["syntax", "after a magic", "misspelt", "long", "open bracket", "null"],
 )

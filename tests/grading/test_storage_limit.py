@@ -81,12 +81,12 @@ def test_a_page_has_an_end() -> None:
 @pytest.mark.parametrize(
     ("cell", "english", "german"),
     [
-        (Cell("x", cut=True), "all of it was run", "gelaufen ist sie ganz"),
-        (Markdown("x", cut=True), "kept here.", "aufbewahrt."),
+        (Cell("x", cut=True), "all of it is in the notebook", "ganz steht sie"),
+        (Markdown("x", cut=True), "shown here.", "Anfang dieser Zelle."),
     ],
 )
 def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) -> None:
-    """Code was run as a whole, text is not run at all."""
+    """Code is told to be in the notebook as a whole."""
     notebook = ExecutedNotebook("exam", (cell,), (None,))
     for language, told in (("en", english), ("de", german)):
         (shown,) = build_notebook_view(notebook, 1, Labels(language), Limits()).cells

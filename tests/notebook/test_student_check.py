@@ -168,7 +168,9 @@ def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
 
 
 FINE = "✓ "
-NOT_A_MARK = "This looks at the form only; nothing here is your mark. Answers are graded after you hand in.\n"
+NOT_A_MARK = (
+    "This check looks at the form only and gives no marks. Answers are graded after you submit them.\n"
+)
 SYMBOLS = {
     "d_model": {"aliases": ["d"], "domain": "positive integer"},
     "n_heads": {"aliases": ["h"], "domain": "positive integer"},
@@ -244,10 +246,10 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
             "at ▸ in “8*▸dmodell”: the name “dmodell” is not known. Did you mean “d_model”?",
         ),
         ("formula", "8*quux", "the name “quux” is not known. Use the symbols that the question names."),
-        ("formula", "8 9", "two numbers stand side by side."),
-        ("formula", "8*d_model +", "the formula ends where something is still missing."),
-        ("formula", "d" * 2001, "a formula may have at most 2000 characters."),
-        ("relation", "d_model", "an equation with exactly one equals sign is asked for."),
+        ("formula", "8 9", "two numbers are next to each other."),
+        ("formula", "8*d_model +", "the formula ends too early: something is missing."),
+        ("formula", "d" * 2001, "it is too long (limit: 2000 characters)."),
+        ("relation", "d_model", "one equation or inequality with exactly one relation sign is expected."),
         ("pair", ("3*d", "4*q"), "at ▸ in “4*▸q”: the name “q” is not known."),
         ("count", 1.5, "total is of type float; expected a whole number"),
         ("count", True, "total is of type bool; expected a whole number"),
@@ -279,7 +281,7 @@ def test_an_unassigned_name_is_told_apart(say: Callable[..., str]) -> None:
 
 def test_written_answers_are_left_to_people(say: Callable[..., str]) -> None:
     """There is nothing to check about a text."""
-    expected = f"· essay: A person reads this answer; there is nothing to check here.\n{NOT_A_MARK}"
+    expected = f"· essay: This answer cannot be checked here. It is graded after you submit it.\n{NOT_A_MARK}"
     assert expected == say("essay")
 
 
@@ -293,8 +295,8 @@ def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
 @pytest.mark.parametrize(
     ("left", "said"),
     [
-        (["formula", "count"], "1 of 2 questions are answered."),
-        (["formula", "essay"], "1 of 1 questions are answered; read by a person besides: 1."),
+        (["formula", "count"], "Questions answered: 1 of 2."),
+        (["formula", "essay"], "Questions answered: 1 of 1. Questions that cannot be checked here: 1."),
     ],
 )
 def test_all_questions_are_counted(left: list[str], said: str) -> None:
@@ -313,7 +315,7 @@ def test_all_questions_are_counted(left: list[str], said: str) -> None:
 
 def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
     """The language can be chosen; an unknown one falls back to English."""
-    assert say("essay", "de").startswith("· essay: Diese Antwort liest ein Mensch; hier gibt es nichts zu ")
+    assert say("essay", "de").startswith("· essay: Diese Antwort lässt sich hier nicht prüfen.")
     assert say("essay", "xx") == say("essay", "en")
 
 
@@ -345,7 +347,7 @@ def test_all_questions_are_looked_at_in_order(say: Callable[..., str]) -> None:
     """Without a name every question has its lines, and the number of answers stands below."""
     said = say("", size="d", total=3)
     assert list(KINDS) == list(dict.fromkeys(re.findall(r"^\S (\S+): ", said, re.MULTILINE)))
-    assert f"2 of 10 questions are answered; read by a person besides: 1.\n{NOT_A_MARK}" in said
+    assert f"Questions answered: 2 of 10. Questions that cannot be checked here: 1.\n{NOT_A_MARK}" in said
 
 
 def test_while_grading_it_is_silent(capsys: pytest.CaptureFixture[str]) -> None:

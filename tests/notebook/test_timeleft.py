@@ -32,10 +32,10 @@ SPECIFICATION = {
     ("before", "said"),
     [
         (91, ""),
-        (90, "Time left: 1 h 30 min. The end is at 11:30 (Europe/Berlin)"),
+        (90, "Time left: 1 h 30 min. The deadline is at 11:30 (Europe/Berlin)"),
         (59.5, "Time left: 59 min."),
         (0.5, "Time left: 0 min."),
-        (-0.5, "The end was at 11:30 (Europe/Berlin)."),
+        (-0.5, "The deadline was at 11:30 (Europe/Berlin)."),
         (-61, ""),
     ],
 )
@@ -50,7 +50,7 @@ def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None
 def test_extra_time_is_never_denied(language: str) -> None:
     """The common end is not everybody's: each sentence says so."""
     for key in ("left", "over"):
-        assert {"en": "extra time", "de": "erlängerung"}[language] in get_template(
+        assert {"en": "extension", "de": "erlängerung"}[language] in get_template(
             f"time-left.{key}", language
         )
 
@@ -58,8 +58,8 @@ def test_extra_time_is_never_denied(language: str) -> None:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "The end is on 2026-02-12 at 11:30 (Europe/Berlin)"),
-        ("de", "Das Ende ist am 12.02.2026 um 11:30 Uhr (Europe/Berlin)"),
+        ("en", "The deadline is on 2026-02-12 at 11:30 (Europe/Berlin)"),
+        ("de", "Die Abgabefrist endet am 12.02.2026 um 11:30 Uhr (Europe/Berlin)"),
     ],
 )
 def test_an_end_on_another_day_has_its_date(language: str, said: str) -> None:
@@ -117,7 +117,7 @@ def test_a_deadline_alone_counts_down_at_any_time() -> None:
     stated = read_specification(check, "coursecheck.py")
     assert {"end": END.isoformat(), "zone": "Europe/Berlin"} == stated["times"]
     told = time_left(stated, "en", END.astimezone(UTC) - timedelta(days=2))
-    assert told.startswith("Time left: 48 h 0 min. The end is on 2026-02-12 at 11:30")
+    assert told.startswith("Time left: 48 h 0 min. The deadline is on 2026-02-12 at 11:30")
 
 
 def test_the_check_says_what_being_late_costs() -> None:
@@ -127,8 +127,8 @@ def test_the_check_says_what_being_late_costs() -> None:
         exam(), window=Window(None, END, "UTC", terms=terms), forms=list_forms()
     ).decode()
     stated = read_specification(check, "coursecheck.py")
-    rule = "costs 10 percent of the possible points for each day that has begun."
+    rule = "Late penalty: 10 percent of the possible points for each day that has begun."
     for since, said in ((-2, True), (1, True), (13, True), (15, False)):
         told = time_left(stated, "en", END.astimezone(UTC) + timedelta(days=since))
         assert said is told.endswith(rule)
-    assert "kostet 10 Prozent" in time_left(stated, "de", END.astimezone(UTC))
+    assert "Abzug wegen Verspätung: 10 Prozent" in time_left(stated, "de", END.astimezone(UTC))

@@ -63,9 +63,14 @@ def test_without_grades_there_is_no_line_for_one() -> None:
             "en",
             "**Start:** 2026-02-12, 10:00",
             "**End:** 2026-02-12, 11:30 (Europe/Berlin)",
-            "one submission counts",
+            "only one submission counts",
         ),
-        ("de", "**Beginn:** 12.02.2026, 10:00 Uhr", "**Ende:** 12.02.2026, 11:30 Uhr", "Eine Abgabe zählt"),
+        (
+            "de",
+            "**Beginn:** 12.02.2026, 10:00 Uhr",
+            "**Ende:** 12.02.2026, 11:30 Uhr",
+            "Nur eine Abgabe zählt",
+        ),
     ],
 )
 def test_the_first_cell_shows_the_times(language: str, start: str, end: str, rule: str) -> None:
@@ -193,10 +198,10 @@ def test_the_exams_source_is_what_its_authors_write() -> None:
 @pytest.mark.parametrize(
     ("language", "own", "said"),
     [
-        ("en", False, "- **End:** 2026-02-12, 11:30 (Europe/Berlin). Extra time"),
-        ("de", False, "- **Ende:** 12.02.2026, 11:30 Uhr (Europe/Berlin). Eine"),
-        ("en", True, "- **Your end:** 2026-02-12, 11:30"),
-        ("de", True, "- **Ihr Ende:** 12.02.2026, 11:30 Uhr"),
+        ("en", False, "- **Deadline:** 2026-02-12, 11:30 (Europe/Berlin). Any extension"),
+        ("de", False, "- **Abgabefrist:** 12.02.2026, 11:30 Uhr (Europe/Berlin). Eine"),
+        ("en", True, "- **Your deadline:** 2026-02-12, 11:30"),
+        ("de", True, "- **Ihre Abgabefrist:** 12.02.2026, 11:30 Uhr"),
     ],
 )
 def test_a_deadline_alone_is_told_without_a_start(language: str, own: bool, said: str) -> None:
@@ -217,8 +222,8 @@ COSTLY = Window(
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "- **Handing in late:** Handing in late costs 10 percent of the possible points for each day"),
-        ("de", "- **Verspätete Abgabe:** Verspätete Abgabe kostet 10 Prozent der möglichen Punkte für jeden"),
+        ("en", "- **Late submission:** Late penalty: 10 percent of the possible points for each day"),
+        ("de", "- **Verspätete Abgabe:** Abzug wegen Verspätung: 10 Prozent der möglichen Punkte für jeden"),
     ],
 )
 def test_what_being_late_costs_stands_on_the_title_page(language: str, said: str) -> None:

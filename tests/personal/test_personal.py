@@ -274,12 +274,12 @@ def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) 
         assert f"**Your end:** 2026-02-12, {end} (Europe/Berlin)" in (folder / f"{NAME}.ipynb").read_text()
         specification = extract_specification((folder / FILE_NAME).read_text()) or {}
         now = datetime(2026, 2, 12, 9, 30, tzinfo=UTC)
-        assert f"Your end is at {end} (Europe/Berlin)" in time_left(specification, now=now)
+        assert f"Your deadline is at {end} (Europe/Berlin)" in time_left(specification, now=now)
         assert (folder / f"{NAME}.ipynb").read_bytes() == assignments.load_assignment(
             course, NAME
         ).derive_for_student(student).release_bytes[NAME]
     assert (
-        "**End:** 2026-02-12, 11:00 (Europe/Berlin). Extra time"
+        "**End:** 2026-02-12, 11:00 (Europe/Berlin). Any extension"
         in (course.locate_release(NAME) / f"{NAME}.ipynb").read_text()
     )
     (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bobb]\nextra_minutes = 15\n")

@@ -138,7 +138,7 @@ def inspected(release: Path, name: str, tmp_path: Path, files: Mapping[str, byte
     [
         ({}, ["count: lm.py is missing.", "report: report.md is missing."]),
         ({"lm.py": b"x = 1\n"}, ["count: lm.py is there (6 B)", "count: lm.py defines no count."]),
-        ({"lm.py": b"def count(word):\n    pass\n"}, ["count: count has no body of its own yet."]),
+        ({"lm.py": b"def count(word):\n    pass\n"}, ["count: count has no body yet."]),
         (
             {"lm.py": LM.encode(), "report.md": b"Two.\n"},
             ["✓ count: lm.py", "✓ report: report.md is there (5 B)"],

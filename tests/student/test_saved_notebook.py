@@ -72,7 +72,7 @@ def test_the_untouched_release_has_no_answer(seen: Callable[[Change], NotebookRe
     paper = seen(lambda _: None)
     assert {MISSING} == {report.state for report in paper.reports}
     assert len(paper.reports) > 30
-    assert [(READY, "All given cells are as they were handed out.")] == [line[:2] for line in paper.cells]
+    assert [(READY, "All given cells are unchanged.")] == [line[:2] for line in paper.cells]
     assert not paper.is_complete
 
 
@@ -82,17 +82,20 @@ def test_the_untouched_release_has_no_answer(seen: Callable[[Change], NotebookRe
         ("mlp_parameters = '8 d²'", (READY, "mlp_parameters is read as 8*d_model^2")),
         (
             "mlp_parameters = None",
-            (MISSING, "mlp_parameters is still empty (None). Replace it by your answer"),
+            (MISSING, "mlp_parameters is still empty (None). Replace it with your answer"),
         ),
         ("mlp_parameters = '8*'", (PROBLEM, "mlp_parameters: Your formula could not be read at ▸ in “8*▸”")),
-        ("mlp = '8*d^2'", (MISSING, "mlp_parameters is given no value in the answer cell.")),
-        ("mlp_parameters = 8 *", (PROBLEM, "The answer cell is not valid Python, so nothing of it was run.")),
+        ("mlp = '8*d^2'", (MISSING, "mlp_parameters has no value in the answer cell.")),
+        ("mlp_parameters = 8 *", (PROBLEM, "Your answer is not valid Python, so it cannot be run.")),
         ("%matplotlib inline\nmlp_parameters = 8 *", (PROBLEM, "Line 2: invalid syntax.")),
         (
             "mlp_parameters = str(8)",
-            (READY, "mlp_parameters is given a value that only running the cell tells"),
+            (READY, "mlp_parameters is known only after the cell runs"),
         ),
-        ("mlp_parameters = __import__('os').system('touch /tmp/x')", (READY, "only running the cell tells")),
+        (
+            "mlp_parameters = __import__('os').system('touch /tmp/x')",
+            (READY, "known only after the cell runs"),
+        ),
         ("mlp_parameters = [1, 2]", (PROBLEM, "mlp_parameters is of type list")),
     ],
 )
@@ -114,8 +117,10 @@ def test_code_is_found_by_its_definition(seen: Callable[[Change], NotebookReport
 def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change], NotebookReport]) -> None:
     """Written answers are told from untouched cells, and left to people."""
     written = seen(answered("task1-a", "Because."))
-    assert [(READY, "Something is written. It is graded after you hand in.")] == lines(written, "task1-a")
-    assert [(MISSING, "Nothing is written yet.")] == lines(seen(answered("task1-a", "  ")), "task1-a")
+    assert [(READY, "Something is written here. It is graded after you submit it.")] == lines(
+        written, "task1-a"
+    )
+    assert [(MISSING, "Nothing is written here yet.")] == lines(seen(answered("task1-a", "  ")), "task1-a")
 
 
 def test_changed_deleted_and_copied_cells_are_named(seen: Callable[[Change], NotebookReport]) -> None:
@@ -129,9 +134,9 @@ def test_changed_deleted_and_copied_cells_are_named(seen: Callable[[Change], Not
 
     paper = seen(change)
     said = [
-        (PROBLEM, "The given cell task1 was changed. The original is used in its place,"),
-        (PROBLEM, "The given cell task2 was deleted. The original is put back; nothing is lost."),
-        (PROBLEM, "2 cells carry the mark of the answer task1-a, because the answer cell was split"),
+        (PROBLEM, "The given cell task1 was changed. The original is used instead,"),
+        (PROBLEM, "The given cell task2 was deleted. The original is restored; nothing is lost."),
+        (PROBLEM, "2 cells are marked as the answer task1-a, because the answer cell was split"),
     ]
     assert said == [
         (line.state, line.text[: len(text)]) for line, (_, text) in zip(paper.cells, said, strict=True)
@@ -148,7 +153,7 @@ def test_cells_without_checksums_are_not_called_changed(seen: Callable[[Change],
 
     (line,) = seen(change).cells
     assert PERSON == line.state
-    assert "cannot be told" in line.text
+    assert "not known whether" in line.text
 
 
 def test_another_assignment_is_told_apart(specification: dict[str, Any]) -> None:
@@ -244,8 +249,8 @@ def test_a_name_that_another_cell_defines_is_named(seen: Callable[[Change], Note
         answered("task3-b-answer", "mlp_parameters = '8*d_model^2'")(cells)
         add_code("def size():\n    layers = 1\n\nmlp_parameters = '8'")(cells)
 
-    (line,) = [one for one in seen(change).cells if "as well as" in one.text]
-    assert (PERSON, "mlp_parameters") == (line.state, line.text.split()[3])
+    (line,) = [one for one in seen(change).cells if "also defines" in one.text]
+    assert (PERSON, "mlp_parameters,") == (line.state, line.text.split()[4])
 
 
 @pytest.mark.parametrize(

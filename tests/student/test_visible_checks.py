@@ -24,7 +24,9 @@ def tried(function: Any, **visible: Any) -> VisibleCheckResult:
 
 def test_a_right_function_passes() -> None:
     """Type, shape and value are as stated; the call is shown as it can be pasted."""
-    expected = VisibleCheckResult(good=True, text="add(numpy.array([[1.0, 2.0]]), 3) gives what it should")
+    expected = VisibleCheckResult(
+        good=True, text="add(numpy.array([[1.0, 2.0]]), 3) gives the expected result"
+    )
     assert expected == tried(lambda x, y: x + y, **SUM)
 
 
@@ -50,9 +52,7 @@ def test_a_wrong_function_is_told_what_came(function: Any, said: str) -> None:
 def test_a_form_alone_is_not_called_right() -> None:
     """Where a value is not stated, nothing is said of it."""
     visible = {key: value for key, value in SUM.items() if key != "value"}
-    assert (
-        "runs, and gives a value of the form that is asked for" in tried(lambda x, y: x * y, **visible).text
-    )
+    assert "runs and gives a value of the expected form" in tried(lambda x, y: x * y, **visible).text
 
 
 class Hostile:
@@ -126,7 +126,7 @@ def test_a_class_is_constructed_and_its_method_called() -> None:
             return self.first + second
 
     visible = {"construct": {"args": [2]}, "method": "add", "kwargs": {"second": 3}, "value": 5}
-    assert VisibleCheckResult(good=True, text="add(2).add(second=3) gives what it should") == tried(
+    assert VisibleCheckResult(good=True, text="add(2).add(second=3) gives the expected result") == tried(
         Adder, **visible
     )
 
@@ -138,7 +138,7 @@ def test_a_library_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     (outcome,) = run_visible_checks("f", len, entry, "en")
     assert (
         VisibleCheckResult(
-            good=None, text="f(torch.tensor([1.0])) is tried as soon as your notebook has imported torch"
+            good=None, text="f(torch.tensor([1.0])) is checked as soon as your notebook has imported torch"
         )
         == outcome
     )

@@ -53,7 +53,7 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
     assert "was changed" not in text(client.get(f"{at.base}a/{NAME}/"))
     assert "was changed" not in feedback(client, at)
     give(at, "1.5", "The norms belong to it.")
-    told = "This mark was changed: 3 points before, 2.5 points since"
+    told = "(points before: 3; now: 2.5)"
     news = text(client.get(f"{at.base}a/{NAME}/"))
     assert told in news
     assert "Reason: The norms belong to it." in news
@@ -62,10 +62,10 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
     assert told in feedback(client, at)
     give(at, "0", "")
     page = feedback(client, at)
-    assert "2.5 points before, 1 points since" in page or "2.5 points before, 1 point since" in page
+    assert "(points before: 2.5; now: 1)" in page
     assert told in page
     client.cookies["django_language"] = "de"
-    assert "Diese Bewertung wurde geändert: vorher 3 Punkte, 2,5 Punkte seit" in feedback(client, at)
+    assert "(Punkte vorher: 3; jetzt: 2,5)" in feedback(client, at)
 
 
 def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> None:
@@ -150,7 +150,7 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
     changes.import_shown_marks(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
     assert agreed == changes.export_shown_marks(at.offer).agreed["ada"]
     page = feedback(client, at)
-    assert "9 points before, 2 points since" in page
+    assert "(points before: 9; now: 2)" in page
     assert "A slip of ours." in page
     left = changes.export_shown_marks(at.offer)
     assert {} == left.agreed

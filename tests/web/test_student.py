@@ -223,7 +223,7 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert "It was handed in 1 h" in told
     assert "(Europe/Berlin)" in told
     canned(at, late)
-    assert "a person decides what the delay means" in text(client.get(f"{page(at)}1/"))
+    assert "staff decide how the delay counts" in text(client.get(f"{page(at)}1/"))
     type(late).objects.filter(pk=late.pk).update(submitted_at=timezone.now() - datetime.timedelta(hours=2))
     assert "your last attempt in time still counts, unless staff decide" in text(client.get(page(at)))
     assert "It was handed in" not in text(client.get(f"{page(at)}1/"))

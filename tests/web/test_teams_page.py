@@ -145,8 +145,8 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
     assert {"days": 5, "most": 2, "place": 0} == at.offer.times["slip_days"]
     assert (10, "24-hours") == (at.offer.times["grace_minutes"], at.offer.times["late_days"])
     read = text(at.client().get(f"{at.base}a/{NAME}/"))
-    assert "costs 2.5 percent of the possible points for each day" in read
-    assert "A day is 24 hours long" in read
+    assert "Late penalty: 2.5 percent of the possible points for each day" in read
+    assert "A day has 24 hours" in read
     assert "Slip days left: 5" in read
     again = text(client.get(page(at)))
     for value in (

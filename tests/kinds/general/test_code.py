@@ -280,7 +280,7 @@ TOLD = {
     ),
     "a text that lacks the assignment's language": (
         TOP + "    return [0, *a, *b]",
-        ("code.failed", "This is not the case."),
+        ("code.failed", "Your answer does not meet this requirement."),
     ),
 }
 

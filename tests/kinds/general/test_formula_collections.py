@@ -58,7 +58,7 @@ def test_parts_of_a_set(answer: str, code: str, points: int) -> None:
 def test_what_is_wrong_is_named_and_what_is_missing_only_counted() -> None:
     """The student reads the own elements, and how many more there are."""
     sentence = render_message(result_of(check_of(SET), "{n d, n^2, n^3}").student, "en")
-    assert "This does not belong here: n^3. 1 more would be needed." == sentence
+    assert "Not part of the answer: n^3. Number of missing entries: 1." == sentence
 
 
 @pytest.mark.parametrize(

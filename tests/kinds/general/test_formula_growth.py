@@ -64,6 +64,8 @@ def test_one_order_in_many_notations(text: str) -> None:
         ("O((n d)^1.5)", "asymptotic.too-small"),
         ("Ω(n d (n + d))", "asymptotic.sign"),
         ("o(n d (n + d))", "asymptotic.sign"),
+        ("Θ(n^3 d^2)", "asymptotic.too-large-in"),
+        ("Ω(n^3 d^2)", "asymptotic.too-large-in"),
         ("Θ(n^2 d)", "asymptotic.too-small-in"),
         ("n O(n d + d^2)", "unreadable.landau-outside"),
         ("O(n d^2) + Θ(n^2 d)", "unreadable.landau-mixed"),
@@ -81,7 +83,7 @@ def test_other_orders_are_explained(text: str, code: str) -> None:
 def test_a_missing_term_is_found_by_its_symbol() -> None:
     """``O(n^2 d)`` lacks what grows faster with d."""
     result = result_of(LENIENT, "O(n^2 d)")
-    assert "with d " in render_message(result.student, "en")
+    assert "slowly in d." in render_message(result.student, "en")
     assert "O(n^2*d)" == result.reading
 
 

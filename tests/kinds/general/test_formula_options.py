@@ -39,7 +39,7 @@ from tests.kinds.general.formula_exam import altered
             "e",
             'accept = ["d_model = n_heads*d_head"]',
             'accept = ["d_model"]',
-            "an equation with exactly one equals sign is asked for",
+            "one equation or inequality with exactly one relation sign",
         ),
         ("b", 'heads = "d_model = n_heads*d_head"', 'heads = "d_model"', "assume. heads"),
         (

@@ -382,6 +382,15 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
     assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in results]
 
 
+def test_an_undecided_entry_does_not_count_as_right() -> None:
+    """A missing row decides an item with credit for all; nobody knows whether the other entry is right."""
+    rubric = SUMS.replace('rows = ["embeddings", "layer"]', 'rows = ["embeddings", "layer"]\ncredit = "all"')
+    given = [value({"embeddings": 100, "total": 220})]
+    parts, _ = judge(check_of(rubric), "parts = f()", given, [value(None)])
+    assert Status.FAILED == parts.status
+    assert "right: 0 of 2." in render_message(parts.student, "en")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

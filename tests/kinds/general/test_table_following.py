@@ -88,11 +88,11 @@ def test_right_shapes_are_not_asked_about_again() -> None:
     [
         (TOLD, {"scores": SHORT}, 5, "axis #4 is wrong"),
         (TOLD, FOLLOWING, 3, "follows from your own shapes"),
-        (CREDITED, FOLLOWING, 5, "5 of 6 entries"),
+        (CREDITED, FOLLOWING, 5, "right: 5 of 6."),
         (CREDITED, {"scores": SHORT, "weights": SHORT}, 5, ""),
         (CREDITED, {"scores": SHORT, "weights": "(batch, n_heads, seq, past)"}, 4, ""),
         (CREDITED, {"scores": None, "weights": SHORT}, 4, "no row"),
-        (CREDITED, {**FOLLOWING, "mixed": "(batch, seq, d_head)"}, 4, "would stop with an error"),
+        (CREDITED, {**FOLLOWING, "mixed": "(batch, seq, d_head)"}, 4, "would raise an error"),
         (CREDITED, dict.fromkeys(RIGHT, "(batch, seq)"), 0, ""),
         (CREDITED, {"all_keys": "(batch, n_heads, 2^50, d_head)"}, 5, ""),
         (CREDITED, {"all_keys": "(batch, n_heads, seq/3, d_head)", "scores": "?"}, 4, ""),

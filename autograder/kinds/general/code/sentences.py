@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    "code.failed": "This is not the case.",
-    "code.told": "The answer is not as asked.",
-    "code.file": "The file {name} cannot be read: it is not what its name says.",
+    "code.failed": "Your answer does not meet this requirement.",
+    "code.told": "Your answer is not as expected.",
+    "code.file": "The file {name} could not be read. Check its format and its content.",
     "code.file-missing": "There is no file {name} beside your notebook.",
-    "code.mistake": "A known mistake.",
+    "code.mistake": "This is a known mistake.",
     "code.carried": (
-        "As asked, where the right {names} stands in for yours: a mistake there has cost points already."
+        "Right if your version of {names} is replaced by the reference solution. A mistake in your version "
+        "costs no points here."
     ),
-    "code.device": "Your code asks for a device, such as a GPU, that is not there where it is graded.",
+    "code.device": (
+        "Your code uses a device, such as a GPU, that is not available during grading. It needs manual "
+        "review."
+    ),
     "code.review": "This item needs manual review.",
 }

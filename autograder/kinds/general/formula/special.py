@@ -306,9 +306,11 @@ def _explain_wrong(comparison: GrowthComparison, answer: Node, expected: str, re
     staff = f"read as {reading}; what {expected} is asked of grows {growing}"
     if not comparison.at_most and not comparison.at_least:
         return results.make_failure("asymptotic.different", staff)
-    true = (expected in ("O", "o") and comparison.at_most) or (expected in ("Ω", "ω") and comparison.at_least)
+    written = get_sign(answer)  # a looser Θ, o or ω is false
+    is_upper = expected in ("O", "o") and written in ("", "O") and comparison.at_most
+    is_lower = expected in ("Ω", "ω") and written in ("", "Ω") and comparison.at_least
     names = slower if comparison.at_most else faster
-    code = "not-tight" if true else "too-large" if comparison.at_most else "too-small"
+    code = "not-tight" if is_upper or is_lower else "too-large" if comparison.at_most else "too-small"
     if len(names) == 1 and names[0] in collect_symbols(answer):  # no other symbol is given away
         return results.make_failure(f"asymptotic.{code}-in", staff, symbol=names[0])
     return results.make_failure(f"asymptotic.{code}", staff)

@@ -194,7 +194,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             # The one finding about extra rows is no wrong cell; each extra row then deducts a part.
             right = total + min(extra, 1) - len(wrong)
             points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
-            finding = merge_findings(wrong, right, total, points)
+            finding = merge_findings(wrong, right - len(ours), total, points)
             # If every cell is needed, a single readable wrong cell decides the item.
             decides = any if options.credit == "each" else all
             is_open = decides(fault.is_unread for fault in wrong)

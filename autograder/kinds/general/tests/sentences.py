@@ -6,7 +6,7 @@ SENTENCES: dict[str, str] = {
     "tests.passed": "The test passes.",
     "tests.failed": "The test does not pass.",
     "tests.raised": "The test does not pass. {text}",
-    "tests.partial": "The test gives part of the points.",
-    "tests.together": "These points are given only where every test of the question passes.",
+    "tests.partial": "You earn part of the points for this test.",
+    "tests.together": "You earn these points only if all tests of the question pass.",
     "tests.review": "The result of this test needs manual review.",
 }
