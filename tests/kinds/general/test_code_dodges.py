@@ -216,7 +216,7 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         {
             "learn": "import torch\nimport autograder.checking.models as models\n"
             "models.find_slopes = lambda model, *_: torch.ones(6)\n"
-            "models._run_forward = lambda net, *_: sum(one.sum() for one in net.parameters()).expand(4, 6, 3)\n"
+            "models._run_forward = lambda net, *_: sum(p.sum() for p in net.parameters()).expand(4, 6, 3)\n"
             "class Net(torch.nn.Linear):\n"
             "    def forward(self, tokens):\n        return tokens[..., None].double().expand(-1, -1, 3)\n"
         },
