@@ -41,6 +41,8 @@ CELL_STOPPED = "cell-stopped"
 """The code of the note about a question with an answer that is undefined because a cell stopped."""
 ANSWER_NOT_RUN = "answer-not-run"
 """The code of the note about an answer cell that is no Python, or does not define the required name."""
+_VALUE_KINDS = frozenset({"formula", "number", "shape", "choice", "table"})
+"""Kinds of short answers: there, an undefined name is a formula without quotes, not an error of the code."""
 _NAME_MISSING = "name.missing"
 _UNREAD = frozenset({_NAME_MISSING, "answer.not-python", "answer.unreadable"})
 """Codes of results for code that was not read."""
@@ -94,6 +96,8 @@ class StoppedCell(Struct, frozen=True):
     """The exception's type name."""
     names: frozenset[str]
     """Names that the statements after the error would have defined."""
+    unquoted: frozenset[str] = frozenset()
+    """Names that the line with the error would have defined, had its formula been in quotes."""
 
 
 class NotebookGaps(Struct, frozen=True):
@@ -247,18 +251,22 @@ def _find_stopped_cells(
         line = int(line_match[1]) if (line_match := _LINE.search(error)) and len(line_match[1]) < 10 else 0
         unrun = _list_unrun_statements(tree, line, run.error)
         missing = _NAME_ERROR.search(error) if run.error == "NameError" else None
+        raising = [
+            statement
+            for statement in tree.body
+            if missing and statement.lineno <= line <= (statement.end_lineno or statement.lineno)
+        ]
         if missing and any(missing[1] in earlier.names for earlier in stopped):
-            unrun += [
-                statement
-                for statement in tree.body
-                if statement.lineno <= line <= (statement.end_lineno or statement.lineno)
-            ]
+            unrun += raising
         imports = [statement for statement in unrun if isinstance(statement, ast.Import | ast.ImportFrom)]
         imported = {
             (name.asname or name.name).partition(".")[0] for statement in imports for name in statement.names
         }
-        if undefined := frozenset(collect_bound_names(*unrun) | imported):
-            stopped.append(StoppedCell(position, line, run.error, undefined))
+        undefined = frozenset(collect_bound_names(*unrun) | imported)
+        assigned = (statement for statement in raising if isinstance(statement, ast.Assign))
+        unquoted = frozenset(collect_bound_names(*assigned))
+        if undefined or unquoted:
+            stopped.append(StoppedCell(position, line, run.error, undefined, unquoted))
     return stopped
 
 
@@ -365,7 +373,8 @@ def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     if result.code == _NAME_MISSING:
         needed.add(_get_missing_name(result))
     for cell in facts.gaps.stopped if not result.points else ():
-        wanted = {*needed, *(facts.asked if cell.position in facts.parts else ())} & cell.names
+        undefined = cell.names | cell.unquoted if facts.question.kind in _VALUE_KINDS else cell.names
+        wanted = {*needed, *(facts.asked if cell.position in facts.parts else ())} & undefined
         if wanted:
             name, error = min(wanted), quote_text(cell.error, 60)
             description = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"

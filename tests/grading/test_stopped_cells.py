@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from autograder import assignment as assignments
-from autograder.grading.pipeline import Grader
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.unread_answers import ANSWER_NOT_RUN, CELL_STOPPED
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
+from autograder.verify.papers import with_sources
+from tests.grading import test_batch as small_exam
 from tests.support.calling_course import ATTEND, NAME, TWICE, WEIGHTS, calling_course, results, sat
 
 pytestmark = pytest.mark.sandbox
@@ -128,3 +130,36 @@ def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, g
     notes = [note.text for note in graded.score.notes if (note.code, note.place) == asked]
     assert bool(told) == bool(notes)
     assert told in "".join(notes)
+
+
+@pytest.fixture(scope="module")
+def short_answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """A formula and a shape, which are assigned as texts, and a function."""
+    course = small_exam.make_course(tmp_path_factory.mktemp("short"))
+    with Pool() as pool:
+        yield Grader(assignments.load_assignment(course, small_exam.NAME), pool)
+
+
+@pytest.mark.parametrize(
+    ("cell", "source", "item"),
+    [
+        ("formula", "projection_size = d_model * d_model", "formula.value"),
+        ("formula", "# Q\nprojection_size = 2 * (\n    d_model + d_model\n)", "formula.value"),
+        ("shape", "score_shape = (batch, heads, n, n)", "shape.tuple"),
+    ],
+    ids=repr,
+)
+def test_grade_reviews_a_short_answer_without_quotes(
+    cell: str, source: str, item: str, short_answers: Grader
+) -> None:
+    """A person reads the formula that Python took for names, so it is no zero unseen."""
+    notebook = with_sources(small_exam.CONTROL, {f"{cell}-answer": source})
+    graded = short_answers.grade(SubmittedFiles("ada", {small_exam.NAME: notebook}))
+    assert results(graded)[item].status is Status.NEEDS_REVIEW
+
+
+def test_grade_decides_code_that_uses_an_undefined_name(short_answers: Grader) -> None:
+    """In a question about code the same error is a mistake."""
+    notebook = with_sources(small_exam.CONTROL, {"double-answer": "double = numbers * 2"})
+    graded = short_answers.grade(SubmittedFiles("ada", {small_exam.NAME: notebook}))
+    assert results(graded)["double.result"].status in {Status.FAILED, Status.NO_ANSWER}

@@ -77,9 +77,9 @@ def make_no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase
     return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
 
 
-def make_review(staff: str, code: str = "review.fault") -> Finding:
+def make_review(staff: str, code: str = "review.fault", /, **params: Phrase) -> Finding:
     """Return the finding that the answer could not be judged and needs manual review."""
-    return Finding(Status.NEEDS_REVIEW, Message(code), staff)
+    return Finding(Status.NEEDS_REVIEW, Message(code, params), staff)
 
 
 AUTOMATIC = "; the automatic result would be: "

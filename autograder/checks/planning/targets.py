@@ -17,6 +17,7 @@ from autograder.checks.judging.results import (
     Finding,
     make_failure,
     make_no_answer,
+    make_review,
     read_observed,
     read_reference,
 )
@@ -100,11 +101,11 @@ class Targets:
         """Return the value of the student's variable, or of its entry under a key."""
         literal = find_literal(evidence.answer, name)
         if literal is not None:
-            return _get_entry(literal.value, key, name)
+            return self._get_entry(literal.value, key, name)
         names = self._list_observed(evidence.answer)
         # Observations are in the order of the plan, which depends only on the answer's text.
         value, finding = read_observed(evidence.observed, names.index(name), name)
-        return FoundValue(finding=finding) if finding is not None else _get_entry(value, key, name)
+        return FoundValue(finding=finding) if finding is not None else self._get_entry(value, key, name)
 
     def find_expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return the reference's value at this key; a finding is our own fault."""
@@ -113,7 +114,7 @@ class Targets:
             return FoundValue(finding=finding)
         if self._config is not None:
             value, key = self.read_oracle(key, evidence).right, None
-        expected = _get_entry(value, key, name)
+        expected = self._get_entry(value, key, name)
         # A missing entry of the reference is our fault, so replace the finding, which blames the student.
         if expected.finding is not None:
             return FoundValue(finding=read_reference(())[1])
@@ -125,6 +126,39 @@ class Targets:
             return OracleReply()
         value, _ = read_reference(evidence.expected)
         return read_reply(value, () if key is None else (key,))
+
+    def _get_entry(self, value: Any, key: str | int | None, name: str) -> FoundValue:
+        """Return one entry of a dictionary or sequence, or the whole value."""
+        if value is None:
+            return FoundValue(finding=make_no_answer("value.none", f"{name} is None", what=name))
+        if key is None:
+            return FoundValue(value)
+        if isinstance(value, Mapping) and key in value:
+            return FoundValue(value[key])
+        entry = f"[{key!r}]"
+        if isinstance(key, int) and isinstance(value, list | tuple):
+            keys = self._list_positions(name)
+            # A list for a dictionary with the keys 1 to n: its first element is the answer to 1.
+            first = 1 if keys == [*range(1, len(value) + 1)] else 0
+            if -len(value) <= key - first < len(value):
+                return FoundValue(value[key - first])
+            staff = f"{name}: {len(value)} elements without keys; the question numbers {len(keys)} entries"
+            return FoundValue(finding=make_review(staff, "value.entry", what=name, entry=entry))
+        if not isinstance(value, Mapping | list | tuple):  # a pandas Series may well have the entry
+            form = describe_type(value)
+            staff = f"{name} has the type {form}, whose entries are not read"
+            return FoundValue(finding=make_failure("value.entries", staff, what=name, form=form))
+        return FoundValue(
+            finding=make_failure("value.entry", f"{name}: no entry {entry}", what=name, entry=entry)
+        )
+
+    def _list_positions(self, name: str) -> list[int]:
+        """Return the numbers of the entries that items read from one variable, sorted."""
+        keys = (self._items[item.id].key for item in self._question.items if self._reads(item, name))
+        return sorted({key for key in keys if isinstance(key, int)})
+
+    def _reads(self, item: Item, name: str) -> bool:
+        return item.id in self._items and self.get_name(item) == name
 
     def _list_observed(self, answer: Answer) -> list[str]:
         """Return the variables that need the sandbox, each once, in the order of the items."""
@@ -142,23 +176,3 @@ def find_literal(answer: Answer, name: str) -> Literal | None:
 def is_unwritten(value: Any) -> bool:
     """Return whether a text is no answer: blank, or only the dots of the placeholder."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
-
-
-def _get_entry(value: Any, key: str | int | None, name: str) -> FoundValue:
-    """Return one entry of a dictionary or sequence, or the whole value."""
-    if value is None:
-        return FoundValue(finding=make_no_answer("value.none", f"{name} is None", what=name))
-    if key is None:
-        return FoundValue(value)
-    if isinstance(value, Mapping) and key in value:
-        return FoundValue(value[key])
-    if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
-        return FoundValue(value[key])
-    if not isinstance(value, Mapping | list | tuple):  # a pandas Series may well have the entry
-        form = describe_type(value)
-        staff = f"{name} has the type {form}, whose entries are not read"
-        return FoundValue(finding=make_failure("value.entries", staff, what=name, form=form))
-    entry = f"[{key!r}]"
-    return FoundValue(
-        finding=make_failure("value.entry", f"{name}: no entry {entry}", what=name, entry=entry)
-    )

@@ -401,6 +401,45 @@ def test_pythons_none_is_the_option_of_this_name(entry: str | None) -> None:
     assert (("none",), Status.PASSED) == (found.chosen, found.status)
 
 
+NUMBERED = """
+[[question]]
+id = "q"
+kind = "choice"
+points = 2
+answer = "changes"
+preset = "yes-no"
+[[question.item]]
+id = "first"
+points = 1
+key = 1
+text = { en = "First" }
+right = ["yes"]
+[[question.item]]
+id = "second"
+points = 1
+key = 2
+text = { en = "Second" }
+right = ["no"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "statuses"),
+    [
+        ({1: "yes", 2: "no"}, [Status.PASSED, Status.PASSED]),
+        (["yes", "no"], [Status.PASSED, Status.PASSED]),
+        (["no", "yes"], [Status.FAILED, Status.FAILED]),
+        (["yes"], [Status.NEEDS_REVIEW, Status.NEEDS_REVIEW]),
+        ({1: "yes"}, [Status.PASSED, Status.FAILED]),
+    ],
+    ids=repr,
+)
+def test_judge_reads_a_list_as_the_entries_one_to_n(changes: object, statuses: list[Status]) -> None:
+    """Whoever writes a list for the dictionary with the keys 1 to n gives the answers in order."""
+    results = judge(check_of(NUMBERED), "changes = f()", [value(changes)])
+    assert statuses == [result.status for result in results]
+
+
 def test_a_variable_that_is_none_is_no_answer() -> None:
     """Only an entry stands for the option: a variable without a value was not answered."""
     (found,) = judge(check_of(NAMES), "named = None")
