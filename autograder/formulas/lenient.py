@@ -1,4 +1,4 @@
-"""Lenient reading as a last resort: remarks behind a formula, commas between digits, and float noise.
+"""Lenient reading as a last resort: spelt operators, remarks, commas between digits, and float noise.
 
 Such readings are not certain. An answer read this way may be accepted if it is right; it must not be called
 wrong.
@@ -31,6 +31,11 @@ _WORD = re.compile(r"(?<![\w\\])[^\W\d_]\w*")
 _WHOLE = re.compile(r"(?<![\w.,-])[0-9]{1,12}(?![\w.,]*[0-9])")
 _EXPONENT = re.compile(r"(?:\^|\*\*)\s*[{(]?\s*[0-9]+|_\{?[0-9]+")
 _TIGHT = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_OPERATORS = {
+    "times": "*", "multiplied by": "*", "mal": "*", "plus": "+", "minus": "-", "divided by": "/",
+    "geteilt durch": "/",
+}  # fmt: skip
+_SPELT = re.compile(rf"(?<=[\w)\]}}!²³$])\s+(?P<word>{'|'.join(_OPERATORS)})\s+(?=[\w(\\{{$√])")
 _DECIMALS = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![\w.,]*[0-9])")
 _NOISY, _KEPT, _PLAIN = 15, Context(prec=12), 9
 """Least digits of a noisy float, precision to which it is rounded, and most digits of a plausible result.
@@ -42,9 +47,9 @@ A float carries up to 17 digits, the last two of which a computation may get wro
 def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """Read a text that `read_text` rejects, as it was most likely meant.
 
-    A comma between digits separates. A remark is ignored if it has only words, and numbers that are in the
-    formula, or have their sum or product in it. A formula in a remark becomes a further side, which must be
-    equal.
+    A comma between digits separates. ``times`` or ``mal`` between operands multiplies. A remark is ignored if
+    it has only words, and numbers that are in the formula, or have their sum or product in it. A formula in a
+    remark becomes a further side, which must be equal.
 
     Args:
         text: the answer as it was written.
@@ -58,7 +63,7 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
         Unreadable: it cannot be read this way either, or the remark may change the meaning.
     """
     # A blank after the comma makes it a separator for the strict rules.
-    text = _TIGHT.sub(", ", text)
+    text = _TIGHT.sub(", ", _SPELT.sub(_write_operator, text))
     try:
         return read_text(text, form, vocabulary)
     except Unreadable as error:
@@ -74,6 +79,11 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
             # Report the fault of the whole text, not one of its head.
             raise Unreadable(error.code, error.offset, **error.params) from None
         return (*read_text(content, form, vocabulary), *trees)
+
+
+def _write_operator(match: re.Match[str]) -> str:
+    # As long as the words, so that the offset of an error fits the text as it was written.
+    return _OPERATORS[match["word"]].center(len(match.group()))
 
 
 def remove_float_noise(text: str) -> str:

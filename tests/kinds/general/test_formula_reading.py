@@ -66,6 +66,7 @@ RIGHT = [
     *((LARGE, text) for text in (
         r"11,\!111*d", "11\u2003111 d", "11\u205f111*d", "11\u3000111*d", "11\u2002111 d", "1_1111*d",
     )),
+    *((FOUR, text) for text in ("4 times d^2", "4 mal d mal d", "2 times (d^2 plus d^2)")),
     *((TANGENT, text) for text in (r"\tan(x)", "tan(x)", r"\tan x", "\tan x", "np.tan(x)")),
 ]  # fmt: skip
 OPEN = [
@@ -87,6 +88,7 @@ OPEN = [
     (HALF, r"\pm n(n+1)/2"),
     (TENTH, "10 % n"), (TENTH, "10%n"),
     (LARGE, "11 111*d"),
+    *((FOUR, text) for text in ("4 times 4 times d^2", "4d^2 plus 4d", "d^2 mal", "four times d^2")),
 ]  # fmt: skip
 
 
