@@ -625,3 +625,12 @@ def test_a_text_without_content_is_no_answer(kind: str, unit: str, text: str) ->
     value = "[2, 3]" if kind == "shape" else "7"
     item = f'[[question.item]]\nid = "i"\npoints = 1\ntext = {{ en = "X" }}\nvalue = {value}\n'
     assert Status.NO_ANSWER is judge(check_of(question + item), f"x = {text!r}")[0].status
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [(2.307, Status.NEEDS_REVIEW), (2307, Status.PASSED), (2.306, Status.FAILED), (23.07, Status.FAILED)],
+)
+def test_judge_reviews_a_thousands_point_in_a_float(written: float, status: Status) -> None:
+    """Where a comma marks decimals, ``2.307`` is how many people write 2307."""
+    assert status is one(WHOLE, written).status

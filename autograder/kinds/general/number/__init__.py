@@ -238,6 +238,10 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             return _make_unreadable(Unreadable(actual.doubt), quote_text(actual.text), target)
         if codes[0] == _OTHER_UNIT:
             return make_unread(Message("number.dimension", params), staff)
+        if _has_thousands_point(first, wanted):
+            second = write_quantity(replace(first, number=first.number * 1000))
+            params |= {"value": read[0], "first": read[0], "second": second}
+            return Finding(Status.NEEDS_REVIEW, Message("number.ambiguous", params), staff)
         if "" in codes or not actual.settled:
             params = {
                 "what": target.what,
@@ -343,6 +347,17 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
 
 def _to_plain(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
+
+
+def _has_thousands_point(written: Quantity, wanted: Quantity) -> bool:
+    """Return whether a float such as ``2.307`` may be 2307 with the thousands separator of other languages."""
+    return (
+        written.from_float
+        and not written.has_unit
+        and written.number.denominator > 1
+        and written.dimension == wanted.dimension
+        and written.amount * 1000 == wanted.amount
+    )
 
 
 def _find_difference_code(actual: Quantity, right: Quantity, rules: _Rules) -> str:
